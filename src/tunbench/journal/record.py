@@ -1,0 +1,43 @@
+"""What a journal says, as plain data: trials with their verdicts, samples, warnings and facts."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+COLUMNS = (
+    *("lab", "clock", "stack", "profile", "topology", "tuning", "machine", "workload", "repeat", "seed"),
+    *("pair", "node", "metric", "unit", "at", "value"),
+)
+"""The columns of a sample, in the order in which they are printed and sorted."""
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """One execution of a cell: which, its verdict (`ok`, `failed`, `unsupported`), and its samples as rows of COLUMNS."""
+
+    cell: dict[str, Any]
+    verdict: str
+    reason: str
+    folder: str
+    rows: tuple[dict[str, Any], ...] = ()
+    logs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Warned:
+    """One warning: its fixed name, the stack and profile it is about, and what was found."""
+
+    name: str
+    where: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """All that a run's folder holds, as far as it was executed."""
+
+    manifest: dict[str, Any]
+    trials: tuple[TrialResult, ...]
+    warnings: tuple[Warned, ...]
+    durations: dict[str, float]
+    interrupted: tuple[str, ...]
+    planned: int

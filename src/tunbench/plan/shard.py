@@ -1,0 +1,92 @@
+"""A shard: the trials that share one boot of a lab."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tunbench.runner import registry, spelling
+
+
+@dataclass(frozen=True)
+class Profile:
+    """An impairment of the underlay. `forward` and `reverse` map netem's terms to SI units."""
+
+    name: str
+    forward: Mapping[str, float]
+    reverse: Mapping[str, float]
+    placement: str = "router"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One stack, profile, topology, tuning, machine and repeat, with all workloads in the plan's order."""
+
+    stack: str
+    profile: Profile
+    workloads: tuple[str, ...]
+    repeat: int
+    seed: int
+    topology: str = "pair"
+    tuning: str = "default"
+    machine: str = "full"
+
+    @property
+    def underlay(self) -> str:
+        """`ethernet` where the stack needs a bridge, else `ip`."""
+        return needed_underlay(self.stack)
+
+    @property
+    def id(self) -> str:
+        """A name that follows from the content alone."""
+        return hashlib.sha256(canonical(self.spec()).encode()).hexdigest()[:12]
+
+    def spec(self) -> dict[str, Any]:
+        """What the runner gets: all that the shard depends on, and nothing else."""
+        return {
+            "stack": self.stack,
+            "underlay": self.underlay,
+            "profile": {
+                "name": self.profile.name,
+                "placement": self.profile.placement,
+                "forward": dict(sorted(self.profile.forward.items())),
+                "reverse": dict(sorted(self.profile.reverse.items())),
+            },
+            "topology": self.topology,
+            "tuning": self.tuning,
+            "machine": self.machine,
+            "workloads": list(self.workloads),
+            "repeat": self.repeat,
+            "seed": self.seed,
+        }
+
+    def cell_of(self, workload: str) -> dict[str, Any]:
+        """The columns of a sample that say which trial it is from."""
+        return {
+            "stack": self.stack,
+            "profile": self.profile.name,
+            "topology": self.topology,
+            "tuning": self.tuning,
+            "machine": self.machine,
+            "workload": workload,
+            "repeat": self.repeat,
+            "seed": self.seed,
+        }
+
+
+def seed_of_repeat(seed: int, repeat: int) -> int:
+    """The seed of the boots of one repeat: 31 bits of SHA-256 over the plan's seed and the repeat's number."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{repeat}".encode()).digest()[:4], "big") >> 1
+
+
+def canonical(value: Any) -> str:
+    """JSON in its one form: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def needed_underlay(stack: str) -> str:
+    """`ethernet` where the lowest layer of the stack needs a bridge, else `ip`."""
+    lowest = spelling.stack(stack)[0]
+    about = registry.tunnel(lowest.name).about
+    return lowest.options.get("underlay", about.needs_underlay)

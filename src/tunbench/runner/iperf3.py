@@ -1,0 +1,54 @@
+"""What the iperf3 workloads share: one server for one test, the client's JSON, and what may be wrong with it."""
+
+import json
+from typing import Any
+
+from tunbench.runner.shell import wait_until
+from tunbench.runner.workload import Trial, WorkloadFailed
+
+PORT = "5201"
+PATIENCE = 20.0
+"""Seconds that the client may take beyond the test's own duration."""
+
+
+def measure(trial: Trial, *arguments: str) -> dict[str, Any]:
+    """Runs one test and returns the client's JSON. Raises WorkloadFailed."""
+    server = trial.server.start("iperf3", "--server", "--one-off", "--port", PORT, log="iperf3")
+    try:
+        if not trial.server.until_prints("ss", "-Hltn", f"sport = :{PORT}", timeout=PATIENCE):
+            raise WorkloadFailed(f"the iperf3 server did not listen on port {PORT} in {PATIENCE:g} s")
+        result = trial.client.try_run(
+            *("iperf3", "--client", trial.target, "--port", PORT, "--json", *arguments),
+            timeout=float(trial.options["duration"]) + PATIENCE,
+        )
+        wait_until(lambda: server.poll() is not None, 1)
+    finally:
+        server.stop()
+    trial.outputs["iperf3.json"] = result.stdout
+    if result.stderr:
+        trial.outputs["iperf3.stderr"] = result.stderr
+    if result.status is None:
+        raise WorkloadFailed(f"iperf3 did not end within {PATIENCE:g} s after the test's duration")
+    return load(result.stdout)
+
+
+def load(text: str) -> dict[str, Any]:
+    """The client's JSON. Raises WorkloadFailed where it is torn or holds an error."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:]!r}") from None
+    if not isinstance(data, dict):
+        raise WorkloadFailed("iperf3 printed JSON that is no object")
+    if "error" in data:
+        raise WorkloadFailed(f"iperf3: {data['error']}")
+    return data
+
+
+def number(data: Any, *path: str) -> float:
+    """The number at a path of the JSON, at least 0. Raises WorkloadFailed."""
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    if isinstance(data, bool) or not isinstance(data, int | float) or not 0 <= data < float("inf"):
+        raise WorkloadFailed(f"iperf3's JSON has no sound number at {'.'.join(path)}: {data!r}")
+    return float(data)

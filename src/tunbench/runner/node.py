@@ -1,0 +1,144 @@
+"""A node: run, start, write and read on one host of a lab. Every command is journaled as a person would type it."""
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tunbench.runner.events import Events
+from tunbench.runner.shell import Process, Result, Shell, wait_until
+
+HOME = Path("/mnt/lab")
+"""Where a lab keeps the files of its nodes: a file system in memory, the same path on every node."""
+
+TIMEOUT = 30.0
+"""Seconds of the lab's own time that a command may take unless it says otherwise."""
+
+TAIL = 4000
+"""Characters of a log that stand in a verdict."""
+
+
+class CommandFailed(Exception):
+    """A command ended with another status than 0, or not in time; the message has its last words."""
+
+    def __init__(self, shown: str, result: Result) -> None:
+        self.result = result
+        how = "did not end in time" if result.status is None else f"ended with status {result.status}"
+        words = (result.stderr.strip() or result.stdout.strip())[-TAIL:]
+        super().__init__(f"{shown}: {how}" + (f": {words}" if words else ""))
+
+
+class Shown(str):
+    """An argument whose value differs each time, such as a public key: it is journaled as the shell text that yields it."""
+
+    shell: str
+
+    def __new__(cls, value: str, shell: str) -> "Shown":
+        """Keeps the value together with its shell text."""
+        shown = super().__new__(cls, value)
+        shown.shell = shell
+        return shown
+
+
+def typed(argv: Sequence[str]) -> str:
+    """The command as a person would type it into a shell."""
+    return " ".join(word.shell if isinstance(word, Shown) else shlex.quote(word) for word in argv)
+
+
+class Node:
+    """One host of a lab. `enter` is put before each command; the root of the lab has none and the name `lab`."""
+
+    def __init__(self, name: str, shell: Shell, events: Events, enter: Sequence[str] = ()) -> None:
+        self.name = name
+        self.shell = shell
+        self.events = events
+        self.enter = list(enter)
+        self.logs: dict[str, Path] = {}
+
+    @property
+    def home(self) -> Path:
+        """The folder of this node's own files."""
+        return HOME / self.name
+
+    def run(self, *argv: str, timeout: float = TIMEOUT, into: Path | None = None, stdin: Path | None = None) -> str:
+        """Runs a command and returns what it printed. `stdin` and `into` are files for its input and output.
+
+        Raises CommandFailed where its exit status is not 0.
+        """
+        result = self.try_run(*argv, timeout=timeout, into=into, stdin=stdin)
+        if result.status != 0:
+            raise CommandFailed(self.typed(argv), result)
+        return result.stdout
+
+    def try_run(
+        self, *argv: str, timeout: float = TIMEOUT, into: Path | None = None, stdin: Path | None = None
+    ) -> Result:
+        """Runs a command and returns how it ended."""
+        began = time.monotonic()
+        result = self.shell.run([*self.enter, *argv], timeout, self.read(stdin) if stdin else "")
+        shown = self.typed(argv)
+        if stdin:
+            shown += f" <{stdin}"
+        if into:
+            _write(into, result.stdout)
+            shown += f" >{into}"
+        self._journal(shown, began, status=result.status)
+        return result
+
+    def ask(self, *argv: str, timeout: float = TIMEOUT) -> Result:
+        """Runs a command that only looks; it is not journaled, because nobody needs it to repeat the trial."""
+        return self.shell.run([*self.enter, *argv], timeout)
+
+    def start(self, *argv: str, log: str) -> Process:
+        """Starts a command in the background; what it prints goes to the log of that name."""
+        path = self.home / f"{log}.log"
+        self.logs[f"{self.name}/{log}.log"] = path
+        began = time.monotonic()
+        process = self.shell.start([*self.enter, *argv], path)
+        self._journal(f"{self.typed(argv)} >>{path} 2>&1 &", began)
+        return process
+
+    def until(self, *argv: str, timeout: float = TIMEOUT) -> bool:
+        """Runs a command again and again until it succeeds; False where `timeout` seconds were not enough."""
+        began = time.monotonic()
+        done = wait_until(lambda: self.shell.run([*self.enter, *argv], timeout).status == 0, timeout)
+        self._journal(f"until {self.typed(argv)} >/dev/null 2>&1; do sleep 0.02; done", began, status=0 if done else None)
+        return done
+
+    def until_prints(self, *argv: str, timeout: float = TIMEOUT) -> bool:
+        """Runs a command again and again until it prints something; False where `timeout` seconds were not enough."""
+        began = time.monotonic()
+        done = wait_until(lambda: bool(self.shell.run([*self.enter, *argv], timeout).stdout.strip()), timeout)
+        self._journal(f"until {self.typed(argv)} | grep -q .; do sleep 0.02; done", began, status=0 if done else None)
+        return done
+
+    def write(self, path: Path, text: str) -> None:
+        """Writes a file that only root reads. What is secret must not pass here, because the text is journaled."""
+        _write(path, text)
+        self.events.tell("file", node=self.name, path=str(path), text=text)
+
+    def read(self, path: Path) -> str:
+        """The text of a file."""
+        return path.read_text(errors="replace")
+
+    def read_shown(self, path: Path) -> Shown:
+        """The first line of a file, journaled as the shell text that reads it."""
+        return Shown(self.read(path).strip(), f'"$(cat {shlex.quote(str(path))})"')
+
+    def typed(self, argv: Sequence[str]) -> str:
+        """The command with its `ip netns exec`."""
+        return typed(argv) if self.name == "lab" else f"ip netns exec {self.name} {typed(argv)}"
+
+    def tails(self) -> dict[str, str]:
+        """The tail of every log of this node."""
+        return {name: self.read(path)[-TAIL:] for name, path in self.logs.items() if path.exists()}
+
+    def _journal(self, shown: str, began: float, **fields: Any) -> None:
+        self.events.tell("command", node=self.name, shell=shown, at=began, took=time.monotonic() - began, **fields)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(0o600)
+    path.write_text(text)

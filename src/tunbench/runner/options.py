@@ -1,0 +1,73 @@
+"""Options of layers and workloads, declared as data: kind, default, range and what they are for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from tunbench.runner import quantity
+
+Value = str | int | float | bool
+Options = Mapping[str, Value]
+
+SWITCH = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
+
+
+def switch(text: str) -> bool:
+    """True for `on`, False for `off`. Raises ValueError."""
+    if text not in SWITCH:
+        raise ValueError(f'"{text}" is neither on nor off')
+    return SWITCH[text]
+
+
+KINDS: dict[str, Callable[[str], Value]] = {
+    "duration": quantity.duration,
+    "rate": quantity.rate,
+    "size": quantity.size,
+    "ratio": quantity.ratio,
+    "count": quantity.count,
+    "switch": switch,
+    "choice": str,
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: `default` is written as a user would write it; `low` and `high` are in SI units."""
+
+    kind: str
+    default: str
+    help: str
+    choices: tuple[str, ...] = ()
+    low: float = 0
+    high: float = float("inf")
+
+    def value(self, text: str) -> Value:
+        """What the text says, in SI units. Raises ValueError where it is not allowed."""
+        value = KINDS[self.kind](text)
+        if self.choices and value not in self.choices:
+            raise ValueError(f'"{text}" is not one of {", ".join(self.choices)}')
+        if isinstance(value, int | float) and not self.low <= value <= self.high:
+            raise ValueError(f'"{text}" is out of range: allowed is {self.low:g} to {self.high:g}')
+        return value
+
+
+def resolve(declared: Mapping[str, Option], given: Mapping[str, str], owner: str) -> dict[str, Value]:
+    """The value of every declared option, from what was given and the defaults. Raises ValueError."""
+    for name in given:
+        if name not in declared:
+            raise ValueError(f'{owner} has no option "{name}"{nearest(name, declared)}')
+    values = {}
+    for name, option in declared.items():
+        try:
+            values[name] = option.value(given.get(name, option.default))
+        except ValueError as error:
+            raise ValueError(f"{owner}: option {name}: {error}") from None
+    return values
+
+
+def nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, or all of them."""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    if close:
+        return f'; did you mean "{close[0]}"?'
+    return f"; known: {', '.join(sorted(known)) or 'none'}"

@@ -1,0 +1,44 @@
+"""Finds tunnels and workloads by the files that are there. A file is imported when it is asked for."""
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+from tunbench.runner import tunnels, workloads
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.options import nearest
+
+
+def tunnel_names() -> list[str]:
+    """The names of all tunnels, sorted."""
+    return _names(tunnels)
+
+
+def workload_names() -> list[str]:
+    """The names of all workloads, sorted."""
+    return _names(workloads)
+
+
+def tunnel(name: str) -> type[Tunnel]:
+    """The tunnel of that name. Raises ValueError where there is none."""
+    module = _module(tunnels, name, "tunnel")
+    return next(
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, Tunnel) and thing.__module__ == module.__name__
+    )
+
+
+def workload(name: str) -> ModuleType:
+    """The module of the workload of that name: `ABOUT`, `seconds`, `execute` and `parse`. Raises ValueError."""
+    return _module(workloads, name, "workload")
+
+
+def _names(package: ModuleType) -> list[str]:
+    return sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(package.__path__))
+
+
+def _module(package: ModuleType, name: str, what: str) -> ModuleType:
+    if name not in _names(package):
+        raise ValueError(f'unknown {what} "{name}"{nearest(name, _names(package))}')
+    return importlib.import_module(f"{package.__name__}.{name.replace('-', '_')}")

@@ -1,0 +1,1 @@
+"""Tunnel technologies, one file each."""

@@ -1,0 +1,33 @@
+"""Generic Routing Encapsulation (RFC 2784) of IP packets."""
+
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option
+
+
+class Gre(Tunnel):
+    """IP packets in GRE, without key, sequence number and checksum."""
+
+    about = About(
+        name="gre",
+        summary="GRE of IP packets (RFC 2784)",
+        layer=3,
+        claims=Claims(),
+        evidence="ip proto 47",
+        # IPv4 20 + GRE 4: RFC 2784, section 2.1.
+        overhead=24,
+        options={"ttl": Option("count", "64", "time to live of the outer header", low=1, high=255)},
+        modules=("ip_gre",),
+    )
+
+    def up(self, node: Node) -> None:
+        """Makes the interface towards the other endpoint."""
+        here = self.place.below[node.name].address
+        for peer in self.place.peers(node):
+            there = self.place.below[peer].address
+            interface = self.place.above[node.name].interface
+            node.run(
+                *("ip", "link", "add", interface, "type", "gre"),
+                *("local", here, "remote", there, "ttl", str(self.options["ttl"])),
+            )
+        self.settle(node)

@@ -1,0 +1,33 @@
+"""IP in IP (RFC 2003): the smallest tunnel there is."""
+
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option
+
+
+class Ipip(Tunnel):
+    """IPv4 packets in IPv4 packets, without a header of its own."""
+
+    about = About(
+        name="ipip",
+        summary="IPv4 in IPv4 (RFC 2003)",
+        layer=3,
+        claims=Claims(),
+        evidence="ip proto 4",
+        # A second IPv4 header: RFC 2003, section 3.
+        overhead=20,
+        options={"ttl": Option("count", "64", "time to live of the outer header", low=1, high=255)},
+        modules=("ipip",),
+    )
+
+    def up(self, node: Node) -> None:
+        """Makes the interface towards the other endpoint."""
+        here = self.place.below[node.name].address
+        for peer in self.place.peers(node):
+            there = self.place.below[peer].address
+            interface = self.place.above[node.name].interface
+            node.run(
+                *("ip", "link", "add", interface, "type", "ipip"),
+                *("local", here, "remote", there, "ttl", str(self.options["ttl"])),
+            )
+        self.settle(node)

@@ -1,0 +1,38 @@
+"""Virtual eXtensible LAN (RFC 7348): Ethernet frames in UDP."""
+
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option
+
+
+class Vxlan(Tunnel):
+    """A layer 2 segment among the endpoints, with unicast replication to every peer."""
+
+    about = About(
+        name="vxlan",
+        summary="VXLAN: Ethernet in UDP (RFC 7348)",
+        layer=2,
+        claims=Claims(),
+        # The I flag of the VXLAN header, which must be set: RFC 7348, section 5.
+        evidence="udp port {port} and udp[8] & 0x08 != 0",
+        # IPv4 20 + UDP 8 + VXLAN 8 + inner Ethernet 14: RFC 7348, section 5.
+        overhead=50,
+        options={
+            "vni": Option("count", "42", "VXLAN network identifier", low=0, high=(1 << 24) - 1),
+            "port": Option("count", "4789", "UDP destination port", low=1, high=65535),
+        },
+        families=(4, 6),
+        modules=("vxlan",),
+    )
+
+    def up(self, node: Node) -> None:
+        """Makes the interface, and an entry that sends what is not known to every peer."""
+        overlay, below = self.place.above[node.name], self.place.below[node.name]
+        node.run(
+            *("ip", "link", "add", overlay.interface, "type", "vxlan", "id", str(self.options["vni"])),
+            *("local", below.address, "dev", below.interface, "dstport", str(self.options["port"])),
+        )
+        for peer in self.place.peers(node):
+            there = self.place.below[peer].address
+            node.run("bridge", "fdb", "append", "00:00:00:00:00:00", "dev", overlay.interface, "dst", there)
+        self.settle(node)

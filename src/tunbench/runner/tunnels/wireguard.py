@@ -1,0 +1,49 @@
+"""WireGuard, as the Linux kernel has it."""
+
+from collections.abc import Sequence
+
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option
+
+
+class Wireguard(Tunnel):
+    """A peer a node, each with its own key pair; cryptokey routing by the overlay's addresses."""
+
+    about = About(
+        name="wireguard",
+        summary="WireGuard in the kernel (Noise IK, ChaCha20-Poly1305, UDP)",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        # Message type 4 (transport data) in the first byte after the UDP header; Donenfeld, "WireGuard", section 5.4.6.
+        evidence="udp port {port} and udp[8:4] = 0x04000000",
+        # IPv4 20 + UDP 8 + type, receiver and counter 16 + authentication tag 16; the padding to 16 bytes stays within the MTU.
+        overhead=60,
+        options={"port": Option("count", "51820", "UDP port of every peer", low=1, high=65535)},
+        families=(4, 6),
+        modules=("wireguard",),
+        programs=("wg",),
+        version=("wg", "--version"),
+    )
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes a key pair for each node."""
+        for node in nodes:
+            node.run("wg", "genkey", into=self.file(node.name, "private.key"))
+            node.run(
+                *("wg", "pubkey"), stdin=self.file(node.name, "private.key"), into=self.file(node.name, "public.key")
+            )
+
+    def up(self, node: Node) -> None:
+        """Makes the interface and tells it its peers."""
+        interface = self.place.above[node.name].interface
+        port = str(self.options["port"])
+        node.run("ip", "link", "add", interface, "type", "wireguard")
+        key = self.file(node.name, "private.key")
+        node.run("wg", "set", interface, "listen-port", port, "private-key", str(key))
+        for peer in self.place.peers(node):
+            public = node.read_shown(self.file(peer, "public.key"))
+            address = self.place.above[peer].address
+            endpoint = f"{self.place.below[peer].address}:{port}"
+            node.run("wg", "set", interface, "peer", public, "allowed-ips", f"{address}/32", "endpoint", endpoint)
+        self.settle(node)

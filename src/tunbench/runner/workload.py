@@ -1,0 +1,64 @@
+"""What a workload declares and is given: the contract of the files in `workloads/`."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tunbench.runner.contract import Overlay
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+
+class Metric(NamedTuple):
+    """A metric that a workload yields, its SI unit and whether more of it is better."""
+
+    unit: str
+    summary: str
+    more_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class About:
+    """What a workload declares. `seconds` estimates its time in the lab, for `plan show`."""
+
+    name: str
+    summary: str
+    options: Mapping[str, Option]
+    metrics: Mapping[str, Metric]
+    programs: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+
+
+class Sample(NamedTuple):
+    """One measured value. `at` is the moment in seconds since the trial began, or None for the whole trial."""
+
+    metric: str
+    value: float
+    at: float | None = None
+
+
+@dataclass
+class Trial:
+    """One execution of a workload between two nodes: where its samples and its raw output go."""
+
+    options: Options
+    client: Node
+    server: Node
+    overlays: Mapping[str, Overlay]
+    samples: list[Sample] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def target(self) -> str:
+        """The overlay address of the server."""
+        return self.overlays[self.server.name].address
+
+
+class WorkloadFailed(Exception):
+    """A workload ended without a result, and the message says how."""
+
+
+def now() -> float:
+    """Seconds of the lab's own clock."""
+    return time.monotonic()
