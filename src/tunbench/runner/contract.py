@@ -1,9 +1,9 @@
 """What a tunnel and a workload declare and do: the contract between them and the life of a shard."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
 
 from tunbench.runner.node import HOME, Node
 from tunbench.runner.options import Option, Options
@@ -13,15 +13,13 @@ class Unsupported(Exception):
     """This lab cannot run it, and the message says why; a verdict, not an error."""
 
 
-@dataclass(frozen=True)
-class Overlay:
+class Overlay(NamedTuple):
     """What a stack yields on a node, and what the next layer takes; the underlay has the same shape."""
 
     interface: str
     address: str
     prefix: int
     mtu: int
-    address6: str = ""
 
     @property
     def cidr(self) -> str:
@@ -29,8 +27,7 @@ class Overlay:
         return f"{self.address}/{self.prefix}"
 
 
-@dataclass(frozen=True)
-class Claims:
+class Claims(NamedTuple):
     """What a tunnel promises of the packets that it carries."""
 
     confidentiality: bool = False
@@ -38,8 +35,7 @@ class Claims:
     replay_protection: bool = False
 
 
-@dataclass(frozen=True)
-class About:
+class About(NamedTuple):
     """What a tunnel declares. `evidence` is a pcap filter in which options stand in braces; `overhead` is in bytes a packet."""
 
     name: str
@@ -48,7 +44,7 @@ class About:
     claims: Claims
     evidence: str
     overhead: int
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, Option] = MappingProxyType({})
     needs_underlay: str = "ip"
     families: tuple[int, ...] = (4,)
     roles: tuple[str, ...] = ()
@@ -58,8 +54,7 @@ class About:
     version: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint."""
 
     index: int
@@ -120,8 +115,6 @@ class Tunnel:
 def above(name: str, index: int, below: Mapping[str, Overlay], overhead: int) -> dict[str, Overlay]:
     """What a layer shall yield on each endpoint: interface, address and MTU follow from its place in the stack."""
     return {
-        node: replace(
-            overlay, interface=f"{name}{index}", address=f"10.{10 + index}.0.{number}", prefix=24, mtu=overlay.mtu - overhead
-        )
+        node: Overlay(f"{name}{index}", f"10.{10 + index}.0.{number}", 24, overlay.mtu - overhead)
         for number, (node, overlay) in enumerate(below.items(), start=1)
     }

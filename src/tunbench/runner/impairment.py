@@ -105,6 +105,16 @@ def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
+    """What to warn of where netem dropped more than its loss explains (6 standard deviations); else an empty text."""
+    dropped, carried = qdisc.get("drops", 0), qdisc.get("packets", 0)
+    loss = terms.get("loss", 0)
+    offered = dropped + carried
+    if dropped <= loss * offered + 6 * math.sqrt(loss * (1 - loss) * offered):
+        return ""
+    return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains; raise the profile's limit"
+
+
 def mean_delay(delay: float, jitter: float) -> float:
     """Mean delay in seconds of netem's uniform `delay ± jitter`, whose negative values are sent at once.
 

@@ -86,6 +86,16 @@ class Node:
         self._journal(shown, began, status=result.status)
         return result
 
+    def ip(self, *lines: str) -> None:
+        """Executes lines of iproute2's `ip` as one batch. Raises CommandFailed."""
+        began = time.monotonic()
+        text = "".join(f"{line}\n" for line in lines)
+        result = self.shell.run([*self.enter, "ip", "-batch", "-"], TIMEOUT, text)
+        shown = f"{self.typed(['ip', '-batch', '-'])} <<'END'\n{text}END"
+        self._journal(shown, began, status=result.status)
+        if result.status != 0:
+            raise CommandFailed(shown, result)
+
     def ask(self, *argv: str, timeout: float = TIMEOUT) -> Result:
         """Runs a command that only looks; it is not journaled, because nobody needs it to repeat the trial."""
         return self.shell.run([*self.enter, *argv], timeout)
@@ -133,6 +143,10 @@ class Node:
     def tails(self) -> dict[str, str]:
         """The tail of every log of this node."""
         return {name: self.read(path)[-TAIL:] for name, path in self.logs.items() if path.exists()}
+
+    def note(self, shown: str) -> None:
+        """Journals what stands for something that was done in another way than a person would type it."""
+        self._journal(shown, time.monotonic(), status=0)
 
     def _journal(self, shown: str, began: float, **fields: Any) -> None:
         self.events.tell("command", node=self.name, shell=shown, at=began, took=time.monotonic() - began, **fields)

@@ -1,8 +1,8 @@
 """Options of layers and workloads, declared as data: kind, default, range and what they are for."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from tunbench.runner import quantity
 
@@ -30,8 +30,7 @@ KINDS: dict[str, Callable[[str], Value]] = {
 }
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option: `default` is written as a user would write it; `low` and `high` are in SI units."""
 
     kind: str

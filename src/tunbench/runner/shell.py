@@ -26,6 +26,9 @@ class Process(Protocol):
     def stop(self) -> None:
         """Ends it: SIGTERM, and SIGKILL after a second."""
 
+    def kill(self) -> None:
+        """Ends it at once."""
+
 
 class Shell(Protocol):
     """Whatever can execute a command: a real kernel, or a fake one under a unit test."""
@@ -59,6 +62,12 @@ class Background:
                 return
             except subprocess.TimeoutExpired:
                 continue
+
+
+    def kill(self) -> None:
+        """Ends it at once: SIGKILL to its group."""
+        _signal_group(self.popen.pid, signal.SIGKILL)
+        self.popen.wait()
 
 
 class LocalShell:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tunbench.runner.contract import Overlay
@@ -18,9 +17,8 @@ class Metric(NamedTuple):
     more_is_better: bool = False
 
 
-@dataclass(frozen=True)
-class About:
-    """What a workload declares. `seconds` estimates its time in the lab, for `plan show`."""
+class About(NamedTuple):
+    """What a workload declares."""
 
     name: str
     summary: str
@@ -38,16 +36,16 @@ class Sample(NamedTuple):
     at: float | None = None
 
 
-@dataclass
 class Trial:
     """One execution of a workload between two nodes: where its samples and its raw output go."""
 
-    options: Options
-    client: Node
-    server: Node
-    overlays: Mapping[str, Overlay]
-    samples: list[Sample] = field(default_factory=list)
-    outputs: dict[str, str] = field(default_factory=dict)
+    def __init__(self, options: Options, client: Node, server: Node, overlays: Mapping[str, Overlay]) -> None:
+        self.options = options
+        self.client = client
+        self.server = server
+        self.overlays = overlays
+        self.samples: list[Sample] = []
+        self.outputs: dict[str, str] = {}
 
     @property
     def target(self) -> str:

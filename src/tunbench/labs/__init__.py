@@ -1,0 +1,1 @@
+"""Labs: places where shards execute. A lab knows nothing of tunnels and workloads."""

@@ -1,0 +1,72 @@
+"""What the images of the vm lab are made of. Their digests name them in the cache."""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One image: `packages` of the suite; an add-on holds what they bring beyond the base image."""
+
+    name: str
+    packages: tuple[str, ...]
+    addon: bool = False
+    suite: str = "bookworm"
+    architecture: str = "amd64"
+    # 2026-01-01T00:00:00Z, the moment at which every VM begins.
+    source_date_epoch: int = 1_767_225_600
+    # Documentation, and drivers of hardware that the model machine does not have.
+    without: tuple[str, ...] = (
+        "/usr/share/doc/*",
+        "/usr/share/info/*",
+        "/usr/share/locale/*",
+        "/usr/share/man/*",
+        *(
+            f"{root}/modules/*/kernel/{folder}/*"
+            for root in ("/lib", "/usr/lib")
+            for folder in ("drivers/gpu", "drivers/media", "drivers/infiniband", "drivers/scsi", "drivers/staging", "sound")
+        ),
+    )
+    # The second number grows when the way of building changes.
+    format: tuple[str, int] = ("squashfs-zstd", 1)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the definition."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def folder(self) -> Path:
+        """Where the image lies in the cache."""
+        return cache() / "images" / f"{self.name}-{self.digest[:12]}"
+
+
+BASE = Definition(
+    name="base",
+    packages=(
+        *("linux-image-amd64", "kmod", "busybox-static"),
+        *("iproute2", "iputils-ping", "ethtool", "nftables", "procps", "tcpdump"),
+        *("python3-minimal", "libpython3-stdlib"),
+        *("iperf3", "wireguard-tools", "openvpn", "openssl"),
+    ),
+)
+
+ADDONS = {
+    addon.name: addon
+    for addon in [
+        # A second reader of captures, independent of the proof's own.
+        Definition(name="tshark", packages=("tshark",), addon=True),
+    ]
+}
+
+BOOT_MODULES = ("nfit", "nd_pmem", "squashfs", "overlay")
+"""Modules that the first stage needs to mount the images."""
+
+
+def cache() -> Path:
+    """Tunbench's folder in the XDG cache directory."""
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "tunbench"

@@ -1,0 +1,65 @@
+"""One shard under way: a process group that writes events into a file, which is only ever tailed."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+GRACE = 3.0
+"""Seconds between the request to end and the end by force."""
+
+
+class Execution:
+    """A started lab. The kernel ends it when the controlling process dies, however that happens."""
+
+    def __init__(self, argv: Sequence[str], folder: Path, environment: dict[str, str] | None = None) -> None:
+        self.folder = folder
+        self.events = folder / "events.jsonl"
+        self.console = folder / "console.log"
+        self.events.touch()
+        self.began = time.monotonic()
+        with (folder / "output.log").open("wb") as output:
+            # setpriv lets the kernel kill the lab together with this process; a group of its own lets us end all of it.
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+        self._tail: BinaryIO = self.events.open("rb")
+        self._partial = b""
+
+    def lines(self) -> list[bytes]:
+        """The whole lines that were written since the last call."""
+        *whole, self._partial = (self._partial + self._tail.read()).split(b"\n")
+        return whole
+
+    def running(self) -> bool:
+        """Whether the lab is still there."""
+        return self.process.poll() is None
+
+    def age(self) -> float:
+        """Seconds of wall clock since it was started."""
+        return time.monotonic() - self.began
+
+    def stop(self) -> None:
+        """Ends the lab and all of its processes."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self.process.poll() is not None:
+                break
+            os.killpg(self.process.pid, number)
+            try:
+                self.process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                continue
+        self._tail.close()
+
+    def last_words(self) -> str:
+        """The tail of what the lab printed outside its events."""
+        texts = [path.read_text(errors="replace")[-2000:] for path in (self.console, self.folder / "output.log") if path.exists()]
+        return "\n".join(text.strip() for text in texts if text.strip())

@@ -1,0 +1,37 @@
+"""The native lab: the same runner in namespaces on this kernel, as root."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunbench.labs import payload
+from tunbench.labs.execution import Execution
+from tunbench.labs.vm import LabError
+from tunbench.plan.shard import Shard, canonical
+
+NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
+"""The runner is the first process of its own PID namespace: with it ends everything that it made."""
+
+
+@dataclass(frozen=True)
+class NativeLab:
+    """Namespaces on this kernel, at its own speed."""
+
+    clock: str = "real"
+    kind: str = "native"
+
+    def check(self) -> dict[str, Any]:
+        """What the manifest says of this lab. Raises LabError where it cannot run."""
+        if os.geteuid() != 0:
+            raise LabError("the native lab needs root for its namespaces: run the same command with sudo, or use --lab vm")
+        return {}
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        """Starts the runner in namespaces of its own."""
+        payload.unpack(folder / "payload")
+        (folder / "shard.json").write_text(canonical(shard.spec()))
+        argv = ["unshare", *NAMESPACES, sys.executable, "-m", "tunbench.runner"]
+        argv += [str(folder / "shard.json"), str(folder / "events.jsonl")]
+        return Execution(argv, folder, {"PYTHONPATH": str(folder / "payload"), "PYTHONDONTWRITEBYTECODE": "1"})

@@ -1,0 +1,23 @@
+"""What a lab is handed: the runner, which is the standard library alone, and what it shall do."""
+
+import shutil
+from pathlib import Path
+
+import tunbench
+
+PACKAGE = Path(tunbench.__file__).parent
+
+
+def runner_files() -> dict[str, bytes]:
+    """The runner's modules, by their path below a folder for PYTHONPATH."""
+    sources = [PACKAGE / "__init__.py", *sorted((PACKAGE / "runner").rglob("*.py"))]
+    return {f"tunbench/{path.relative_to(PACKAGE)}": path.read_bytes() for path in sources}
+
+
+def unpack(folder: Path) -> None:
+    """Puts the runner into a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, content in runner_files().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

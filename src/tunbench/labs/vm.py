@@ -1,0 +1,110 @@
+"""The vm lab: QEMU with a stock Debian kernel, under an instruction clock or at the machine's own speed."""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunbench.labs import cpio, image, kvm, payload
+from tunbench.labs.definition import ADDONS, BASE, Definition
+from tunbench.labs.execution import Execution
+from tunbench.plan.shard import Shard, canonical
+from tunbench.runner import registry, spelling
+
+QEMU = "qemu-system-x86_64"
+MEMORY = "1G"
+TRANSLATIONS = "128"
+"""MiB that QEMU may fill with translated code; with MEMORY it keeps a VM below 1.5 GiB."""
+
+BOOT_ARGUMENTS = (
+    *("console=ttyS0", "quiet", "panic=-1", "random.trust_cpu=on", "audit=0", "apparmor=0", "cryptomgr.notests"),
+    *("mitigations=off", "nokaslr", "init_on_alloc=0"),
+)
+VIRTUAL_BOOT_ARGUMENTS = (
+    # The TSC counts instructions, a billion a second: nothing to calibrate, nothing to doubt.
+    *("tsc=reliable", "tsc_early_khz=1000000"),
+    # Timers by HPET: the APIC's would be calibrated in a busy loop that costs 2.5 s of wall clock.
+    "nolapic_timer",
+)
+
+MODEL = ("-cpu", "max,-erms,-fsrm", "-smp", "1")
+"""The model machine: everything QEMU can emulate, less the copy instructions that count as one a byte."""
+
+VIRTUAL_CLOCK = (
+    *("-accel", f"tcg,tb-size={TRANSLATIONS}", "-icount", "shift=0,sleep=off"),
+    *("-rtc", "clock=vm,base=2026-01-01"),
+)
+
+PAYLOAD_SIZE = 1 << 20
+"""Bytes: the archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
+
+SHARD_PROGRAM = b"""\
+busybox stty -F /dev/ttyS1 raw -echo
+python3 -m tunbench.runner /payload/shard.json /dev/ttyS1
+busybox stty -F /dev/ttyS1 sane
+"""
+"""Runs the shard. The last line waits until the serial line has taken all."""
+
+
+class LabError(Exception):
+    """This machine cannot run the lab; the message says why, and the mend."""
+
+
+@dataclass(frozen=True)
+class VmLab:
+    """Virtual machines from one image, with the clock `virtual` or `real`."""
+
+    clock: str
+    kind: str = "vm"
+
+    def check(self) -> dict[str, Any]:
+        """What the manifest says of this lab. Raises LabError and ImageError where it cannot run."""
+        if not shutil.which(QEMU):
+            raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
+        version = subprocess.run([QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+        manifest = image.check(BASE)
+        facts = {"image": {"digest": manifest["digest"], "packages": manifest["packages"]}, "qemu": version}
+        return facts | {"command": self.command(Path("FOLDER"), 0, (), ["SERIAL"])}
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        """Boots a VM that executes the shard; what it writes goes to the folder."""
+        files = {"shard.json": canonical(shard.spec()).encode(), "program": SHARD_PROGRAM}
+        serial = [f"file:{folder}/console.log", f"file:{folder}/events.jsonl"]
+        return Execution(self.prepare(files, folder, shard.seed, addons_of(shard.stack), serial), folder)
+
+    def prepare(
+        self, files: dict[str, bytes], folder: Path, seed: int, addons: Sequence[Definition], serial: Sequence[str]
+    ) -> list[str]:
+        """Writes the first stage with the payload into the folder and returns QEMU's command."""
+        start = (image.GUEST / "start").read_bytes()
+        contents = {**payload.runner_files(), **files, "start": start}
+        archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in contents.items()})
+        boot = (BASE.folder / "boot.cpio").read_bytes()
+        (folder / "boot.cpio").write_bytes(boot + cpio.padded(archive, PAYLOAD_SIZE))
+        return self.command(folder, seed, addons, serial)
+
+    def command(self, folder: Path, seed: int, addons: Sequence[Definition], serial: Sequence[str]) -> list[str]:
+        """QEMU's command line; `serial` are its character devices, ttyS0 first."""
+        virtual = self.clock == "virtual"
+        images = [definition.folder / "image.squashfs" for definition in (BASE, *addons)]
+        argv = [QEMU, "-M", "q35,nvdimm=on,hpet=on,smbus=off,sata=off"]
+        argv += [*MODEL, *VIRTUAL_CLOCK] if virtual else kvm.machine()
+        argv += ["-m", f"{MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
+        argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
+        argv += ["-initrd", str(folder / "boot.cpio")]
+        argv += ["-append", " ".join(BOOT_ARGUMENTS + (VIRTUAL_BOOT_ARGUMENTS if virtual else ()))]
+        for device in serial:
+            argv += ["-serial", device]
+        for number, path in enumerate(images):
+            size = path.stat().st_size
+            backend = f"memory-backend-file,id=image{number},share=off,readonly=on,mem-path={path},size={size}"
+            argv += ["-object", backend, "-device", f"nvdimm,id=nvdimm{number},memdev=image{number},unarmed=on"]
+        return argv
+
+
+def addons_of(stack: str) -> list[Definition]:
+    """The add-on images that the layers of a stack need beyond the base image."""
+    names = {name for part in spelling.stack(stack) for name in registry.tunnel(part.name).about.addons}
+    return [ADDONS[name] for name in sorted(names)]

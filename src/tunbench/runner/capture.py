@@ -1,0 +1,54 @@
+"""Captures by tcpdump, and what is in them. Reads the classic pcap format with the standard library."""
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tunbench.runner.node import Node
+from tunbench.runner.shell import wait_until
+from tunbench.runner.workload import WorkloadFailed
+
+SNAP = 65535
+"""Bytes of a packet that are kept: all of it."""
+
+
+@contextmanager
+def capturing(node: Node, interface: str, path: Path, expression: str = "") -> Iterator[None]:
+    """Captures what passes an interface of the node into a file, from the first packet to the last."""
+    log = path.name
+    process = node.start(
+        *("tcpdump", "-i", interface, "-n", "-p", "-U", "--immediate-mode", "-s", str(SNAP), "-Z", "root"),
+        *("-w", str(path), *([expression] if expression else [])),
+        log=log,
+    )
+    try:
+        printed = node.home / f"{log}.log"
+        if not wait_until(lambda: "listening on" in node.read(printed) or process.poll() is not None, 10):
+            raise WorkloadFailed("tcpdump did not start within 10 s")
+        if process.poll() is not None:
+            raise WorkloadFailed(f"tcpdump did not start: {node.read(printed)}")
+        yield
+    finally:
+        process.stop()
+
+
+def packets(path: Path) -> list[bytes]:
+    """The bytes of every packet of a pcap file, as far as it is whole. Raises ValueError where it is none."""
+    data = path.read_bytes()
+    order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
+    if order is None:
+        raise ValueError(f"{path} is no pcap file")
+    found, offset = [], 24
+    while offset + 16 <= len(data):
+        length = struct.unpack_from(order + "I", data, offset + 8)[0]
+        found.append(data[offset + 16 : offset + 16 + length])
+        offset += 16 + length
+    return found
+
+
+def filtered(node: Node, path: Path, expression: str) -> list[bytes]:
+    """The packets of a pcap file that pass a filter."""
+    selected = path.with_suffix(".selected")
+    node.shell.run([*node.enter, "tcpdump", "-r", str(path), "-w", str(selected), expression], 30)
+    return packets(selected)

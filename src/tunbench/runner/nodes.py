@@ -1,0 +1,84 @@
+"""Makes nodes: a process holds the namespaces of each, and they vanish with it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tunbench.runner.events import Events
+from tunbench.runner.node import HOME, CommandFailed, Node
+from tunbench.runner.shell import Process, Result, Shell, wait_until
+
+PATIENCE = 10.0
+"""Seconds in which the namespaces of a node must be there."""
+
+MOUNTS = """\
+tmpfs /run tmpfs
+tmpfs /tmp tmpfs
+tmpfs /var/lib tmpfs
+overlay /etc overlay lowerdir=/etc,upperdir={home}/.etc,workdir={home}/.work
+sysfs /sys sysfs
+proc /proc proc
+"""
+"""What is private to a node, as an fstab: daemons with fixed paths can run once on each."""
+
+# The first word of /proc/self/stat is read before the node gets a /proc of its own: the process as the lab sees it.
+HOLD = """\
+set -e
+read -r pid rest </proc/self/stat
+mount --all --fstab {home}/.fstab
+echo {name} >/proc/sys/kernel/hostname
+echo $pid >{home}/.pid
+exec sleep infinity
+"""
+
+
+@contextmanager
+def made(names: Sequence[str], name_server: str, shell: Shell, events: Events) -> Iterator[dict[str, Node]]:
+    """Nodes of these names, and the root of the lab as `lab`; ended, with all that runs in them, on leaving.
+
+    Raises CommandFailed where the namespaces of a node cannot be had.
+    """
+    lab = Node("lab", shell, events)
+    holders: dict[str, Process] = {}
+    try:
+        for name in names:
+            holders[name] = _hold(name, name_server, shell)
+        enters = {name: _entrance(name, holder) for name, holder in holders.items()}
+        lab.shell.run(["ip", "-batch", "-"], PATIENCE, _attachments(enters))
+        lab.note("\n".join(f"ip netns add {name}; mkdir -p {HOME / name}" for name in names))
+        yield {"lab": lab} | {name: Node(name, shell, events, enter) for name, enter in enters.items()}
+    finally:
+        for holder in holders.values():
+            holder.kill()
+        shell.run(["ip", "-batch", "-"], PATIENCE, "".join(f"netns del {name}\n" for name in holders))
+
+
+def _hold(name: str, name_server: str, shell: Shell) -> Process:
+    home = HOME / name
+    for folder in (home / ".etc", home / ".work"):
+        folder.mkdir(parents=True)
+    (home / ".etc" / "resolv.conf").write_text(f"nameserver {name_server}\n")
+    (home / ".fstab").write_text(MOUNTS.format(home=home))
+    script = HOLD.format(name=name, home=home)
+    return shell.start(
+        ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-c", script], _log(name)
+    )
+
+
+def _entrance(name: str, holder: Process) -> list[str]:
+    """The words before a command that make it run on the node, once its namespaces are there."""
+    pid = HOME / name / ".pid"
+    wait_until(lambda: (pid.exists() and pid.read_text().endswith("\n")) or holder.poll() is not None, PATIENCE, 0.005)
+    if not pid.exists():
+        result = Result(holder.poll(), "", _log(name).read_text())
+        raise CommandFailed(f"making the namespaces of the node {name}", result)
+    return ["nsenter", "--target", pid.read_text().strip(), "--mount", "--net", "--uts", "--pid", "--"]
+
+
+def _attachments(enters: Mapping[str, Sequence[str]]) -> str:
+    """The batch that gives the namespaces their names, for `ip netns` and `ip -n`."""
+    return "".join(f"netns attach {name} {enter[2]}\n" for name, enter in enters.items())
+
+
+def _log(name: str) -> Path:
+    return HOME / f"{name}.log"

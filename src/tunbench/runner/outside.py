@@ -1,0 +1,25 @@
+"""Sees what leaves the lab: everything that no node answers for arrives at the edge, and is captured there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tunbench.runner import capture
+from tunbench.runner.events import Events
+from tunbench.runner.node import Node
+
+# What every Linux interface says on its own: address resolution, and the discovery of IPv6 neighbours and groups.
+CHATTER = "not arp and not icmp6 and not (ip6 multicast and ip6 proto 0)"
+
+SHOWN = 20
+"""Packets that are told at most; the count is told always."""
+
+
+@contextmanager
+def watched(edge: Node, events: Events) -> Iterator[None]:
+    """Captures what arrives at the edge, and tells it at the end."""
+    path = edge.home / "outside.pcap"
+    with capture.capturing(edge, "eth0", path, CHATTER):
+        yield
+    lines = edge.ask("tcpdump", "-r", str(path), "-n", "-q", "-t").stdout.splitlines()
+    if lines:
+        events.tell("outside", packets=len(lines), first=lines[:SHOWN])

@@ -1,0 +1,95 @@
+"""Proof that traffic is encapsulated, and encrypted where that is claimed, before anything is timed.
+
+A random marker is sent through the overlay as the payload of echo requests, and comes back in the replies. Below each
+layer a capture must show it: every packet that can hold the marker passes the filter of that layer's evidence, and the
+marker itself is to be found there, or, where this layer or one above it claims confidentiality, nowhere at all.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tunbench.runner import capture
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.node import HOME, Node
+from tunbench.runner.options import Options
+from tunbench.runner.stack import Stack
+from tunbench.runner.underlay import Underlay
+
+ECHOES = 5
+PAYLOAD = 512
+"""Bytes of payload in each echo: packets that carry it stand out by their size."""
+
+MARKER = 16
+"""Bytes of the marker, the most that ping takes as a pattern."""
+
+
+class ProofFailed(Exception):
+    """What was captured does not show what the stack claims."""
+
+
+class Finding(NamedTuple):
+    """What the capture below one layer showed."""
+
+    layer: str
+    where: str
+    evidence: str
+    packets: int
+    evident: int
+    marked: int
+    hidden: bool
+
+
+def prove(stack: Stack, underlay: Underlay, nodes: Mapping[str, Node]) -> list[Finding]:
+    """Sends a marker and looks for it below every layer. Raises ProofFailed."""
+    marker = os.urandom(MARKER)
+    return [
+        examine(stack, index, marker, *_send(stack, index, marker, underlay, nodes)) for index in range(len(stack.layers))
+    ]
+
+
+def _send(
+    stack: Stack, index: int, marker: bytes, underlay: Underlay, nodes: Mapping[str, Node]
+) -> tuple[str, list[bytes], list[bytes]]:
+    """Captures below a layer while the marker passes: where, all packets, and those that show the evidence."""
+    layer = stack.layers[index]
+    first, second = stack.overlay
+    # The lowest layer is looked at from between the nodes, the others on the interface that they run over.
+    watcher, interface = nodes[first], stack.overlays[index][first].interface
+    if index == 0:
+        watcher, interface = nodes[underlay.middle], underlay.towards[second]
+    path = HOME / watcher.name / f"proof-{index}.pcap"
+    with capture.capturing(watcher, interface, path):
+        nodes[first].try_run(
+            *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", "2", "-s", str(PAYLOAD)),
+            *("-p", marker.hex(), stack.overlay[second].address),
+        )
+    evident = capture.filtered(watcher, path, layer.evidence(layer.options))
+    return f"{watcher.name}/{interface}", capture.packets(path), evident
+
+
+def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[bytes], evident: list[bytes]) -> Finding:
+    """Compares what was captured below a layer with what the stack claims. Raises ProofFailed."""
+    layer = stack.layers[index]
+    large = [packet for packet in seen if len(packet) >= PAYLOAD]
+    shown = [packet for packet in evident if len(packet) >= PAYLOAD]
+    marked = [packet for packet in seen if marker in packet]
+    marked_inside = [packet for packet in evident if marker in packet]
+    hidden = any(_confidential(above) for above in stack.layers[index:])
+    name, evidence = layer.about.name, layer.evidence(layer.options)
+    if len(shown) < ECHOES:
+        raise ProofFailed(
+            f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {2 * ECHOES} were to be seen there"
+        )
+    if len(large) > len(shown):
+        raise ProofFailed(f"{name}: {len(large) - len(shown)} packets on {where} went around it ({evidence})")
+    if hidden and marked:
+        raise ProofFailed(f"{name}: the marker can be read on {where} in {len(marked)} packets, though it is claimed secret")
+    if not hidden and not marked_inside:
+        raise ProofFailed(f"{name}: the marker is not to be found in the packets on {where} that show its evidence")
+    return Finding(name, where, evidence, len(large), len(shown), len(marked), hidden)
+
+
+def _confidential(layer: Tunnel) -> bool:
+    options: Options = layer.options
+    return layer.claims(options).confidentiality

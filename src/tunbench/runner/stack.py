@@ -1,0 +1,100 @@
+"""A stack: its layers, brought up from the underlay and taken down in reverse."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from tunbench.runner import registry, spelling
+from tunbench.runner.contract import Overlay, Place, Tunnel, Unsupported, above
+from tunbench.runner.node import CommandFailed, Node
+from tunbench.runner.options import resolve
+
+PATIENCE = 60.0
+"""Seconds of the lab's own time in which an overlay must answer."""
+
+UNKNOWN_DEVICE = "Unknown device type"
+"""What iproute2 prints where the kernel has no such kind of interface."""
+
+
+class StackFailed(Exception):
+    """A stack did not come up, and the message says where."""
+
+
+class Stack(NamedTuple):
+    """The layers of a stack with what they run over: `overlays[i]` is below `layers[i]`, the last is the result."""
+
+    spelling: str
+    layers: list[Tunnel]
+    overlays: list[Mapping[str, Overlay]]
+
+    @property
+    def overlay(self) -> Mapping[str, Overlay]:
+        """What the whole stack yields on each endpoint."""
+        return self.overlays[-1]
+
+
+def build(text: str, underlay: Mapping[str, Overlay]) -> Stack:
+    """The layers of a stack over an underlay; nothing is started. Raises ValueError."""
+    layers: list[Tunnel] = []
+    overlays = [underlay]
+    for index, (name, given) in enumerate(spelling.stack(text)):
+        kind = registry.tunnel(name)
+        options = resolve(kind.about.options, given, name)
+        below = overlays[-1]
+        yields = below if name == "none" else above(name, index, below, kind.overhead(options))
+        layers.append(kind(options, Place(index, below, yields)))
+        overlays.append(yields)
+    return Stack(text, layers, overlays)
+
+
+def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
+    """Makes keys and configuration of every layer. Raises CommandFailed, and Unsupported where a program is missing."""
+    for layer in stack.layers:
+        for program in layer.about.programs:
+            require(nodes[0], program)
+        layer.prepare(nodes)
+
+
+def require(node: Node, program: str) -> None:
+    """Raises Unsupported where a program is not installed."""
+    if node.ask("sh", "-c", 'command -v "$0"', program).status != 0:
+        raise Unsupported(f"the program {program} is not installed")
+
+
+@contextmanager
+def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
+    """Brings every layer up on every node, waits until it answers, and takes all down on leaving.
+
+    Raises StackFailed, CommandFailed, and Unsupported where this lab lacks what a layer needs.
+    """
+    begun: list[Tunnel] = []
+    try:
+        for layer, overlay in zip(stack.layers, stack.overlays[1:], strict=True):
+            begun.append(layer)
+            _raise_layer(layer, nodes)
+            wait_for_answers(layer.about.name, overlay, nodes)
+        yield
+    finally:
+        for layer in reversed(begun):
+            for node in reversed(nodes):
+                layer.down(node)
+
+
+def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:
+    try:
+        for node in nodes:
+            layer.up(node)
+    except CommandFailed as error:
+        if UNKNOWN_DEVICE in error.result.stderr:
+            modules = ", ".join(layer.about.modules)
+            raise Unsupported(f"this kernel cannot make its interface (module {modules}): {error}") from None
+        raise
+
+
+def wait_for_answers(name: str, overlay: Mapping[str, Overlay], nodes: Sequence[Node]) -> None:
+    """Waits until the first endpoint has an answer from every other one. Raises StackFailed."""
+    first, *others = nodes
+    for other in others:
+        address = overlay[other.name].address
+        if not first.until("ping", "-n", "-c", "1", "-W", "0.5", address, timeout=PATIENCE):
+            raise StackFailed(f"{name}: {other.name} did not answer {first.name} within {PATIENCE:g} s")
