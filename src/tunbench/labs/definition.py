@@ -27,7 +27,14 @@ class Definition:
         *(
             f"{root}/modules/*/kernel/{folder}/*"
             for root in ("/lib", "/usr/lib")
-            for folder in ("drivers/gpu", "drivers/media", "drivers/infiniband", "drivers/scsi", "drivers/staging", "sound")
+            for folder in (
+                "drivers/gpu",
+                "drivers/media",
+                "drivers/infiniband",
+                "drivers/scsi",
+                "drivers/staging",
+                "sound",
+            )
         ),
     )
     # The second number grows when the way of building changes.

@@ -61,5 +61,9 @@ class Execution:
 
     def last_words(self) -> str:
         """The tail of what the lab printed outside its events."""
-        texts = [path.read_text(errors="replace")[-2000:] for path in (self.console, self.folder / "output.log") if path.exists()]
+        texts = [
+            path.read_text(errors="replace")[-2000:]
+            for path in (self.console, self.folder / "output.log")
+            if path.exists()
+        ]
         return "\n".join(text.strip() for text in texts if text.strip())

@@ -53,7 +53,9 @@ def check(definition: Definition) -> dict[str, Any]:
         except OSError as error:
             raise ImageError(f"the image {definition.name} is damaged: {error}; {mend}") from None
         if found != expected:
-            raise ImageError(f"the image {definition.name} is damaged: {folder / name} is not what its manifest says; {mend}")
+            raise ImageError(
+                f"the image {definition.name} is damaged: {folder / name} is not what its manifest says; {mend}"
+            )
     return manifest
 
 
@@ -91,7 +93,12 @@ def _debootstrap(definition: Definition, tree: Path, progress: Progress, mirror:
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(definition.source_date_epoch), "INITRD": "No"}
     words: list[str] = []
     with subprocess.Popen(
-        [*argv, *sources], env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
+        [*argv, *sources],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -132,7 +139,9 @@ def _take_out_boot_files(tree: Path, folder: Path) -> None:
             modules = f"lib/modules/{version}"
         needed = _in_order(_content(tar, members[f"{modules}/modules.dep"]).decode(), BOOT_MODULES)
         busybox = next(name for name in ("usr/bin/busybox", "bin/busybox") if name in members)
-        files = {f"modules/{Path(name).name}": (cpio.FILE, _content(tar, members[f"{modules}/{name}"])) for name in needed}
+        files = {
+            f"modules/{Path(name).name}": (cpio.FILE, _content(tar, members[f"{modules}/{name}"])) for name in needed
+        }
         files["modules/order"] = (cpio.FILE, "".join(f"{Path(name).name}\n" for name in needed).encode())
         files["bin/busybox"] = (cpio.EXECUTABLE, _content(tar, members[busybox]))
     files["init"] = (cpio.EXECUTABLE, (GUEST / "init").read_bytes())
@@ -196,7 +205,9 @@ def _packages(tree: Path) -> dict[str, str]:
     with tarfile.open(tree) as tar:
         member = next(member for member in tar if _name(member) == "var/lib/dpkg/status")
         status = _content(tar, member).decode()
-    paragraphs = [dict(line.split(": ", 1) for line in text.splitlines() if ": " in line[:40]) for text in status.split("\n\n")]
+    paragraphs = [
+        dict(line.split(": ", 1) for line in text.splitlines() if ": " in line[:40]) for text in status.split("\n\n")
+    ]
     return {fields["Package"]: fields["Version"] for fields in paragraphs if "Version" in fields}
 
 

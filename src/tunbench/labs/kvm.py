@@ -40,7 +40,15 @@ def _try() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         console = Path(folder) / "console"
         argv = ["qemu-system-x86_64", "-M", "q35", "-accel", "kvm", "-cpu", "host", "-m", "512M", "-nodefaults"]
-        argv += ["-display", "none", "-no-reboot", "-serial", f"file:{console}", "-kernel", str(BASE.folder / "vmlinux")]
+        argv += [
+            "-display",
+            "none",
+            "-no-reboot",
+            "-serial",
+            f"file:{console}",
+            "-kernel",
+            str(BASE.folder / "vmlinux"),
+        ]
         argv += ["-append", "console=ttyS0 panic=-1"]
         try:
             done = subprocess.run(argv, capture_output=True, timeout=TRIAL_SECONDS)

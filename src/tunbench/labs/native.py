@@ -25,7 +25,9 @@ class NativeLab:
     def check(self) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
-            raise LabError("the native lab needs root for its namespaces: run the same command with sudo, or use --lab vm")
+            raise LabError(
+                "the native lab needs root for its namespaces: run the same command with sudo, or use --lab vm"
+            )
         return {}
 
     def start(self, shard: Shard, folder: Path) -> Execution:

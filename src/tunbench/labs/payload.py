@@ -1,5 +1,6 @@
 """What a lab is handed: the runner, which is the standard library alone, and what it shall do."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,14 @@ def runner_files() -> dict[str, bytes]:
     """The runner's modules, by their path below a folder for PYTHONPATH."""
     sources = [PACKAGE / "__init__.py", *sorted((PACKAGE / "runner").rglob("*.py"))]
     return {f"tunbench/{path.relative_to(PACKAGE)}": path.read_bytes() for path in sources}
+
+
+def digest() -> str:
+    """SHA-256 over the runner."""
+    whole = hashlib.sha256()
+    for name, content in runner_files().items():
+        whole.update(f"{name} {len(content)}\n".encode() + content)
+    return whole.hexdigest()
 
 
 def unpack(folder: Path) -> None:

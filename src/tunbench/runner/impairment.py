@@ -83,7 +83,10 @@ def installed(node: Node, interface: str) -> dict[str, Any]:
 
 
 def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
-    """Where what is installed differs from what was asked by more than the kernel's rounding (1 µs, 2⁻³¹)."""
+    """Where what is installed differs from what was asked by more than the kernel's rounding.
+
+    It keeps times in ns (tc passes 1 µs), ratios as multiples of 2⁻³², and rates in whole bytes a second.
+    """
     options = qdisc.get("options", {})
     delay, loss, reorder = options.get("delay", {}), options.get("loss-random", {}), options.get("reorder", {})
     found = {
@@ -101,7 +104,7 @@ def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
     return [
         f"{name}: asked for {terms.get(name, 0):g}, installed is {value:g}"
         for name, value in found.items()
-        if abs(value - terms.get(name, 0)) > 1.5e-6 * max(1, terms.get(name, 0))
+        if abs(value - terms.get(name, 0)) > (8 if name == "rate" else 1.5e-6)
     ]
 
 

@@ -113,7 +113,9 @@ class Node:
         """Runs a command again and again until it succeeds; False where `timeout` seconds were not enough."""
         began = time.monotonic()
         done = wait_until(lambda: self.shell.run([*self.enter, *argv], timeout).status == 0, timeout)
-        self._journal(f"until {self.typed(argv)} >/dev/null 2>&1; do sleep 0.02; done", began, status=0 if done else None)
+        self._journal(
+            f"until {self.typed(argv)} >/dev/null 2>&1; do sleep 0.02; done", began, status=0 if done else None
+        )
         return done
 
     def until_prints(self, *argv: str, timeout: float = TIMEOUT) -> bool:

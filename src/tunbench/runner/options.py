@@ -21,6 +21,7 @@ def switch(text: str) -> bool:
 
 KINDS: dict[str, Callable[[str], Value]] = {
     "duration": quantity.duration,
+    "seconds": quantity.seconds,
     "rate": quantity.rate,
     "size": quantity.size,
     "ratio": quantity.ratio,

@@ -7,8 +7,8 @@ from tunbench.runner import capture
 from tunbench.runner.events import Events
 from tunbench.runner.node import Node
 
-# What every Linux interface says on its own: address resolution, and the discovery of IPv6 neighbours and groups.
-CHATTER = "not arp and not icmp6 and not (ip6 multicast and ip6 proto 0)"
+# What every Linux interface says on its own: address resolution, group membership, discovery of IPv6 neighbours.
+CHATTER = "not arp and not icmp6 and not igmp and not (ip6 multicast and ip6 proto 0)"
 
 SHOWN = 20
 """Packets that are told at most; the count is told always."""

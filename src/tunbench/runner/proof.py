@@ -44,7 +44,8 @@ def prove(stack: Stack, underlay: Underlay, nodes: Mapping[str, Node]) -> list[F
     """Sends a marker and looks for it below every layer. Raises ProofFailed."""
     marker = os.urandom(MARKER)
     return [
-        examine(stack, index, marker, *_send(stack, index, marker, underlay, nodes)) for index in range(len(stack.layers))
+        examine(stack, index, marker, *_send(stack, index, marker, underlay, nodes))
+        for index in range(len(stack.layers))
     ]
 
 
@@ -84,7 +85,9 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
     if len(large) > len(shown):
         raise ProofFailed(f"{name}: {len(large) - len(shown)} packets on {where} went around it ({evidence})")
     if hidden and marked:
-        raise ProofFailed(f"{name}: the marker can be read on {where} in {len(marked)} packets, though it is claimed secret")
+        raise ProofFailed(
+            f"{name}: the marker can be read on {where} in {len(marked)} packets, though it is claimed secret"
+        )
     if not hidden and not marked_inside:
         raise ProofFailed(f"{name}: the marker is not to be found in the packets on {where} that show its evidence")
     return Finding(name, where, evidence, len(large), len(shown), len(marked), hidden)

@@ -7,12 +7,26 @@ NUMBER = re.compile(r"(?P<number>[+-]?\d+(\.\d+)?)\s*(?P<unit>[A-Za-zµ%]*)")
 
 DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 RATES = {"": 1.0, "bit": 1.0, "K": 1e3, "k": 1e3, "kbit": 1e3, "M": 1e6, "Mbit": 1e6, "G": 1e9, "Gbit": 1e9}
-SIZES = {"": 1, "B": 1, "kB": 1000, "KiB": 1 << 10, "MB": 1_000_000, "MiB": 1 << 20, "GB": 1_000_000_000, "GiB": 1 << 30}
+SIZES = {
+    "": 1,
+    "B": 1,
+    "kB": 1000,
+    "KiB": 1 << 10,
+    "MB": 1_000_000,
+    "MiB": 1 << 20,
+    "GB": 1_000_000_000,
+    "GiB": 1 << 30,
+}
 
 
 def duration(text: str, bare: str = "s") -> float:
     """Seconds of a text such as `20ms`; a number without a unit counts in `bare`. Raises ValueError."""
     return _scaled(text, {**DURATIONS, "": DURATIONS[bare]} if bare else DURATIONS, "a duration", "20ms")
+
+
+def seconds(text: str) -> int:
+    """Whole seconds of a text such as `2` or `5min`. Raises ValueError."""
+    return whole(duration(text), text)
 
 
 def rate(text: str) -> float:

@@ -42,6 +42,7 @@ def _live_in(made: Mapping[str, Node], spec: Spec, waiting: list[str], events: E
     try:
         events.tell("phase", name="underlay", at=now())
         under = underlay.build(spec["underlay"], made)
+        events.tell("phase", name="watch", at=now())
         with watched(made[underlay.EDGE], events):
             _live_with(under, made, spec, waiting, events)
     except Unsupported as reason:
@@ -133,7 +134,9 @@ def _conclude(events: Events, waiting: list[str], verdict: str, reason: Exceptio
         _tell_trial(events, waiting, verdict, f"{reason}", samples=[], began=now(), **fields)
 
 
-def _look_at_queues(impaired: list[tuple[str, str, impairment.Terms]], made: Mapping[str, Node], events: Events) -> None:
+def _look_at_queues(
+    impaired: list[tuple[str, str, impairment.Terms]], made: Mapping[str, Node], events: Events
+) -> None:
     """Warns where netem dropped more than its loss explains: its queue was full."""
     for name, interface, terms in impaired:
         if text := impairment.overflow(terms, impairment.installed(made[name], interface)):

@@ -63,7 +63,6 @@ class Background:
             except subprocess.TimeoutExpired:
                 continue
 
-
     def kill(self) -> None:
         """Ends it at once: SIGKILL to its group."""
         _signal_group(self.popen.pid, signal.SIGKILL)

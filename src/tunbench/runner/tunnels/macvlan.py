@@ -29,7 +29,16 @@ class Macvlan(Tunnel):
         overlay, below = self.place.above[node.name], self.place.below[node.name]
         number = list(self.place.above).index(node.name) + 1
         node.run(
-            *("ip", "link", "add", overlay.interface, "link", below.interface, "address", f"02:76:6c:00:00:{number:02x}"),
+            *(
+                "ip",
+                "link",
+                "add",
+                overlay.interface,
+                "link",
+                below.interface,
+                "address",
+                f"02:76:6c:00:00:{number:02x}",
+            ),
             *("type", "macvlan", "mode", str(self.options["mode"])),
         )
         self.settle(node)

@@ -17,7 +17,7 @@ class Wireguard(Tunnel):
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
         # Message type 4 (transport data) in the first byte after the UDP header; Donenfeld, "WireGuard", section 5.4.6.
         evidence="udp port {port} and udp[8:4] = 0x04000000",
-        # IPv4 20 + UDP 8 + type, receiver and counter 16 + authentication tag 16; the padding to 16 bytes stays within the MTU.
+        # IPv4 20 + UDP 8 + type, receiver, counter 16 + tag 16; the padding to 16 bytes stays within the MTU.
         overhead=60,
         options={"port": Option("count", "51820", "UDP port of every peer", low=1, high=65535)},
         families=(4, 6),

@@ -10,7 +10,7 @@ ABOUT = About(
     name="iperf3-tcp",
     summary="iperf3 over TCP: throughput at the receiver, and retransmits",
     options={
-        "duration": Option("duration", "2", "seconds to send", low=1, high=86400),
+        "duration": Option("seconds", "2", "whole seconds to send", low=1, high=86400),
         "parallel": Option("count", "1", "streams at once", low=1, high=128),
         "reverse": Option("switch", "off", "the server sends"),
         "mss": Option("size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=0, high=65495),
@@ -32,7 +32,7 @@ def seconds(options: Options) -> float:
 def execute(trial: Trial) -> None:
     """Sends from the client to the server, or back with `reverse`."""
     options = trial.options
-    arguments = ["--time", f"{options['duration']:g}", "--parallel", str(options["parallel"])]
+    arguments = ["--time", str(options["duration"]), "--parallel", str(options["parallel"])]
     if options["reverse"]:
         arguments.append("--reverse")
     if options["mss"]:

@@ -12,7 +12,7 @@ ABOUT = About(
     options={
         "rate": Option("rate", "50M", "bits a second to send", low=1000, high=1e12),
         "length": Option("size", "1300", "payload of a datagram in bytes", low=16, high=65507),
-        "duration": Option("duration", "2", "seconds to send", low=1, high=86400),
+        "duration": Option("seconds", "2", "whole seconds to send", low=1, high=86400),
     },
     metrics={
         "throughput": Metric("bit/s", "payload that arrived, each second", more_is_better=True),
@@ -36,7 +36,7 @@ def execute(trial: Trial) -> None:
     data = iperf3.measure(
         trial,
         *("--udp", "--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
-        *("--time", f"{options['duration']:g}"),
+        *("--time", str(options["duration"])),
     )
     trial.samples += parse(data)
 

@@ -1,0 +1,58 @@
+"""The command line: one file a command. There is no logic here, only arguments and printing."""
+
+from typing import Annotated
+
+import typer
+
+from tunbench import __version__
+from tunbench.cli import lab, plan
+from tunbench.cli import list as listing
+from tunbench.cli.digest import digest
+from tunbench.cli.doctor import doctor
+from tunbench.cli.report import report
+from tunbench.cli.run import run
+from tunbench.cli.samples import samples
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (run, report, digest, samples, doctor):
+    app.command()(command)
+app.add_typer(listing.app, name="list")
+app.add_typer(plan.app, name="plan")
+app.add_typer(lab.app, name="lab")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tunbench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def tunbench(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """A laboratory for VPNs, tunnels and overlay networks.
+
+    One plan says which tunnels, under which network conditions, with which workloads.
+
+    Exit codes: 0 all is well, 1 some trials failed, 2 bad input or an unusable machine.
+
+    \b
+    Examples:
+      tunbench list tunnels             what can be measured
+      tunbench plan show quick          what a shipped plan runs, and how long
+      tunbench plan show quick --text   the plan itself: a start for your own
+      tunbench plan check my-plan.toml  whether a plan can run
+    """
+
+
+def main() -> None:
+    """The console script."""
+    app()

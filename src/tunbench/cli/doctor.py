@@ -1,0 +1,28 @@
+"""`tunbench doctor`: what this machine can run, and the mend for what it cannot."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tunbench.cli.errors import BAD_INPUT
+from tunbench.labs import examine
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
+    """Tell what this machine can run, and the exact mend for what it cannot.
+
+    Exit code 2 where it cannot run the vm lab on the virtual clock, which most plans want.
+    """
+    findings = examine.findings()
+    if as_json:
+        typer.echo(json.dumps([finding._asdict() for finding in findings], indent=1))
+    else:
+        table = Table("", "what", "found", "mend", box=None, pad_edge=False)
+        for finding in findings:
+            table.add_row("[green]yes" if finding.ok else "[red]no", finding.what, finding.found, finding.mend)
+        Console().print(table)
+    if not all(finding.ok for finding in findings if finding.needed):
+        raise typer.Exit(BAD_INPUT)

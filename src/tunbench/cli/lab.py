@@ -1,0 +1,93 @@
+"""`tunbench lab`: the image of the vm lab, and a shell in it."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.labs import explore, image
+from tunbench.labs.definition import ADDONS, BASE, Definition, cache
+from tunbench.labs.vm import QEMU, LabError
+
+app = typer.Typer(no_args_is_help=True, help="Build and look at the image of the vm lab, and open a shell in it.")
+
+Names = Annotated[list[str] | None, typer.Argument(help=f"base (the default), {', '.join(ADDONS)}.")]
+
+
+@app.command()
+def build(
+    names: Names = None,
+    mirror: Annotated[str, typer.Option(help="Take the packages from this Debian mirror or sources.list.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
+) -> None:
+    """Build an image from Debian's packages, with this machine's own apt sources. It takes about a minute."""
+    console = Console(stderr=True)
+    with bad_input_exits(image.ImageError, OSError):
+        for definition in _definitions(names):
+            if (definition.folder / "manifest.json").exists() and not force:
+                console.print(f"{definition.name} is there: {definition.folder}")
+                continue
+            with console.status(f"building {definition.name}") as status:
+                image.build(definition, lambda text: status.update(f"building: {text}"), mirror)
+            console.print(f"{definition.name} is built: {definition.folder}")
+
+
+@app.command()
+def info(as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest.")] = False) -> None:
+    """Show what the base image holds: every package with its version."""
+    with bad_input_exits(image.ImageError):
+        manifest = image.check(BASE)
+    if as_json:
+        typer.echo(json.dumps(manifest, indent=1))
+        return
+    table = Table("package", "version", title=f"image {manifest['digest'][:12]} in {BASE.folder}")
+    for package, version in manifest["packages"].items():
+        table.add_row(package, version)
+    Console().print(table)
+
+
+@app.command()
+def shell(
+    script: Annotated[
+        Path | None, typer.Option(help="Run this script instead, in virtual time, and print its output.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the VM that runs the script.")] = 1,
+) -> None:
+    """Open a shell in a VM with two nodes and a router up, on the real clock.
+
+    \b
+    Example:
+      tunbench lab shell --script runs/…/commands.sh    repeat one trial by hand, in a fresh VM
+    """
+    with bad_input_exits(image.ImageError, LabError, OSError):
+        image.check(BASE)
+        if not shutil.which(QEMU):
+            raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
+        if script is not None:
+            sys.stdout.write(explore.script(script, seed, "virtual"))
+            return
+        if not sys.stdin.isatty():
+            raise LabError("a shell needs a terminal; to run a script there is --script FILE")
+        raise typer.Exit(explore.shell("real"))
+
+
+@app.command()
+def clean() -> None:
+    """Remove all images from the cache."""
+    shutil.rmtree(cache() / "images", ignore_errors=True)
+    typer.echo(f"removed {cache() / 'images'}")
+
+
+def _definitions(names: list[str] | None) -> list[Definition]:
+    known = {"base": BASE} | ADDONS
+    for name in names or []:
+        if name not in known:
+            typer.echo(f'unknown image "{name}"; known: {", ".join(known)}', err=True)
+            raise typer.Exit(BAD_INPUT)
+    return [known[name] for name in names or ["base"]]

@@ -1,0 +1,189 @@
+"""`tunbench list`: what there is to measure, and with what."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tunbench.cli.errors import bad_input_exits
+from tunbench.plan.expand import expand, trials
+from tunbench.plan.load import load, shipped_plans
+from tunbench.plan.profile import shipped
+from tunbench.runner import registry
+from tunbench.runner.impairment import TERMS
+from tunbench.runner.options import Option
+
+app = typer.Typer(no_args_is_help=True, help="List the tunnels, workloads, profiles and plans that there are.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def tunnels(as_json: AsJson = False) -> None:
+    """List the tunnels, with their layer, claims, options and needs.
+
+    A stack is tunnels joined by +, from the underlay up, each with options if need be: openvpn:cipher=AES-128-GCM+vxlan
+
+    \b
+    Examples:
+      tunbench list tunnels
+      tunbench list tunnels --json
+    """
+    rows = [tunnel(name) for name in registry.tunnel_names()]
+    if as_json:
+        return print_json(rows)
+    columns = ("name", "layer", "claims", "options (default)", "needs", "summary")
+    print_table(columns, [_tunnel_row(row) for row in rows])
+
+
+@app.command()
+def workloads(as_json: AsJson = False) -> None:
+    """List the workloads, with their options and the metrics that they yield.
+
+    \b
+    Examples:
+      tunbench list workloads
+      tunbench list workloads --json
+    """
+    rows = [workload(name) for name in registry.workload_names()]
+    if as_json:
+        return print_json(rows)
+    columns = ("name", "options (default)", "metrics", "summary")
+    print_table(columns, [_workload_row(row) for row in rows])
+
+
+@app.command()
+def profiles(as_json: AsJson = False) -> None:
+    """List the shipped profiles; a plan can write others inline.
+
+    \b
+    Examples:
+      tunbench list profiles
+      tunbench list profiles --json
+    """
+    rows = [asdict(profile) for profile in shipped().values()]
+    if as_json:
+        return print_json(rows)
+    used = [term for term in TERMS if any(term in row["forward"] for row in rows)]
+    columns = ("name", "placement", *(term.replace("_", " ") for term in used))
+    print_table(columns, [_profile_row(row, used) for row in rows])
+
+
+@app.command()
+def plans(as_json: AsJson = False) -> None:
+    """List the shipped plans.
+
+    \b
+    Examples:
+      tunbench list plans
+      tunbench plan show quick --text
+    """
+    with bad_input_exits():
+        rows = [plan(name) for name in shipped_plans()]
+    if as_json:
+        return print_json(rows)
+    columns = ("name", "shards", "trials", "summary")
+    print_table(columns, [[str(row[column]) for column in columns] for row in rows])
+
+
+def tunnel(name: str) -> dict[str, Any]:
+    """What a tunnel declares."""
+    about = registry.tunnel(name).about
+    return {
+        "name": about.name,
+        "summary": about.summary,
+        "layer": about.layer,
+        "claims": about.claims._asdict(),
+        "options": options(about.options),
+        "needs": {
+            "underlay": about.needs_underlay,
+            "roles": about.roles,
+            "modules": about.modules,
+            "programs": about.programs,
+            "addons": about.addons,
+        },
+        "families": about.families,
+        "overhead": about.overhead,
+    }
+
+
+def workload(name: str) -> dict[str, Any]:
+    """What a workload declares."""
+    about = registry.workload(name).ABOUT
+    return {
+        "name": about.name,
+        "summary": about.summary,
+        "options": options(about.options),
+        "metrics": {metric: declared._asdict() for metric, declared in about.metrics.items()},
+        "needs": {"programs": about.programs},
+    }
+
+
+def plan(name: str) -> dict[str, Any]:
+    """A shipped plan: its first line says what it is for."""
+    loaded = load(name)
+    shards = expand(loaded.plan)
+    summary = loaded.text.splitlines()[0].removeprefix("#").strip()
+    return {"name": name, "shards": len(shards), "trials": trials(shards), "summary": summary, "file": str(loaded.path)}
+
+
+def options(declared: Mapping[str, Option]) -> dict[str, dict[str, Any]]:
+    """The options as JSON can say them: a bound that is not there is null."""
+    return {
+        name: {bound: _finite(value) for bound, value in option._asdict().items()} for name, option in declared.items()
+    }
+
+
+def print_json(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints rows as JSON."""
+    typer.echo(json.dumps(rows, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints rows as a table."""
+    shown = Table(show_lines=any("\n" in cell for row in rows for cell in row))
+    for column in columns:
+        shown.add_column(column, no_wrap=column == "name", overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    Console().print(shown)
+
+
+def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
+    claims = [name.replace("_", " ") for name, claimed in row["claims"].items() if claimed]
+    needs = row["needs"]
+    needed = [needs["underlay"], *needs["roles"], *needs["modules"], *needs["programs"], *needs["addons"]]
+    layer, unique = str(row["layer"]), list(dict.fromkeys(needed))
+    return [row["name"], layer, "\n".join(claims), _written(row["options"]), "\n".join(unique), row["summary"]]
+
+
+def _workload_row(row: Mapping[str, Any]) -> list[str]:
+    metrics = [f"{name} ({declared['unit']})" for name, declared in row["metrics"].items()]
+    return [row["name"], _written(row["options"]), "\n".join(metrics), row["summary"]]
+
+
+def _profile_row(row: Mapping[str, Any], used: Sequence[str]) -> list[str]:
+    return [row["name"], row["placement"], *(_in_units(term, row["forward"].get(term, 0)) for term in used)]
+
+
+def _written(declared: Mapping[str, Mapping[str, Any]]) -> str:
+    return "\n".join(f"{name} ({option['default']})" for name, option in declared.items())
+
+
+def _in_units(term: str, value: float) -> str:
+    match TERMS[term].kind:
+        case "duration":
+            return f"{value * 1000:g} ms"
+        case "ratio":
+            return f"{value * 100:g} %"
+        case _:
+            return f"{value:g}"
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isinf(value) else value

@@ -1,0 +1,134 @@
+"""`tunbench plan`: checks a plan, and shows what it would run."""
+
+import json
+import os
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tunbench.cli.errors import bad_input_exits
+from tunbench.plan.expand import estimate, expand, trials
+from tunbench.plan.load import Loaded, load
+from tunbench.plan.shard import Shard
+
+app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
+
+PlanArgument = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's file, or the name of a shipped plan.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", metavar="N", help="The seed, instead of the plan's.")]
+LabOption = Annotated[str | None, typer.Option("--lab", metavar="KIND", help="vm or native, instead of the plan's.")]
+ClockOption = Annotated[
+    str | None, typer.Option("--clock", metavar="CLOCK", help="virtual or real, instead of the plan's.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Labs side by side; else one for each core.")
+]
+
+
+@app.command()
+def check(
+    plan: PlanArgument,
+    seed: SeedOption = None,
+    lab: LabOption = None,
+    clock: ClockOption = None,
+) -> None:
+    """Say whether a plan can run, and if not, in which line it is wrong and what would mend it.
+
+    \b
+    Examples:
+      tunbench plan check my-plan.toml
+      tunbench plan check my-plan.toml --lab native
+    """
+    with bad_input_exits():
+        loaded = load(plan, seed, lab, clock)
+        shards = expand(loaded.plan)
+    typer.echo(f"{loaded.path}: ok, {counted(shards)}")
+
+
+@app.command()
+def show(
+    plan: PlanArgument,
+    seed: SeedOption = None,
+    lab: LabOption = None,
+    clock: ClockOption = None,
+    workers: WorkersOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_text: Annotated[bool, typer.Option("--text", help="Print the plan itself, as it was written.")] = False,
+) -> None:
+    """List the shards that a plan expands to, with their trials, and estimate how long they take.
+
+    \b
+    Examples:
+      tunbench plan show quick
+      tunbench plan show quick --text >my-plan.toml
+      tunbench plan show my-plan.toml --workers 8
+      tunbench plan show my-plan.toml --json
+    """
+    with bad_input_exits():
+        loaded = load(plan, seed, lab, clock)
+        shards = expand(loaded.plan)
+    # On the real clock, labs side by side would disturb each other's numbers.
+    count = workers or (os.cpu_count() or 1 if loaded.plan.lab.clock == "virtual" else 1)
+    if as_text:
+        typer.echo(loaded.text, nl=False)
+    elif as_json:
+        typer.echo(json.dumps(described(loaded, shards, count), indent=2))
+    else:
+        console = Console()
+        console.print(table(loaded, shards))
+        seconds = estimate(shards, count, loaded.plan.lab.clock)
+        side_by_side = "one lab" if count == 1 else f"{count} labs side by side"
+        console.print(f"{counted(shards)}, about {duration(seconds)} with {side_by_side}", highlight=False)
+
+
+def described(loaded: Loaded, shards: list[Shard], workers: int) -> dict[str, Any]:
+    """The expanded plan as JSON can say it; `seconds` is the estimate of wall clock."""
+    plan = loaded.plan
+    return {
+        "name": plan.name,
+        "seed": plan.seed,
+        "repeats": plan.repeats,
+        "lab": plan.lab.kind,
+        "clock": plan.lab.clock,
+        "workers": workers,
+        "seconds": round(estimate(shards, workers, plan.lab.clock), 1),
+        "trials": trials(shards),
+        "shards": [{"id": shard.id, **shard.spec()} for shard in shards],
+    }
+
+
+def table(loaded: Loaded, shards: list[Shard]) -> Table:
+    """One row a shard, in the order of execution."""
+    plan = loaded.plan
+    shown = Table(
+        title=f"{plan.name}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}",
+        caption="each shard runs " + ", then ".join(plan.workloads),
+    )
+    for column in ("shard", "repeat", "profile", "stack", "underlay", "trials"):
+        shown.add_column(column, justify="right" if column in ("repeat", "trials") else "left")
+    for before, shard in zip([None, *shards], shards, strict=False):
+        if before and before.repeat != shard.repeat:
+            shown.add_section()
+        count = str(len(shard.workloads))
+        shown.add_row(shard.id, str(shard.repeat), shard.profile.name, shard.stack, shard.underlay, count)
+    return shown
+
+
+def counted(shards: list[Shard]) -> str:
+    """How many shards and trials there are."""
+    return f"{_several(len(shards), 'shard')}, {_several(trials(shards), 'trial')}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them, such as `4 min 50 s`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

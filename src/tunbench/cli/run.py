@@ -1,0 +1,93 @@
+"""`tunbench run`: executes a plan, and goes on with one that was interrupted."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tunbench import run as running
+from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.progress import Display
+from tunbench.journal.journal import JournalError
+from tunbench.labs.image import ImageError
+from tunbench.labs.vm import LabError
+from tunbench.plan import load
+from tunbench.plan.expand import estimate
+
+SOME_FAILED = 1
+INTERRUPTED = 130
+
+MISTAKES = (running.RunError, JournalError, ImageError, LabError)
+
+
+def run(
+    plan: Annotated[
+        str | None, typer.Argument(help="A plan's file, or the name of a shipped plan, such as quick.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed than the plan's.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Shards at a time; else one for each processor.")] = None,
+    lab: Annotated[str | None, typer.Option(help="Another lab than the plan's: vm or native.")] = None,
+    clock: Annotated[
+        str | None, typer.Option(help="Another clock of the vm lab than the plan's: virtual or real.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was interrupted.")] = None,
+) -> None:
+    """Execute a plan: build the lab, bring the tunnels up, prove them, measure, and write a report.
+
+    \b
+    Examples:
+      tunbench run quick                        seven stacks, two profiles, three seeds
+      tunbench run my-plan.toml --seed 7 --out runs/seven
+      tunbench run --resume runs/seven          after Ctrl-C, a crash or a full disk
+    """
+    console = Console(stderr=True)
+    with bad_input_exits(*MISTAKES):
+        folder, order = _begin(plan, out, resume, {"seed": seed, "lab": lab, "clock": clock})
+        count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
+        seconds = estimate(order.shards, count, order.lab.clock)
+        changed: list[str] = []
+        try:
+            with Display(console, order.shards, count, seconds) as display:
+                changed = running.go(folder, order, count, display.watch)
+        except KeyboardInterrupt:
+            console.print(f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
+            raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(_conclude(folder, changed, console))
+
+
+def _begin(
+    plan: str | None, out: Path | None, resume: Path | None, options: dict[str, Any]
+) -> tuple[Path, running.Order]:
+    given = {name: value for name, value in options.items() if value is not None}
+    if resume is not None:
+        if plan or out or given:
+            raise running.RunError(
+                "--resume goes on with a run as it was begun: give no plan, --out, --seed, --lab or --clock"
+            )
+        return resume, running.reopen(resume)
+    if plan is None:
+        raise running.RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
+    loaded = load.load(plan, **options)
+    order = running.order(loaded.text, str(loaded.path), given)
+    folder = out or running.default_folder(order.plan.name)
+    running.create(folder, order)
+    return folder, order
+
+
+def _conclude(folder: Path, changed: list[str], console: Console) -> int:
+    """Prints the final table and where the report is; returns the exit code."""
+    from tunbench.report import terminal
+
+    record = running.finish(folder)
+    Console().print(terminal.table(record))
+    console.print(f"report       {folder}/report.html")
+    console.print(f"fingerprint  {record.manifest['fingerprint']}")
+    for trial in changed:
+        console.print(f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
+    if record.interrupted:
+        console.print(f"{len(record.interrupted)} shards were interrupted; go on with: tunbench run --resume {folder}")
+    failed = any(trial.verdict == "failed" for trial in record.trials)
+    return SOME_FAILED if failed or changed or record.interrupted else 0

@@ -1,0 +1,1 @@
+"""Executors: they hand shards to a lab."""

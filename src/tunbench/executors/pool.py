@@ -1,0 +1,98 @@
+"""Executes shards side by side, as many at once as there are workers; one worker executes them one after the other."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tunbench.labs.execution import Execution
+from tunbench.plan.shard import Shard
+
+POLL = 0.05
+"""Seconds between two looks at what the labs wrote."""
+
+WALL_LIMIT = 1800.0
+"""Seconds of wall clock after which a shard is given up as interrupted. The runner keeps the lab's own time limits."""
+
+
+class Lab(Protocol):
+    """A place where shards execute."""
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        """Starts the runner with a shard; what it writes goes to the folder."""
+
+
+class Told(NamedTuple):
+    """Something that happened to a shard: an event of its runner, or its `state` (started, finished, interrupted)."""
+
+    shard: Shard
+    event: dict[str, Any]
+
+
+class Under(NamedTuple):
+    """A shard under way, and how many events it has told."""
+
+    shard: Shard
+    execution: Execution
+    told: list[int]
+
+
+def execute(lab: Lab, shards: Sequence[Shard], workers: int, scratch: Path) -> Iterator[Told]:
+    """Executes the shards and yields what happens, as it happens. Leaving the iteration ends all labs."""
+    waiting = list(reversed(shards))
+    under: list[Under] = []
+    try:
+        while waiting or under:
+            while waiting and len(under) < workers:
+                shard = waiting.pop()
+                folder = scratch / shard.id
+                folder.mkdir(parents=True, exist_ok=True)
+                yield _state(shard, "started", spec=shard.spec())
+                under.append(Under(shard, lab.start(shard, folder), []))
+            for one in list(under):
+                alive = one.execution.running()
+                yield from _news(one)
+                reason = _reason_to_end(one, alive)
+                if reason is not None:
+                    under.remove(one)
+                    one.execution.stop()
+                    yield _ending(one, reason)
+            time.sleep(POLL)
+    finally:
+        for one in under:
+            one.execution.stop()
+
+
+def _news(one: Under) -> Iterator[Told]:
+    for line in one.execution.lines():
+        try:
+            event = json.loads(line)
+            expected = event.pop("n") == len(one.told)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return
+        if not expected:
+            return
+        one.told.append(event.get("event") == "phase" and event.get("name") == "end")
+        yield Told(one.shard, event)
+
+
+def _reason_to_end(one: Under, alive: bool) -> str | None:
+    """Why a shard is over: an empty text where it came to its end, None where it goes on."""
+    if any(one.told[-1:]) and not alive:
+        return ""
+    if not alive:
+        return "the lab ended before the shard did"
+    if one.execution.age() > WALL_LIMIT:
+        return f"the shard did not end within {WALL_LIMIT:g} s of wall clock"
+    return None
+
+
+def _ending(one: Under, reason: str) -> Told:
+    if not reason:
+        return _state(one.shard, "finished", wall=round(one.execution.age(), 3))
+    return _state(one.shard, "interrupted", reason=f"{reason}; its last words:\n{one.execution.last_words()}")
+
+
+def _state(shard: Shard, state: str, **fields: Any) -> Told:
+    return Told(shard, {"event": "shard", "state": state, **fields})

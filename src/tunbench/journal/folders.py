@@ -1,0 +1,91 @@
+"""A folder for each trial: raw output, logs, and the commands that repeat it by hand."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tunbench.runner.underlay import PLANS
+
+DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
+
+SETUP = ("nodes", "underlay", "prepare", "up", "impair")
+"""The phases whose commands a trial needs before its own. The proof is not among them: it changes nothing."""
+
+HEAD = """\
+#!/bin/sh
+# Repeats one trial by hand: {title}
+# Run it as root, in `tunbench lab shell --script` or on any machine that has the programs and modules.
+set -eu
+cleanup() {{
+  for node in {nodes}; do
+    ip netns pids $node 2>/dev/null | xargs -r kill -9
+    ip netns del $node 2>/dev/null || true
+  done
+  umount /mnt/lab
+}}
+mkdir -p /mnt/lab && mount -t tmpfs tmpfs /mnt/lab
+trap cleanup EXIT
+"""
+
+
+def folder_of(spec: dict[str, Any], workload: str) -> Path:
+    """The folder of a trial, relative to its run."""
+    special = [f"{name}={spec[name]}" for name, usual in DEFAULTS.items() if spec[name] != usual]
+    parts = [spec["stack"], spec["profile"]["name"], *special, workload, f"repeat-{spec['repeat']}"]
+    return Path("trials", *(_slug(part) for part in parts))
+
+
+class TrialFolders:
+    """Writes the folders of one shard's trials as its events come in."""
+
+    def __init__(self, run: Path, spec: dict[str, Any]) -> None:
+        self.run = run
+        self.spec = spec
+        self.phase = ""
+        self.setup: list[str] = []
+        self.own: list[str] = []
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Takes one event of the shard; a trial's end writes its folder."""
+        if event["event"] == "phase":
+            self.phase = event["name"]
+            self.own = []
+        elif event["event"] in ("command", "file"):
+            self._remember(_as_shell(event))
+        elif event["event"] == "trial":
+            self._write(event)
+
+    def _remember(self, text: str) -> None:
+        if self.phase in SETUP:
+            self.setup.append(text)
+        elif self.phase == "trial":
+            self.own.append(text)
+
+    def _write(self, trial: dict[str, Any]) -> None:
+        folder = self.run / folder_of(self.spec, trial["workload"])
+        folder.mkdir(parents=True, exist_ok=True)
+        title = (
+            f"{self.spec['stack']}, {self.spec['profile']['name']}, {trial['workload']}, repeat {self.spec['repeat']}"
+        )
+        head = HEAD.format(title=title, nodes=" ".join(PLANS[self.spec["underlay"]].names))
+        (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
+        for name, text in _files(trial):
+            path = folder / _slug(name)
+            path.write_text(text)
+
+
+def _files(trial: dict[str, Any]) -> Sequence[tuple[str, str]]:
+    reason = [("reason.txt", trial["reason"] + "\n")] if trial["reason"] else []
+    return [*reason, *trial.get("outputs", {}).items(), *trial.get("logs", {}).items()]
+
+
+def _as_shell(event: dict[str, Any]) -> str:
+    if event["event"] == "file":
+        return f"cat >{event['path']} <<'END'\n{event['text'].rstrip()}\nEND\nchmod 600 {event['path']}"
+    return str(event["shell"])
+
+
+def _slug(text: str) -> str:
+    """The text as one component of a path: nothing in it can lead elsewhere."""
+    return re.sub(r"[^A-Za-z0-9.,=+_-]", "-", text).lstrip(".") or "-"

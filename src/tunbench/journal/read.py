@@ -1,0 +1,141 @@
+"""Reads a journal: what was run, which shards are done, and the trials with their samples."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tunbench.journal import journal
+from tunbench.journal.folders import folder_of
+from tunbench.journal.record import COLUMNS, Record, TrialResult, Warned
+from tunbench.plan.shard import canonical
+
+Event = dict[str, Any]
+Key = tuple[str, str]
+"""A shard's id and a workload's spelling: one trial of a run."""
+
+
+def record(folder: Path) -> Record:
+    """All that a run's folder holds. Raises JournalError."""
+    return assemble(journal.events(folder))
+
+
+def assemble(events: list[Event]) -> Record:
+    """The record that a journal's events make. Raises JournalError where they do not begin with a run."""
+    head = header(events)
+    specs = {event["shard"]: event["spec"] for event in events if _is_state(event, "started")}
+    finished = finished_shards(events)
+    results = [_result(head, specs[shard], event) for (shard, _), event in trials(events).items() if shard in specs]
+    record = Record(
+        manifest={**head["manifest"], "programs": _versions(events)},
+        trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
+        warnings=_warnings(events, specs),
+        durations=_durations(events),
+        interrupted=tuple(sorted(_place(specs[shard]) for shard in specs if shard not in finished)),
+        planned=head["planned"],
+    )
+    record.manifest["fingerprint"] = fingerprint(record)
+    return record
+
+
+def header(events: list[Event]) -> Event:
+    """The event that a journal begins with. Raises JournalError."""
+    if not events or events[0]["event"] != "run":
+        raise journal.JournalError("the journal does not begin with its run; there is nothing in it to go on from")
+    return events[0]
+
+
+def finished_shards(events: Iterable[Event]) -> set[str]:
+    """The ids of the shards that came to their end."""
+    return {event["shard"] for event in events if _is_state(event, "finished")}
+
+
+def trials(events: Iterable[Event]) -> dict[Key, Event]:
+    """The events of finished trials. A shard that was executed again tells its trials again: the first one counts."""
+    found: dict[Key, Event] = {}
+    for event in events:
+        if event["event"] == "trial":
+            found.setdefault((event["shard"], event["workload"]), event)
+    return found
+
+
+def substance(trial: Event) -> str:
+    """What must come out equal when a shard is executed again: verdict and samples, in canonical form."""
+    return canonical([trial["workload"], trial["verdict"], trial["samples"]])
+
+
+def fingerprint(record: Record) -> str:
+    """SHA-256 over all samples and verdicts in canonical order and form; `no promise` outside the virtual clock."""
+    if record.manifest["lab"]["clock"] != "virtual":
+        return "no promise"
+    lines = sorted(
+        canonical([trial.cell, trial.verdict, sorted(canonical(row) for row in trial.rows)]) for trial in record.trials
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _result(head: Event, spec: Event, event: Event) -> TrialResult:
+    cell = {
+        "stack": spec["stack"],
+        "profile": spec["profile"]["name"],
+        **{name: spec[name] for name in ("topology", "tuning", "machine")},
+        "workload": event["workload"],
+        **{name: spec[name] for name in ("repeat", "seed")},
+    }
+    lab = head["manifest"]["lab"]
+    fixed = {"lab": lab["kind"], "clock": lab["clock"], **cell, "pair": event["pair"], "node": event["node"]}
+    rows = []
+    for metric, unit, value, at in event["samples"]:
+        row = {**fixed, "metric": metric, "unit": unit, "at": at, "value": value}
+        rows.append({column: row[column] for column in COLUMNS})
+    return TrialResult(
+        cell,
+        event["verdict"],
+        event["reason"],
+        str(folder_of(spec, event["workload"])),
+        tuple(rows),
+        event.get("logs", {}),
+    )
+
+
+def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned, ...]:
+    found = {
+        Warned(event["name"], _place(specs[event["shard"]]), event["text"]): None
+        for event in events
+        if event["event"] == "warning"
+    }
+    outside = {
+        Warned(
+            "outside", _place(specs[event["shard"]]), f"{event['packets']} packets, the first: {event['first'][0]}"
+        ): None
+        for event in events
+        if event["event"] == "outside"
+    }
+    return (*found, *outside)
+
+
+def _durations(events: Iterable[Event]) -> dict[str, float]:
+    """Seconds of the lab's time in each phase, over all shards."""
+    sums: dict[str, float] = {}
+    last: dict[str, tuple[str, float]] = {}
+    for event in events:
+        if event["event"] != "phase":
+            continue
+        name, began = last.get(event["shard"], ("boot", 0.0))
+        if event["name"] == "nodes":
+            name, began = "boot", 0.0
+        sums[name] = sums.get(name, 0.0) + max(0.0, event["at"] - began)
+        last[event["shard"]] = (event["name"], event["at"])
+    return sums
+
+
+def _versions(events: Iterable[Event]) -> dict[str, str]:
+    return dict(sorted((event["program"], event["text"]) for event in events if event["event"] == "version"))
+
+
+def _is_state(event: Event, state: str) -> bool:
+    return event["event"] == "shard" and event["state"] == state
+
+
+def _place(spec: Event) -> str:
+    return f"{spec['stack']}, {spec['profile']['name']}, repeat {spec['repeat']}"

@@ -1,0 +1,106 @@
+"""Examines this machine: can it run the labs, and each stack in namespaces of its own kernel?"""
+
+import os
+import shutil
+import subprocess
+from typing import NamedTuple
+
+from tunbench.labs import image, kvm
+from tunbench.labs.definition import BASE
+from tunbench.labs.vm import QEMU
+from tunbench.runner import registry
+
+
+class Finding(NamedTuple):
+    """One thing that was looked for; `needed` by the vm lab on the virtual clock."""
+
+    what: str
+    ok: bool
+    found: str
+    mend: str = ""
+    needed: bool = False
+
+
+PROBES = {
+    "wireguard": ("ip link add probe type wireguard", "the kernel's module wireguard"),
+    "ipip": ("ip link add probe type ipip local 127.0.0.1 remote 127.0.0.2", "the kernel's module ipip"),
+    "gre": ("ip link add probe type gre local 127.0.0.1 remote 127.0.0.2", "the kernel's module ip_gre"),
+    "vxlan": ("ip link add probe type vxlan id 1 dstport 4789", "the kernel's module vxlan"),
+    "macvlan": (
+        "ip link add under type veth && ip link add probe link under type macvlan",
+        "the kernel's module macvlan",
+    ),
+    "netem": ("tc qdisc add dev lo root netem delay 1ms", "the kernel's module sch_netem"),
+}
+"""What shows, in a network namespace that vanishes at once, whether this kernel can do it natively."""
+
+
+def findings() -> list[Finding]:
+    """All that was found."""
+    return [_qemu(), _image(), _clock(), *_native()]
+
+
+def _qemu() -> Finding:
+    found = shutil.which(QEMU)
+    return Finding(
+        "vm lab: QEMU", bool(found), found or "not installed", "" if found else "apt-get install qemu-system-x86", True
+    )
+
+
+def _image() -> Finding:
+    try:
+        manifest = image.check(BASE)
+    except image.ImageError as error:
+        return Finding("vm lab: image", False, str(error), "tunbench lab build", True)
+    return Finding(
+        "vm lab: image", True, f"{manifest['digest'][:12]}, {len(manifest['packages'])} packages", needed=True
+    )
+
+
+def _clock() -> Finding:
+    if not shutil.which(QEMU) or not (BASE.folder / "vmlinux").exists():
+        return Finding("vm lab: real clock", False, "not tried", "first mend what is above")
+    how = (
+        "KVM boots the lab's kernel"
+        if kvm.works()
+        else "KVM does not boot the lab's kernel here: TCG with several threads"
+    )
+    return Finding("vm lab: real clock", True, how)
+
+
+def _native() -> list[Finding]:
+    if os.geteuid() != 0:
+        return [Finding("native lab", False, "needs root", "run it with sudo")]
+    rows = [_native_program(program) for program in _programs()]
+    return rows + [_native_kind(name, *probe) for name, probe in PROBES.items()]
+
+
+def _programs() -> list[str]:
+    tunnels = {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.programs}
+    workloads = {program for name in registry.workload_names() for program in registry.workload(name).ABOUT.programs}
+    return sorted(tunnels | workloads | {"ip", "tcpdump", "unshare", "nsenter"})
+
+
+PACKAGES = {
+    "ip": "iproute2",
+    "ping": "iputils-ping",
+    "wg": "wireguard-tools",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+}
+"""Debian's package of a program, where it has another name."""
+
+
+def _native_program(program: str) -> Finding:
+    found = shutil.which(program)
+    mend = "" if found else f"apt-get install {PACKAGES.get(program, program)}"
+    return Finding(f"native lab: {program}", bool(found), found or "not installed", mend)
+
+
+def _native_kind(name: str, probe: str, module: str) -> Finding:
+    done = subprocess.run(["unshare", "--net", "sh", "-c", probe], capture_output=True, text=True)
+    if done.returncode == 0:
+        return Finding(f"native lab: {name}", True, "this kernel has it")
+    return Finding(
+        f"native lab: {name}", False, done.stderr.strip().splitlines()[0], f"a kernel with {module}; or --lab vm"
+    )

@@ -1,0 +1,46 @@
+"""A VM for a person: a shell between two nodes and a router, or a script that runs to its end."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tunbench.labs import image
+from tunbench.labs.vm import VmLab
+
+SHELL_PROGRAM = b"""\
+python3 -m tunbench.runner.explore
+"""
+
+SCRIPT_PROGRAM = b"""\
+busybox stty -F /dev/ttyS1 raw -echo
+sh /payload/script >/dev/ttyS1 2>&1
+echo "status $?"
+busybox stty -F /dev/ttyS1 sane
+"""
+
+
+def shell(clock: str) -> int:
+    """Opens a shell on this terminal, in a VM with two nodes and a router. Returns QEMU's exit status."""
+    with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
+        program = {"program": SHELL_PROGRAM}
+        # The terminal is the VM's: Ctrl-C goes to the program inside, and Ctrl-A X ends the VM.
+        argv = VmLab(clock).prepare(program, Path(folder), 1, (), ["mon:stdio"])
+        return subprocess.run(argv).returncode
+
+
+def script(path: Path, seed: int, clock: str) -> str:
+    """Runs a shell script in a fresh VM and returns what it printed. Raises OSError and ImageError."""
+    with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+        folder = Path(name)
+        files = {"program": SCRIPT_PROGRAM, "script": path.read_bytes()}
+        serial = [f"file:{folder}/console.log", f"file:{folder}/printed"]
+        done = subprocess.run(
+            VmLab(clock).prepare(files, folder, seed, (), serial),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        console = (folder / "console.log").read_text(errors="replace")
+        if "status " not in console:
+            raise image.ImageError(f"the VM ended before the script did: {done.stderr}{console[-2000:]}")
+        return (folder / "printed").read_text(errors="replace")

@@ -1,0 +1,199 @@
+"""Runs a plan: makes the run's folder, executes its shards, keeps the journal, and finishes with samples and report."""
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tunbench import __version__
+from tunbench.executors import pool
+from tunbench.journal import journal, read
+from tunbench.journal.folders import TrialFolders
+from tunbench.journal.journal import Journal
+from tunbench.journal.record import Record
+from tunbench.labs import choose, payload
+from tunbench.labs.native import NativeLab
+from tunbench.labs.vm import VmLab
+from tunbench.plan.expand import expand
+from tunbench.plan.load import check
+from tunbench.plan.model import Plan
+from tunbench.plan.shard import Shard
+
+Watch = Callable[[pool.Told], None]
+"""Is told of everything that happens, for a progress display."""
+
+SCRATCH = ".scratch"
+
+DEPENDS_ON = ("runner", "image", "qemu", "command")
+"""What of the manifest decides the numbers in virtual time, besides the plan; it must not change within a run."""
+
+
+class RunError(Exception):
+    """A run cannot begin or go on; the message says why, and the mend."""
+
+
+class Order(NamedTuple):
+    """What is to be run: the plan and its text, its shards, the lab, and what the command line overrode."""
+
+    plan: Plan
+    text: str
+    shards: Sequence[Shard]
+    lab: VmLab | NativeLab
+    overrides: dict[str, Any]
+
+
+def default_folder(name: str) -> Path:
+    """`runs/<time>-<plan>`, as free of surprises as a name can be."""
+    return Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{name}"
+
+
+def create(folder: Path, order: Order) -> None:
+    """Makes the folder of a new run, with its plan and the head of its journal. Raises RunError, LabError, ImageError."""
+    if (folder / journal.NAME).exists():
+        raise RunError(
+            f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"
+        )
+    if folder.exists() and any(folder.iterdir()):
+        raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
+    manifest = describe(order)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "plan.toml").write_text(order.text)
+        book = Journal(folder)
+    except OSError as error:
+        raise RunError(f"cannot write to {folder}: {error.strerror}; name another folder with --out") from None
+    head = {"event": "run", "journal": 1, "planned": sum(len(shard.workloads) + 1 for shard in order.shards)}
+    book.append({**head, "overrides": order.overrides, "manifest": manifest}, sync=True)
+    book.close()
+
+
+def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
+    """Executes what the journal does not hold yet. Returns the trials that came out otherwise than before.
+
+    Raises RunError where the disk is full, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
+    """
+    book = Journal(folder)
+    try:
+        book.repair()
+        with _scratch(folder) as scratch, _interruptible():
+            return _execute(folder, order, workers, watch, book, scratch)
+    except OSError as error:
+        raise RunError(
+            f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "
+            f"tunbench run --resume {folder}"
+        ) from None
+    finally:
+        book.close()
+
+
+def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journal, scratch: Path) -> list[str]:
+    before = journal.events(folder)
+    done, known = read.finished_shards(before), read.trials(before)
+    waiting = [shard for shard in order.shards if shard.id not in done]
+    folders: dict[str, TrialFolders] = {}
+    changed = []
+    for told in pool.execute(order.lab, waiting, workers, scratch):
+        event = {"shard": told.shard.id, **told.event}
+        earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
+        if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):
+            changed.append(
+                f"{told.shard.stack}, {told.shard.profile.name}, {event['workload']}, repeat {told.shard.repeat}"
+            )
+        book.append(event, sync=event["event"] in ("trial", "shard"))
+        folders.setdefault(told.shard.id, TrialFolders(folder, told.shard.spec())).take(told.event)
+        watch(told)
+    return changed
+
+
+def finish(folder: Path) -> Record:
+    """Derives everything else from the journal: manifest.json, samples.parquet and report.html."""
+    from tunbench.analysis.frame import frame
+    from tunbench.report import html
+
+    record = read.record(folder)
+    (folder / "manifest.json").write_text(json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
+    frame(record).write_parquet(folder / "samples.parquet")
+    html.write(record, folder / "report.html")
+    return record
+
+
+def describe(order: Order) -> dict[str, Any]:
+    """What the numbers of a run depend on, as far as it is known before it begins. Raises LabError and ImageError."""
+    return {
+        "tunbench": {"version": __version__, "commit": _commit()},
+        "plan": {"name": order.plan.name, "seed": order.plan.seed, "repeats": order.plan.repeats},
+        "lab": {"kind": order.lab.kind, "clock": order.lab.clock},
+        "host": {"processor": _processor(), "cores": os.cpu_count(), "kernel": platform.release()},
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "runner": payload.digest(),
+        **order.lab.check(),
+    }
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    scratch = (folder / SCRATCH).absolute()
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: in order."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def order(text: str, file: str, overrides: dict[str, Any]) -> Order:
+    """What a plan's text asks for, with what the command line overrides. Raises PlanError."""
+    plan = check(text, file, overrides)
+    return Order(plan, text, expand(plan), choose.lab(plan.lab.kind, plan.lab.clock), overrides)
+
+
+def reopen(folder: Path) -> Order:
+    """What a run that was begun is to do. Raises RunError, JournalError, PlanError, LabError and ImageError."""
+    head = read.header(journal.events(folder))
+    try:
+        text = (folder / "plan.toml").read_text()
+    except OSError as error:
+        raise RunError(f"cannot read {folder}/plan.toml: {error.strerror}") from None
+    again = order(text, str(folder / "plan.toml"), dict(head["overrides"]))
+    now = describe(again)
+    for name in DEPENDS_ON:
+        if now.get(name) != head["manifest"].get(name):
+            raise RunError(
+                f"the {name} is not the one that {folder} was begun with; begin a new run with: tunbench run"
+            )
+    return again
+
+
+def _commit() -> str:
+    root = Path(__file__).parents[2]
+    done = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

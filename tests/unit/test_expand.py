@@ -1,0 +1,83 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tunbench.plan.expand import BRING_UP, BUSY, REQUEST, compared, estimate, expand, trials, workload_seconds
+from tunbench.plan.load import load
+from tunbench.plan.model import Plan
+from tunbench.plan.shard import seed_of_repeat
+
+STACKS = ["wireguard", "ipip", "gre", "vxlan", "openvpn", "wireguard+vxlan", "openvpn:port=1195"]
+WORKLOADS = ["ping", "ping:count=7", "iperf3-tcp", "iperf3-udp:rate=1M"]
+PROFILES = ["baseline", "low", "medium", "high"]
+
+
+def some(names: list[str]) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(names), min_size=1, unique=True)
+
+
+def plan(**keys: object) -> Plan:
+    return Plan.model_validate({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
+
+
+@settings(deadline=None)
+@given(
+    stacks=some(STACKS),
+    workloads=some(WORKLOADS),
+    profiles=some(PROFILES),
+    repeats=st.integers(1, 4),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_the_shards_are_the_product(
+    stacks: list[str], workloads: list[str], profiles: list[str], repeats: int, seed: int
+) -> None:
+    given = plan(stacks=stacks, workloads=workloads, profiles=profiles, repeats=repeats, seed=seed)
+    shards = expand(given)
+    assert len(shards) == repeats * len(profiles) * len(stacks)
+    assert trials(shards) == len(shards) * len(workloads)
+    assert len({shard.id for shard in shards}) == len(shards)
+    assert [shard.id for shard in expand(given)] == [shard.id for shard in shards]
+    assert [(shard.repeat, shard.profile.name, shard.stack) for shard in shards] == [
+        (repeat, profile, stack) for repeat in range(1, repeats + 1) for profile in profiles for stack in stacks
+    ]
+
+
+def test_every_shard_of_a_repeat_has_its_seed() -> None:
+    shards = expand(plan(stacks=["none", "ipip"], repeats=2, seed=5))
+    assert [shard.seed for shard in shards] == [seed_of_repeat(5, repeat) for repeat in (1, 1, 2, 2)]
+    assert seed_of_repeat(5, 1) != seed_of_repeat(5, 2) != seed_of_repeat(6, 2)
+
+
+@pytest.mark.parametrize(
+    ("stacks", "expected"),
+    [
+        (["none", "macvlan", "ipip"], ["none", "macvlan", "ipip", "none:underlay=ethernet"]),
+        (["none:underlay=ip", "macvlan+vxlan"], ["none:underlay=ip", "macvlan+vxlan", "none:underlay=ethernet"]),
+        (["none:underlay=ethernet", "none", "macvlan"], ["none:underlay=ethernet", "none", "macvlan"]),
+        (["macvlan", "ipip"], ["macvlan", "ipip"]),
+        (["none", "vxlan+macvlan"], ["none", "vxlan+macvlan"]),
+    ],
+)
+def test_none_is_measured_on_ethernet_where_it_is_compared_there(stacks: list[str], expected: list[str]) -> None:
+    assert compared(stacks) == expected
+
+
+def test_time_of_a_trial() -> None:
+    assert workload_seconds("ping:count=100,interval=1") == pytest.approx(100 * REQUEST)
+    assert workload_seconds("iperf3-tcp:duration=2") == pytest.approx(2 * BUSY)
+    assert workload_seconds("ping:count=100,interval=1", "real") == pytest.approx(100)
+
+
+def test_workers_share_the_time() -> None:
+    shards = expand(load("quick").plan)
+    alone = estimate(shards, 1)
+    assert alone == pytest.approx(48 * (BRING_UP + 100 * REQUEST + 2 * BUSY))
+    assert estimate(shards, 2) == pytest.approx(alone / 2)
+    assert estimate(shards, 1000) == pytest.approx(alone / 48)
+    assert estimate([], 2) == 0
+
+
+def test_the_quick_plan_is_what_it_says() -> None:
+    given = load("quick").plan
+    assert (len(given.stacks), len(given.profiles), len(given.workloads), given.repeats) == (7, 2, 2, 3)
+    assert (given.seed, given.lab.kind, given.lab.clock) == (1, "vm", "virtual")
