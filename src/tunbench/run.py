@@ -55,7 +55,7 @@ def default_folder(name: str) -> Path:
 
 
 def create(folder: Path, order: Order) -> None:
-    """Makes the folder of a new run, with its plan and the head of its journal. Raises RunError, LabError, ImageError."""
+    """Makes the folder of a new run, with plan and the head of the journal. Raises RunError, LabError, ImageError."""
     if (folder / journal.NAME).exists():
         raise RunError(
             f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"

@@ -13,7 +13,8 @@ from tunbench.journal.journal import JournalError
 def digest(run: Annotated[Path, typer.Argument(help="A run's folder.")]) -> None:
     """Print the fingerprint of a run: one SHA-256 over all of its samples and verdicts.
 
-    Two runs with equal plan, seed, image, QEMU and runner have the same one in virtual time; on the real clock nothing is promised.
+    Two runs with equal plan, seed, image, QEMU and runner have the same one in virtual time. On the real clock nothing
+    is promised.
     """
     with bad_input_exits(JournalError):
         typer.echo(read.record(run).manifest["fingerprint"])

@@ -134,7 +134,7 @@ def _versions(events: Iterable[Event]) -> dict[str, str]:
 
 
 def _is_state(event: Event, state: str) -> bool:
-    return event["event"] == "shard" and event["state"] == state
+    return event["event"] == "shard" and bool(event["state"] == state)
 
 
 def _place(spec: Event) -> str:

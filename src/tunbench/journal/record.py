@@ -12,7 +12,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One execution of a cell: which, its verdict (`ok`, `failed`, `unsupported`), and its samples as rows of COLUMNS."""
+    """One execution of a cell: which, its verdict (`ok`, `failed`, `unsupported`), its samples as rows of COLUMNS."""
 
     cell: dict[str, Any]
     verdict: str

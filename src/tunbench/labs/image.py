@@ -110,7 +110,7 @@ def _debootstrap(definition: Definition, tree: Path, progress: Progress, mirror:
 
 
 def machine_sources(suite: str) -> list[str]:
-    """This machine's own apt sources of Debian's main component for the suite, as lines of a sources.list."""
+    """The machine's own apt sources of Debian's main component for the suite, as lines of a sources.list."""
     if not shutil.which("apt-get"):
         return []
     fields = ("REPO_URI", "RELEASE", "COMPONENT", "ORIGIN")

@@ -49,7 +49,7 @@ busybox stty -F /dev/ttyS1 sane
 
 
 class LabError(Exception):
-    """This machine cannot run the lab; the message says why, and the mend."""
+    """The machine cannot run the lab; the message says why, and the mend."""
 
 
 @dataclass(frozen=True)

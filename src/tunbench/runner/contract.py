@@ -10,7 +10,7 @@ from tunbench.runner.options import Option, Options
 
 
 class Unsupported(Exception):
-    """This lab cannot run it, and the message says why; a verdict, not an error."""
+    """The lab cannot run it, and the message says why; a verdict, not an error."""
 
 
 class Overlay(NamedTuple):
@@ -36,7 +36,11 @@ class Claims(NamedTuple):
 
 
 class About(NamedTuple):
-    """What a tunnel declares. `evidence` is a pcap filter in which options stand in braces; `overhead` is in bytes a packet."""
+    """What a tunnel declares.
+
+    `evidence` is a pcap filter in which options stand in braces; `overhead` is in bytes a packet; `addons` are images
+    of the vm lab beyond the base.
+    """
 
     name: str
     summary: str
@@ -57,7 +61,7 @@ class About(NamedTuple):
 class Place(NamedTuple):
     """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint."""
 
-    index: int
+    position: int
     below: Mapping[str, Overlay]
     above: Mapping[str, Overlay]
 

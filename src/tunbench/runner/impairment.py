@@ -115,7 +115,7 @@ def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
     offered = dropped + carried
     if dropped <= loss * offered + 6 * math.sqrt(loss * (1 - loss) * offered):
         return ""
-    return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains; raise the profile's limit"
+    return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains: raise its limit"
 
 
 def mean_delay(delay: float, jitter: float) -> float:

@@ -30,7 +30,7 @@ class CommandFailed(Exception):
 
 
 class Shown(str):
-    """An argument whose value differs each time, such as a public key: it is journaled as the shell text that yields it."""
+    """An argument that differs each time, such as a public key: it is journaled as the shell text that yields it."""
 
     shell: str
 

@@ -80,7 +80,7 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
     name, evidence = layer.about.name, layer.evidence(layer.options)
     if len(shown) < ECHOES:
         raise ProofFailed(
-            f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {2 * ECHOES} were to be seen there"
+            f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {2 * ECHOES} were to be seen"
         )
     if len(large) > len(shown):
         raise ProofFailed(f"{name}: {len(large) - len(shown)} packets on {where} went around it ({evidence})")

@@ -30,7 +30,7 @@ def seconds(text: str) -> int:
 
 
 def rate(text: str) -> float:
-    """Bits a second of a text such as `50M` or `1Gbit`; prefixes are decimal, as in iperf3 and tc. Raises ValueError."""
+    """Bits a second of a text such as `50M` or `1Gbit`; prefixes are decimal, as iperf3 has them. Raises ValueError."""
     return _scaled(text, RATES, "a rate", "50M")
 
 

@@ -1,0 +1,34 @@
+# Two commands do everything on a fresh Debian 12 machine: `make quick` runs the main plan to a report,
+# `make test` passes the tests. Both set up what they need, once.
+
+TUNBENCH := .venv/bin/tunbench
+
+.PHONY: help setup quick test test-all lint clean
+
+help:
+	@echo "make quick     set up, and run the plan quick to a report (about 10 minutes the first time)"
+	@echo "make test      set up, and run the tests"
+	@echo "make test-all  the same with the long ones"
+	@echo "make setup     packages, the Python environment in .venv, and the image of the lab"
+	@echo "make lint      ruff and mypy"
+	@echo "make clean     remove .venv; runs and the image stay (tunbench lab clean removes that)"
+
+setup:
+	@scripts/setup
+
+quick: setup
+	$(TUNBENCH) run quick
+
+lint: setup
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+test: lint
+	.venv/bin/pytest -m "not long"
+
+test-all: lint
+	.venv/bin/pytest
+
+clean:
+	rm -rf .venv
