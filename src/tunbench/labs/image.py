@@ -189,9 +189,14 @@ def _print_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[Any, ...]:
 
 def _compress(tree: Path, image: Path, definition: Definition) -> None:
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(definition.source_date_epoch)}
+    compressor, block, _ = definition.format
     with tree.open("rb") as stream:
         done = subprocess.run(
-            ["tar2sqfs", "-q", "-c", "zstd", str(image)], stdin=stream, env=environment, capture_output=True, text=True
+            ["tar2sqfs", "-q", "-c", compressor, "-b", str(block), str(image)],
+            stdin=stream,
+            env=environment,
+            capture_output=True,
+            text=True,
         )
     if done.returncode != 0:
         raise ImageError(f"tar2sqfs ended with status {done.returncode}: {done.stderr}")

@@ -20,7 +20,7 @@ TRANSLATIONS = "128"
 
 BOOT_ARGUMENTS = (
     *("console=ttyS0", "quiet", "panic=-1", "random.trust_cpu=on", "audit=0", "apparmor=0", "cryptomgr.notests"),
-    *("mitigations=off", "nokaslr", "init_on_alloc=0"),
+    *("mitigations=off", "nokaslr", "init_on_alloc=0", "swiotlb=noforce", "rcupdate.rcu_expedited=1"),
 )
 VIRTUAL_BOOT_ARGUMENTS = (
     # The TSC counts instructions, a billion a second: nothing to calibrate, nothing to doubt.
