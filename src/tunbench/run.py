@@ -128,7 +128,7 @@ def describe(order: Order) -> dict[str, Any]:
     """What the numbers of a run depend on, as far as it is known before it begins. Raises LabError and ImageError."""
     return {
         "tunbench": {"version": __version__, "commit": _commit()},
-        "plan": {"name": order.plan.name, "seed": order.plan.seed, "repeats": order.plan.repeats},
+        "plan": _plan_of(order),
         "lab": {"kind": order.lab.kind, "clock": order.lab.clock},
         "host": {"processor": _processor(), "cores": os.cpu_count(), "kernel": platform.release()},
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -183,6 +183,16 @@ def reopen(folder: Path) -> Order:
                 f"the {name} is not the one that {folder} was begun with; begin a new run with: tunbench run"
             )
     return again
+
+
+def _plan_of(order: Order) -> dict[str, Any]:
+    profiles = {shard.profile.name: shard.spec()["profile"] for shard in order.shards}
+    stacks = list(dict.fromkeys(shard.stack for shard in order.shards))
+    plan = order.plan
+    return {
+        **{"name": plan.name, "seed": plan.seed, "repeats": plan.repeats},
+        **{"stacks": stacks, "profiles": list(profiles.values())},
+    }
 
 
 def _commit() -> str:

@@ -117,8 +117,11 @@ class Tunnel:
 
 
 def above(name: str, index: int, below: Mapping[str, Overlay], overhead: int) -> dict[str, Overlay]:
-    """What a layer shall yield on each endpoint: interface, address and MTU follow from its place in the stack."""
+    """What a layer shall yield on each endpoint: interface, address and MTU follow from its place in the stack.
+
+    The hyphen keeps clear of names that the kernel gives itself, such as gre0.
+    """
     return {
-        node: Overlay(f"{name}{index}", f"10.{10 + index}.0.{number}", 24, overlay.mtu - overhead)
+        node: Overlay(f"{name}-{index}", f"10.{10 + index}.0.{number}", 24, overlay.mtu - overhead)
         for number, (node, overlay) in enumerate(below.items(), start=1)
     }

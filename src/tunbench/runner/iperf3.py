@@ -1,6 +1,8 @@
 """What the iperf3 workloads share: one server for one test, the client's JSON, and what may be wrong with it."""
 
 import json
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from tunbench.runner.shell import wait_until
@@ -11,9 +13,9 @@ PATIENCE = 20.0
 """Seconds that the client may take beyond the test's own duration."""
 
 
-def measure(trial: Trial, *arguments: str) -> dict[str, Any]:
+def measure(trial: Trial, *arguments: str, server_arguments: Sequence[str] = ()) -> dict[str, Any]:
     """Runs one test and returns the client's JSON. Raises WorkloadFailed."""
-    server = trial.server.start("iperf3", "--server", "--one-off", "--port", PORT, log="iperf3")
+    server = trial.server.start("iperf3", "--server", "--one-off", "--port", PORT, *server_arguments, log="iperf3")
     try:
         if not trial.server.until_prints("ss", "-Hltn", f"sport = :{PORT}", timeout=PATIENCE):
             raise WorkloadFailed(f"the iperf3 server did not listen on port {PORT} in {PATIENCE:g} s")
@@ -36,7 +38,7 @@ def load(text: str) -> dict[str, Any]:
     """The client's JSON. Raises WorkloadFailed where it is torn or holds an error."""
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:]!r}") from None
     if not isinstance(data, dict):
         raise WorkloadFailed("iperf3 printed JSON that is no object")
@@ -47,8 +49,21 @@ def load(text: str) -> dict[str, Any]:
 
 def number(data: Any, *path: str) -> float:
     """The number at a path of the JSON, at least 0. Raises WorkloadFailed."""
+    found = _at(data, path)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= sys.float_info.max:
+        raise WorkloadFailed(f"iperf3's JSON has no sound number at {'.'.join(path)}: {found!r:.80}")
+    return float(found)
+
+
+def items(data: Any, *path: str) -> list[Any]:
+    """The list at a path of the JSON. Raises WorkloadFailed."""
+    found = _at(data, path)
+    if not isinstance(found, list):
+        raise WorkloadFailed(f"iperf3's JSON has no list at {'.'.join(path)}")
+    return found
+
+
+def _at(data: Any, path: Sequence[str]) -> Any:
     for key in path:
         data = data.get(key) if isinstance(data, dict) else None
-    if isinstance(data, bool) or not isinstance(data, int | float) or not 0 <= data < float("inf"):
-        raise WorkloadFailed(f"iperf3's JSON has no sound number at {'.'.join(path)}: {data!r}")
-    return float(data)
+    return data

@@ -95,6 +95,7 @@ def wait_for_answers(name: str, overlay: Mapping[str, Overlay], nodes: Sequence[
     """Waits until the first endpoint has an answer from every other one. Raises StackFailed."""
     first, *others = nodes
     for other in others:
-        address = overlay[other.name].address
-        if not first.until("ping", "-n", "-c", "1", "-W", "0.5", address, timeout=PATIENCE):
+        # Bound to the interface: what is not up yet must not be asked for on the way to the edge.
+        interface, address = overlay[first.name].interface, overlay[other.name].address
+        if not first.until("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", address, timeout=PATIENCE):
             raise StackFailed(f"{name}: {other.name} did not answer {first.name} within {PATIENCE:g} s")

@@ -91,6 +91,6 @@ def _connect(node: Node, cidr: str, gateway: str) -> None:
 
 
 def _everything(gateway: str) -> list[str]:
-    """What makes a node the end of the world: every address is its own, and what comes there is answered at once."""
+    """What makes a node the end of the world: every address outside the lab is its own, and answered at once."""
     back = [f"route add 10.0.0.0/16 via {gateway}"] if gateway else []
-    return [*back, "route add local 0.0.0.0/0 dev lo"]
+    return [*back, "route add unreachable 10.0.0.0/8", "route add local 0.0.0.0/0 dev lo"]

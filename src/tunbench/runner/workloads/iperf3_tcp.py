@@ -46,7 +46,7 @@ def parse(data: dict[str, Any]) -> list[Sample]:
         Sample("throughput", iperf3.number(data, "end", "sum_received", "bits_per_second")),
         Sample("retransmits", iperf3.number(data, "end", "sum_sent", "retransmits")),
     ]
-    for interval in data.get("intervals", []):
+    for interval in iperf3.items(data, "intervals"):
         at = iperf3.number(interval, "sum", "start")
         samples.append(Sample("throughput", iperf3.number(interval, "sum", "bits_per_second"), round(at, 3)))
     return samples

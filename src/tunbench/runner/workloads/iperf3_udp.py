@@ -36,18 +36,20 @@ def execute(trial: Trial) -> None:
     data = iperf3.measure(
         trial,
         *("--udp", "--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
-        *("--time", str(options["duration"])),
+        # The order of arrival is known to the server alone: the client's own report has 0 for it.
+        *("--time", str(options["duration"]), "--get-server-output"),
+        server_arguments=("--json",),
     )
     trial.samples += parse(data)
 
 
 def parse(data: dict[str, Any]) -> list[Sample]:
-    """The samples in the client's JSON, as the receiver reported them. Raises WorkloadFailed."""
+    """The samples in the client's JSON with the server's in it. Raises WorkloadFailed."""
     path = ("end", "sum")
     packets, lost = iperf3.number(data, *path, "packets"), iperf3.number(data, *path, "lost_packets")
     if packets < 1 or lost > packets:
         raise WorkloadFailed(f"iperf3 counted {lost:g} lost of {packets:g} datagrams")
-    streams = data["end"].get("streams", [])
+    streams = iperf3.items(data, "server_output_json", "end", "streams")
     return [
         Sample("throughput", iperf3.number(data, *path, "bits_per_second") * (1 - lost / packets)),
         Sample("jitter", iperf3.number(data, *path, "jitter_ms") / 1000),

@@ -11,7 +11,8 @@ ABOUT = About(
     options={
         "count": Option("count", "100", "echo requests to send", low=1, high=10_000_000),
         "interval": Option("duration", "0.01", "seconds between requests", low=0.001, high=3600),
-        "size": Option("size", "56", "payload in bytes, as ping's -s", low=0, high=65507),
+        # Below 16 bytes there is no room for the time of sending, and ping tells no round-trip time.
+        "size": Option("size", "56", "payload in bytes, as ping's -s", low=16, high=65507),
     },
     metrics={
         "rtt": Metric("s", "round-trip time"),
@@ -25,8 +26,11 @@ ABOUT = About(
 LINGER = 5.0
 """Seconds that ping waits for the last reply."""
 
-REPLY = re.compile(r"icmp_seq=(\d+) ttl=\d+ time=([\d.]+) ms( \(DUP!\))?")
-SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) received")
+REPLY = re.compile(r"icmp_seq=(\d{1,5}) ttl=\d+ time=(\d{1,12}(?:\.\d{1,9})?) ms( \(DUP!\))?", re.ASCII)
+SUMMARY = re.compile(r"(\d{1,12}) packets transmitted, (\d{1,12}) received", re.ASCII)
+
+NUMBERS = 1 << 16
+"""Echo requests are numbered modulo this: RFC 792, "Sequence Number"."""
 
 
 def seconds(options: Options) -> float:
@@ -43,14 +47,14 @@ def execute(trial: Trial) -> None:
         timeout=seconds(options) * 1.5 + LINGER + 10,
     )
     trial.outputs["ping.txt"] = result.stdout + result.stderr
-    trial.samples += parse(result.stdout, float(options["interval"]))
+    trial.samples += parse(trial.outputs["ping.txt"], float(options["interval"]))
 
 
 def parse(text: str, interval: float) -> list[Sample]:
     """The samples in ping's output; `interval` in seconds places each in time. Raises WorkloadFailed."""
     summary = SUMMARY.search(text)
     if not summary:
-        raise WorkloadFailed("ping printed no summary")
+        raise WorkloadFailed(f"ping printed no summary: {text[-200:].strip()!r}")
     sent, received = int(summary[1]), int(summary[2])
     if sent == 0 or received > sent:
         raise WorkloadFailed(f"ping's summary makes no sense: {summary[0]}")
@@ -58,7 +62,23 @@ def parse(text: str, interval: float) -> list[Sample]:
     first = [(int(seq), float(ms)) for seq, ms, twice in replies if not twice]
     if len(first) != received:
         raise WorkloadFailed(f"ping counted {received} replies and printed {len(first)}")
-    samples = [Sample("rtt", ms / 1000, round((seq - 1) * interval, 6)) for seq, ms in first]
+    numbers = _unwrapped([seq for seq, _ in first], sent)
+    samples = [
+        Sample("rtt", ms / 1000, round((number - 1) * interval, 6))
+        for number, (_, ms) in zip(numbers, first, strict=True)
+        if 1 <= number <= sent
+    ]
     samples.append(Sample("loss", (sent - received) / sent))
     samples.append(Sample("duplicates", len(replies) - len(first)))
     return samples
+
+
+def _unwrapped(seqs: list[int], sent: int) -> list[int]:
+    """The numbers of the requests that were answered; one that was never sent is of a reply that was corrupted."""
+    numbers, last = [], 0
+    for seq in seqs:
+        number = seq + NUMBERS * round((last - seq) / NUMBERS)
+        numbers.append(number)
+        if 1 <= number <= sent:
+            last = number
+    return numbers

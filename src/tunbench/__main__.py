@@ -1,0 +1,5 @@
+"""`python -m tunbench`."""
+
+from tunbench.cli import main
+
+main()

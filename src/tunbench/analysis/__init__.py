@@ -1,0 +1,1 @@
+"""Analysis: pure functions from samples to tables."""

@@ -1,0 +1,70 @@
+"""All that a report is made of, computed once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tunbench.analysis import order
+from tunbench.analysis.cells import ESTIMATE, METRIC, cells, per_trial
+from tunbench.analysis.frame import CELL, measured
+from tunbench.analysis.order import PLACE
+from tunbench.analysis.ratios import ratios
+from tunbench.analysis.verdicts import Failing, failing
+from tunbench.analysis.warnings import Warning, warnings
+from tunbench.journal.record import Record
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A run and what follows from it.
+
+    `samples` has the columns of a sample and `condition`; `values` those of `cells.per_trial` and `condition`;
+    `cells` has one row a cell, metric and statistic: CELL, METRIC, ESTIMATE, `condition`, and the estimate of the
+    ratio to `none` as `ratio_n`, `ratio_median`, `ratio_low`, `ratio_high`, …, which are null where there is none.
+    Rows stand in the order of `conditions` and `stacks`.
+    """
+
+    record: Record
+    samples: pl.DataFrame
+    values: pl.DataFrame
+    cells: pl.DataFrame
+    stacks: list[str]
+    conditions: dict[tuple[Any, ...], str]
+    warnings: list[Warning]
+    failing: list[Failing]
+
+
+def find(record: Record) -> Findings:
+    """Analyses a run."""
+    stacks, conditions = order.stacks(record), order.conditions(record)
+    samples = measured(record)
+    values = per_trial(samples)
+    of_cells = cells(values)
+    compared = ratios(values).rename({name: f"ratio_{name}" for name in ESTIMATE})
+    joined = of_cells.join(compared, on=[*CELL, *METRIC], how="left", maintain_order="left")
+    return Findings(
+        record,
+        _placed(samples, stacks, conditions),
+        _placed(values, stacks, conditions),
+        _placed(joined, stacks, conditions),
+        stacks,
+        conditions,
+        warnings(record, of_cells),
+        failing(record, conditions),
+    )
+
+
+def _placed(table: pl.DataFrame, stacks: list[str], conditions: dict[tuple[Any, ...], str]) -> pl.DataFrame:
+    """The table with its column `condition`, in the order of conditions and stacks; else its rows stay as they are."""
+    columns = {name: [values[index] for values in conditions] for index, name in enumerate(PLACE)}
+    places = pl.DataFrame(
+        {**columns, "condition": list(conditions.values()), "place_rank": range(len(conditions))},
+        schema={**dict.fromkeys([*PLACE, "condition"], pl.String), "place_rank": pl.Int64},
+    )
+    ranks = pl.DataFrame(
+        {"stack": stacks, "stack_rank": range(len(stacks))}, schema={"stack": pl.String, "stack_rank": pl.Int64}
+    )
+    joined = table.join(places, on=list(PLACE), how="left", maintain_order="left")
+    joined = joined.join(ranks, on="stack", how="left", maintain_order="left")
+    return joined.sort("place_rank", "stack_rank", maintain_order=True).drop("place_rank", "stack_rank")

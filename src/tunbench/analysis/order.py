@@ -1,0 +1,52 @@
+"""The order in which stacks and conditions are shown: that of the plan, with each bare underlay before its stacks."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tunbench.analysis.ratios import is_baseline, underlay
+from tunbench.analysis.verdicts import place
+from tunbench.journal.record import Record
+from tunbench.plan.profile import shipped
+
+PLACE = ("profile", "topology", "tuning", "machine")
+"""What makes a condition: the columns of a cell besides its stack and workload."""
+
+
+def stacks(record: Record) -> list[str]:
+    """The stacks of a run: those over IP, then those over Ethernet, each kind led by its `none`.
+
+    Within a kind they stand as the manifest's plan lists them, and then as they appear in the record.
+    """
+    listed = [name for name in _listed(record, "stacks") if isinstance(name, str)]
+    there = list(dict.fromkeys(trial.cell["stack"] for trial in record.trials))
+    ordered = _first(listed, there)
+    return sorted(ordered, key=lambda stack: (underlay(stack) == "ethernet", not is_baseline(stack)))
+
+
+def conditions(record: Record) -> dict[tuple[Any, ...], str]:
+    """The name of each condition by its values of PLACE, in the order of the plan's profiles, else of those shipped.
+
+    It is the name of the profile, followed by those of the other values that vary in this run.
+    """
+    there = list(dict.fromkeys(place(trial.cell) for trial in record.trials))
+    listed = [*(profile_name(entry) for entry in _listed(record, "profiles")), *shipped()]
+    profiles = _first(listed, [values[0] for values in there])
+    varied = [index for index in range(1, len(PLACE)) if len({values[index] for values in there}) > 1]
+    ordered = sorted(there, key=lambda values: profiles.index(values[0]))
+    return {values: " · ".join(str(values[index]) for index in (0, *varied)) for values in ordered}
+
+
+def profile_name(entry: Any) -> str:
+    """The name of a profile, which a plan names or writes as a table."""
+    return str(entry.get("name", "")) if isinstance(entry, dict) else str(entry)
+
+
+def _listed(record: Record, key: str) -> list[Any]:
+    plan = record.manifest.get("plan")
+    entries = plan.get(key) if isinstance(plan, dict) else None
+    return entries if isinstance(entries, list) else []
+
+
+def _first(listed: Iterable[str], there: list[str]) -> list[str]:
+    """What is there, beginning with what is listed."""
+    return [name for name in dict.fromkeys([*listed, *there]) if name in there]

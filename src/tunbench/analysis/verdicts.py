@@ -1,0 +1,62 @@
+"""Verdicts counted, and trials that failed put together by their reason."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tunbench.journal.record import Record, TrialResult
+
+BRING_UP = "up"
+"""The pseudo-workload of the time that a stack took to come up; no trial of the plan."""
+
+VERDICTS = ("ok", "failed", "unsupported")
+
+
+class Failing(NamedTuple):
+    """Trials of one stack and condition that share a verdict and its reason; `logs` are the first one's."""
+
+    verdict: str
+    stack: str
+    condition: str
+    reason: str
+    trials: tuple[TrialResult, ...]
+    logs: Mapping[str, str]
+
+
+def executed(record: Record) -> list[TrialResult]:
+    """The trials of the plan that have a verdict."""
+    return [trial for trial in record.trials if trial.cell["workload"] != BRING_UP]
+
+
+def counts(trials: Sequence[TrialResult]) -> dict[str, int]:
+    """How many trials have each verdict, in the order of VERDICTS; a verdict that none has counts 0."""
+    counted = Counter(trial.verdict for trial in trials)
+    return {verdict: counted[verdict] for verdict in VERDICTS}
+
+
+def summary(trials: Sequence[TrialResult]) -> str:
+    """The verdict of several trials in words: the one they share, or how many have each."""
+    counted = {verdict: number for verdict, number in counts(trials).items() if number}
+    if len(counted) == 1:
+        return next(iter(counted))
+    return ", ".join(f"{number} {verdict}" for verdict, number in counted.items()) or "not run"
+
+
+def failing(record: Record, condition: Mapping[tuple[Any, ...], str]) -> list[Failing]:
+    """What failed, then what was unsupported; `condition` maps what `place` gives to a name."""
+    groups: dict[tuple[str, str, str, str], list[TrialResult]] = {}
+    for trial in record.trials:
+        if trial.verdict != "ok":
+            key = (trial.verdict, trial.cell["stack"], condition[place(trial.cell)], trial.reason)
+            groups.setdefault(key, []).append(trial)
+    found = [Failing(*key, tuple(trials), _logs(trials)) for key, trials in groups.items()]
+    return sorted(found, key=lambda one: VERDICTS.index(one.verdict))
+
+
+def place(cell: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What a cell has besides its stack and workload: profile, topology, tuning, machine."""
+    return tuple(cell[name] for name in ("profile", "topology", "tuning", "machine"))
+
+
+def _logs(trials: Sequence[TrialResult]) -> Mapping[str, str]:
+    return next((trial.logs for trial in trials if trial.logs), {})

@@ -1,0 +1,81 @@
+"""Warnings: a closed set, each with what to do next."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import polars as pl
+
+from tunbench.analysis.statistics import FEWEST
+from tunbench.journal.record import Record, Warned
+
+TOO_FEW_TRIALS = "too-few-trials"
+
+
+class Kind(NamedTuple):
+    """What a warning means, and the mend."""
+
+    meaning: str
+    mend: str
+
+
+KINDS = {
+    TOO_FEW_TRIALS: Kind(
+        "too few trials for a 95 % interval",
+        f"Raise repeats to at least {FEWEST} in the plan, better to 10.",
+    ),
+    "netem-limit": Kind(
+        "netem dropped packets because its queue was full",
+        "Raise limit in the profile until it covers rate × (delay + jitter), or lower the load of the workload.",
+    ),
+    "netem-differs": Kind(
+        "the kernel installed another impairment than the profile asked for",
+        "Change the profile to what this kernel can install, or run the plan in the vm lab.",
+    ),
+    "outside": Kind(
+        "something tried to send packets out of the lab",
+        "Find the program by the packets, and tell it to stay inside: no updates, no telemetry.",
+    ),
+}
+"""Every warning that a report can hold, by its name, in the order of the report."""
+
+UNKNOWN = Kind("a warning that this version does not know", "Make the report with the version that made the run.")
+
+
+class Warning(NamedTuple):
+    """A warning with its mend, and each place and text at which it was found."""
+
+    name: str
+    kind: Kind
+    found: tuple[Warned, ...]
+
+
+def warnings(record: Record, cells: pl.DataFrame) -> list[Warning]:
+    """The warnings of the run and those that follow from its cells (see `cells.cells`), in the order of KINDS."""
+    found = [*too_few_trials(cells), *record.warnings]
+    names = [*KINDS, *sorted({one.name for one in found} - KINDS.keys())]
+    grouped = ((name, tuple(_once(one for one in found if one.name == name))) for name in names)
+    return [Warning(name, KINDS.get(name, UNKNOWN), those) for name, those in grouped if those]
+
+
+def too_few_trials(cells: pl.DataFrame) -> list[Warned]:
+    """One warning for each number of trials that is too small for an interval, saying how many cells have it."""
+    counted = cells.group_by("stack", "profile", "topology", "tuning", "machine", "workload").agg(pl.col("n").max())
+    few = (
+        counted.filter(pl.col("n") < FEWEST)
+        .group_by("n")
+        .agg(pl.len().alias("cells"))
+        .sort("cells", "n", descending=True)
+    )
+    rest = f"and {FEWEST} are needed; the range is shown"
+    return [
+        Warned(TOO_FEW_TRIALS, f"{count} of {len(counted)} cells", f"{_trials(n)}, {rest}")
+        for n, count in few.iter_rows()
+    ]
+
+
+def _trials(n: int) -> str:
+    return "1 trial each" if n == 1 else f"{n} trials each"
+
+
+def _once(found: Iterable[Warned]) -> list[Warned]:
+    return list(dict.fromkeys(found))

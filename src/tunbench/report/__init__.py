@@ -1,0 +1,1 @@
+"""Reports: pure functions from tables to files."""

@@ -1,0 +1,98 @@
+"""The final table of a run for the terminal, with the warnings below it."""
+
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.warnings import Warning
+from tunbench.journal.record import Record
+from tunbench.report import units
+from tunbench.report.figures import verdict_of, workloads
+
+STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
+"""The styles of verdicts; every other one is bad news."""
+
+INTERVAL = len("[11.8, 12.1]")
+"""Characters of a column that breaks its lines between a median and its interval only."""
+
+
+def table(record: Record) -> RenderableType:
+    """Stacks by profiles: throughput with its interval, its ratio to `none`, round-trip time, loss, and the verdict."""
+    findings = find(record)
+    made = _empty(findings)
+    for condition in findings.conditions.values():
+        for stack in findings.stacks:
+            made.add_row(*_row(findings, stack, condition))
+        made.add_section()
+    return Group(made, *(_warning(one) for one in findings.warnings))
+
+
+def _empty(findings: Findings) -> Table:
+    fast, late = workloads(findings, "throughput"), workloads(findings, "rtt")
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    made.add_column("stack", overflow="fold")
+    made.add_column("profile", overflow="fold")
+    for workload in fast:
+        made.add_column(_heading("throughput [low, high]", workload, fast), justify="right", min_width=INTERVAL)
+        made.add_column("÷ none", justify="right")
+    for workload in late:
+        made.add_column(_heading("rtt", workload, late), justify="right")
+    for workload in workloads(findings, "loss"):
+        made.add_column(_heading("loss", workload, workloads(findings, "loss")), justify="right")
+    made.add_column("verdict")
+    return made
+
+
+def _heading(name: str, workload: str, among: list[str]) -> str:
+    """The metric, and the workload where several measured it."""
+    return name if len(among) == 1 else f"{name}\n{workload}"
+
+
+def _row(findings: Findings, stack: str, condition: str) -> list[Text]:
+    here = findings.cells.filter((pl.col("stack") == stack) & (pl.col("condition") == condition))
+    fields = [stack, condition]
+    for workload in workloads(findings, "throughput"):
+        fields += [_interval(here, "throughput", workload), _ratio(here, "throughput", workload)]
+    for metric in ("rtt", "loss"):
+        fields += [_median(here, metric, workload) for workload in workloads(findings, metric)]
+    verdict = verdict_of(findings, stack, condition)
+    # Text, not markup: a name with brackets in it is shown as it is.
+    return [*(Text(field) for field in fields), Text(verdict, style=STYLES.get(verdict, "bold red"))]
+
+
+def _interval(here: pl.DataFrame, metric: str, workload: str) -> str:
+    found = _found(here, metric, workload)
+    if not found:
+        return units.NOTHING
+    low, median, high = found["low"], found["median"], found["high"]
+    return f"{units.quantity(median, found['unit'])} {units.interval(low, median, high, found['unit'])}"
+
+
+def _ratio(here: pl.DataFrame, metric: str, workload: str) -> str:
+    return units.ratio(_found(here, metric, workload).get("ratio_median"))
+
+
+def _median(here: pl.DataFrame, metric: str, workload: str) -> str:
+    found = _found(here, metric, workload)
+    return units.quantity(found["median"], found["unit"]) if found else units.NOTHING
+
+
+def _found(here: pl.DataFrame, metric: str, workload: str) -> dict[str, Any]:
+    """The row of a metric's own value or median; empty where there is none."""
+    rows = here.filter(
+        (pl.col("metric") == metric) & (pl.col("workload") == workload) & pl.col("statistic").is_in(["value", "median"])
+    )
+    return rows.row(0, named=True) if len(rows) else {}
+
+
+def _warning(warning: Warning) -> Text:
+    first, others = warning.found[0], len(warning.found) - 1
+    more = f" (and {others} more)" if others else ""
+    text = Text(f"\n{warning.name}", style="yellow")
+    text.append(f": {first.where}: {first.text}{more}\n", style="default")
+    return text.append(f"  {warning.kind.mend}", style="dim")

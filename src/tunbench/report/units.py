@@ -1,0 +1,102 @@
+"""SI values as people read them: three significant digits, and the prefix that fits."""
+
+import math
+from typing import NamedTuple
+
+NBSP = "\N{NO-BREAK SPACE}"
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"
+"""What stands where there is no value."""
+
+DIGITS = 3
+"""Significant digits; medians over seeds hardly ever have more."""
+
+
+class Scale(NamedTuple):
+    """How values are shown: divided by `factor`, followed by `symbol`."""
+
+    factor: float
+    symbol: str
+
+
+SCALES: dict[str, tuple[Scale, ...]] = {
+    "bit/s": (
+        Scale(1, "bit/s"),
+        Scale(1e3, "kbit/s"),
+        Scale(1e6, "Mbit/s"),
+        Scale(1e9, "Gbit/s"),
+        Scale(1e12, "Tbit/s"),
+    ),
+    "s": (Scale(1e-9, "ns"), Scale(1e-6, "µs"), Scale(1e-3, "ms"), Scale(1, "s")),
+    "B": (Scale(1, "B"), Scale(1e3, "kB"), Scale(1e6, "MB"), Scale(1e9, "GB")),
+    "s/B": (Scale(1e-9, "ns/B"), Scale(1e-6, "µs/B"), Scale(1e-3, "ms/B")),
+    "ratio": (Scale(0.01, "%"),),
+    "count": (Scale(1, ""),),
+}
+"""The scales of each SI unit, rising. A unit that is not here is shown as it is."""
+
+
+def scale(value: float, unit: str) -> Scale:
+    """The largest scale of the unit in which the value is at least 1 after rounding; the base unit for 0."""
+    scales = SCALES.get(unit, (Scale(1, unit),))
+    size = abs(value)
+    if not size or not math.isfinite(size):
+        return next((one for one in scales if one.factor == 1), scales[0])
+    rounded = float(f"{size:.{DIGITS - 1}e}")
+    return next((one for one in reversed(scales) if rounded >= one.factor * (1 - 1e-9)), scales[0])
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """The value with so many significant digits and no exponent; whole digits are never rounded away."""
+    if not math.isfinite(value):
+        return str(value)
+    if not value:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded if places else value:.{places}f}".replace("-", MINUS)
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """The value with its unit, such as `1.21 Gbit/s`; NOTHING for None."""
+    if value is None:
+        return NOTHING
+    chosen = scale(value, unit)
+    return _joined(_text(value, unit, chosen), chosen.symbol)
+
+
+def plain(value: float, unit: str) -> str:
+    """What somebody set, with its unit and no zeros that say nothing, such as `4 ms`."""
+    chosen = scale(value, unit)
+    return _joined(f"{value / chosen.factor:.6g}".replace("-", MINUS), chosen.symbol)
+
+
+def interval(low: float, median: float, high: float, unit: str) -> str:
+    """The bounds in the median's scale, without a unit, such as `[1.18, 1.24]`."""
+    chosen = scale(median, unit)
+    return f"[{_text(low, unit, chosen)}, {_text(high, unit, chosen)}]"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio of two values, such as `0.831`; NOTHING for None."""
+    return NOTHING if value is None else number(value)
+
+
+def seconds(value: float) -> str:
+    """A duration for people, such as `6 min 12 s`."""
+    whole = round(value)
+    if whole < 60:
+        return quantity(value, "s")
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}{NBSP}h {minutes}{NBSP}min" if hours else f"{minutes}{NBSP}min {rest}{NBSP}s"
+
+
+def _text(value: float, unit: str, chosen: Scale) -> str:
+    if unit == "count" and value == int(value):
+        return f"{int(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
+    return number(value / chosen.factor)
+
+
+def _joined(text: str, symbol: str) -> str:
+    return f"{text}{NBSP}{symbol}" if symbol else text

@@ -1,0 +1,210 @@
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.records import MANIFEST, PING, TCP, cell, realistic, record, trial
+from tunbench.journal.record import Warned
+from tunbench.report import html, labels
+from tunbench.report.axes import around, from_zero_or_wide, ticks
+
+HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }}"
+SECTIONS = (
+    *("overview", "throughput", "relative", "latency", "distribution", "everything"),
+    *("warnings", "failures", "trials", "method", "impairments", "clock", "manifest"),
+)
+VOID = {"meta", "input", "wbr", "link", "br", "img"}
+
+
+class Reader(HTMLParser):
+    """Checks that elements are closed in order, and collects ids, links, texts and elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def all(self, attribute: str) -> list[str]:
+        return [value for _, attrs in self.elements if (value := attrs.get(attribute)) is not None]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return html.page(realistic(3))
+
+
+def hostile() -> str:
+    trials = [
+        trial(cell(stack, HOSTILE, workload, repeat), samples)
+        for stack in ("none", HOSTILE)
+        for repeat in (1, 2)
+        for workload, samples in (
+            (TCP, [("throughput", "bit/s", 1e6)]),
+            (PING, [("rtt", "s", 1e-3, 0.0), ("rtt", "s", 2e-3, 0.1)]),
+        )
+    ]
+    trials.append(trial(cell(HOSTILE, HOSTILE, TCP, 3), verdict="failed", reason=HOSTILE, logs={HOSTILE: HOSTILE}))
+    manifest = {**MANIFEST, "plan": {"name": HOSTILE, "seed": HOSTILE}, HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}
+    return html.page(
+        record(trials, manifest=manifest, warnings=(Warned(HOSTILE, HOSTILE, HOSTILE),), interrupted=(HOSTILE,))
+    )
+
+
+def test_write_makes_one_file_quickly(tmp_path: Path) -> None:
+    whole = realistic(3)
+    began = time.monotonic()
+    html.write(whole, tmp_path / "report.html")
+    assert time.monotonic() - began < 10
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert (tmp_path / "report.html").stat().st_size < 400_000
+
+
+def test_the_page_is_well_formed_and_has_every_section(page: str) -> None:
+    ids = Reader(page).all("id")
+    assert set(SECTIONS) <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_links_within_the_page_lead_somewhere(page: str) -> None:
+    reader = Reader(page)
+    assert {link[1:] for link in reader.all("href") if link.startswith("#")} <= set(reader.all("id"))
+
+
+def test_nothing_is_fetched(page: str) -> None:
+    without_names = page.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"https?://|//[a-z]|@import|src=|url\((?!#)", without_names)
+    assert "default-src 'none'" in page
+    assert not {"img", "link", "iframe", "object"} & {tag for tag, _ in Reader(page).elements}
+
+
+def test_each_trial_has_a_relative_link_to_its_commands(page: str) -> None:
+    links = [link for link in Reader(page).all("href") if not link.startswith("#")]
+    assert all(link.startswith("./trials/") and link.endswith("/commands.sh") for link in links)
+    assert len(set(links)) >= len([one for one in realistic(3).trials if one.cell["workload"] != "up"])
+
+
+def test_charts_are_named_for_those_who_cannot_see_them(page: str) -> None:
+    charts = [attrs for tag, attrs in Reader(page).elements if tag == "svg"]
+    assert len(charts) == 7
+    ids = set(Reader(page).all("id"))
+    assert all(attrs["role"] == "img" and set(str(attrs["aria-labelledby"]).split()) <= ids for attrs in charts)
+    assert "wireguard+vxlan: " in page
+
+
+def test_charts_have_no_colour_that_ignores_the_theme(page: str) -> None:
+    painted = re.findall(r'(?:fill|stroke)="([^"]*)"', page)
+    assert {colour for colour in painted if not colour.startswith("var(--")} <= {"none", "transparent"}
+
+
+def test_hostile_names_stay_text() -> None:
+    page = hostile()
+    reader = Reader(page)
+    assert sum(tag == "script" for tag, _ in reader.elements) == 1
+    assert not [attrs for _, attrs in reader.elements if any(name.startswith("on") for name in attrs)]
+    assert not [link for link in reader.all("href") if not link.startswith(("#", "./"))]
+    assert HOSTILE in "".join(reader.texts)
+
+
+def test_failures_have_their_reason_and_logs(page: str) -> None:
+    assert "iperf3 did not end within 20 s" in page
+    assert "Inactivity timeout, restarting" in page
+    assert "Unknown device type" in page
+
+
+def test_a_long_log_is_cut_at_its_beginning() -> None:
+    log = "begin" + "x" * 100_000 + "the end"
+    page = html.page(record([trial(cell("none"), verdict="failed", reason="?", logs={"a": log})]))
+    assert "the end" in page and "begin" not in page.partition("<pre")[2]
+    assert len(page) < 100_000
+
+
+def test_netem_is_explained_by_its_arithmetic(page: str) -> None:
+    text = page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "4 ms ± 7 ms has a mean of 4.32 ms" in text
+    assert ">8.64 ms<" in text
+    assert ">1.99 %<" in text
+    assert "nearly never happens" in text
+
+
+def test_profiles_written_in_a_plan_are_explained_too() -> None:
+    wan = {"name": "wan", "forward": {"delay": 0.02, "loss": 0.1}, "reverse": {"delay": 0.04}, "placement": "router"}
+    trials = [trial(cell("none", "wan"), [("rtt", "s", 0.0601, 0.0), ("loss", "ratio", 0.1)])]
+    page = html.page(record(trials, manifest={**MANIFEST, "plan": {"name": "x", "profiles": [wan]}}))
+    text = page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "delay 20 ms, loss 10 %" in text and "delay 40 ms" in text and ">60.0 ms<" in text
+    assert "nearly never happens" not in text and "clipped" not in text
+
+
+def test_the_real_clock_promises_nothing() -> None:
+    manifest = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}, "fingerprint": "no promise"}
+    page = html.page(record(realistic(1).trials, manifest=manifest))
+    assert "no promise" in page and 'id="clock"' not in page
+
+
+def test_an_unimpaired_run_says_nothing_of_impairments() -> None:
+    assert 'id="impairments"' not in html.page(record([trial(cell("none"), [("rtt", "s", 1e-3, 0.0)])]))
+
+
+@pytest.mark.parametrize("manifest", [{}, {"plan": None, "lab": "?", "image": [], "programs": {}, "fingerprint": None}])
+def test_an_empty_run_and_a_poor_manifest_have_a_report(manifest: dict[str, object]) -> None:
+    assert "Nothing: every trial" in html.page(record([], manifest=manifest))
+
+
+def test_zeros_can_be_drawn() -> None:
+    samples: dict[str, list[tuple[Any, ...]]] = {
+        TCP: [("throughput", "bit/s", 0.0)],
+        PING: [("rtt", "s", 0.0, 0.0)],
+    }
+    assert (
+        html.page(record([trial(cell("none", workload=name), some) for name, some in samples.items()])).count("<svg")
+        == 3
+    )
+
+
+def test_long_names_are_broken_and_nothing_is_lost() -> None:
+    name = "ipsec:mode=transport,cipher=aes128gcm16+vxlan+averyverylongnameindeedwithoutabreak"
+    lines = labels.wrapped(name).split("\n")
+    assert "".join(lines) == name
+    assert max(len(line) for line in lines) <= labels.LINE
+
+
+def test_labels_of_points_close_together_do_not_cover_each_other() -> None:
+    points = [(100.0 + index, 100.0 + index) for index in range(8)]
+    texts = [f"stack-{index}" for index in range(8)]
+    boxes = [label.box(text) for label, text in zip(labels.place(points, texts, 330, 264), texts, strict=True)]
+    for index, one in enumerate(boxes):
+        assert one.left >= 0 and one.right <= 330
+        for other in boxes[index + 1 :]:
+            apart = (
+                one.right <= other.left or other.right <= one.left or one.bottom <= other.top or other.bottom <= one.top
+            )
+            assert apart
+
+
+def test_axes_are_logarithmic_where_values_are_far_apart() -> None:
+    wide = around([1e-3, 1.0])
+    assert wide.log and ticks(wide) and wide.low < 1e-3 and wide.high > 1
+    assert not from_zero_or_wide([5.0, 10.0]).log
+    assert from_zero_or_wide([5.0, 10.0]).low == 0
+    assert around([0.0, 10.0]).low == 0
+    assert wide.value(wide.share(0.05)) == pytest.approx(0.05)

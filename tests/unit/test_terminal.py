@@ -1,0 +1,42 @@
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+
+from tests.unit.records import TCP, cell, realistic, record, trial
+from tunbench.journal.record import Record
+from tunbench.report.terminal import table
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "terminal.txt"
+
+
+def shown(whole: Record, width: int = 120) -> str:
+    out = StringIO()
+    Console(file=out, width=width, color_system=None, force_terminal=False).print(table(whole))
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def test_the_table_is_the_golden_one() -> None:
+    assert shown(realistic(3)) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_brackets_in_a_name_are_no_markup() -> None:
+    hostile = "[bold red]x[/bold red]"
+    assert hostile in shown(record([trial(cell(hostile, workload=TCP), [("throughput", "bit/s", 1e6)])]))
+
+
+def test_a_median_and_its_interval_are_broken_between_them_only() -> None:
+    lines = shown(realistic(3), width=80)
+    assert "[11.8, 12.1]" in lines
+    assert "12.1\N{NO-BREAK SPACE}Gbit/s" in lines
+
+
+def test_several_throughputs_have_a_column_each() -> None:
+    other = "iperf3-udp:rate=50M"
+    trials = [trial(cell("none", workload=name), [("throughput", "bit/s", 1e6)]) for name in (TCP, other)]
+    text = shown(record(trials))
+    assert TCP in text and other in text
+
+
+def test_an_empty_run_has_an_empty_table() -> None:
+    assert "verdict" in shown(record([]))

@@ -1,0 +1,117 @@
+"""The same seed gives the same bytes: again, with other workers, after an interruption; another seed does not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.vm.measuring import execute, plan, values
+from tunbench.analysis.statistics import estimate
+from tunbench.journal import journal, read
+from tunbench.labs import explore
+from tunbench.plan.shard import seed_of_repeat
+
+pytestmark = pytest.mark.vm
+
+LOSSY = '["baseline", "medium"]'
+WORKLOADS = ["ping:count=50", "iperf3-tcp:duration=1"]
+COMMAND = [sys.executable, "-m", "tunbench", "run"]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return plan(["none", "wireguard"], LOSSY, WORKLOADS)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(text: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The fingerprint of an undisturbed run with two workers."""
+    return str(execute(tmp_path_factory.mktemp("undisturbed") / "run", text).manifest["fingerprint"])
+
+
+def test_one_worker_gives_the_same_fingerprint(text: str, undisturbed: str, tmp_path: Path) -> None:
+    assert execute(tmp_path / "run", text, workers=1).manifest["fingerprint"] == undisturbed
+
+
+def test_another_seed_gives_another_fingerprint(text: str, undisturbed: str, tmp_path: Path) -> None:
+    assert execute(tmp_path / "run", text, seed=2).manifest["fingerprint"] != undisturbed
+
+
+@pytest.mark.parametrize("moment", [4, 14])
+def test_a_killed_run_resumes_to_the_same_fingerprint(text: str, undisturbed: str, tmp_path: Path, moment: float) -> None:
+    process = _begin(text, tmp_path)
+    time.sleep(moment)
+    process.kill()
+    process.wait()
+    time.sleep(1)
+    assert _labs_of(tmp_path) == [], "the kernel ends the VMs together with the controlling process"
+    torn = tmp_path / "run" / journal.NAME
+    with torn.open("ab") as file:
+        file.write(b'{"event":"trial","sha')
+    finished = {key for key in read.trials(journal.events(tmp_path / "run"))}
+    done = subprocess.run([*COMMAND, "--resume", str(tmp_path / "run")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert finished <= set(read.trials(journal.events(tmp_path / "run")))
+    assert read.record(tmp_path / "run").manifest["fingerprint"] == undisturbed
+    assert not (tmp_path / "run" / ".scratch").exists()
+
+
+def test_ctrl_c_stops_within_5_s_and_says_how_to_go_on(text: str, tmp_path: Path) -> None:
+    process = _begin(text, tmp_path)
+    time.sleep(6)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, printed = process.communicate(timeout=30)
+    assert time.monotonic() - began < 5
+    assert process.returncode == 130
+    assert f"tunbench run --resume {tmp_path / 'run'}" in printed.replace("\n", "")
+    assert _labs_of(tmp_path) == []
+    assert not (tmp_path / "run" / ".scratch").exists()
+
+
+def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
+    repeats, workload = 10, "iperf3-tcp:duration=1"
+    record = execute(tmp_path / "run", plan(["none", "wireguard"], '["baseline"]', [workload], repeats))
+    for stack in ("none", "wireguard"):
+        measured = estimate(values(record, "throughput", stack))
+        by_hand = []
+        for repeat in range(1, repeats + 1):
+            folder = next(
+                trial.folder
+                for trial in record.trials
+                if trial.cell["stack"] == stack and trial.cell["workload"] == workload and trial.cell["repeat"] == repeat
+            )
+            printed = explore.script(tmp_path / "run" / folder / "commands.sh", seed_of_repeat(1, repeat), "virtual")
+            by_hand.append(_throughput(printed))
+        typed = estimate(by_hand)
+        assert measured.low <= typed.high and typed.low <= measured.high, (stack, measured, typed)
+
+
+def _throughput(printed: str) -> float:
+    from tunbench.runner import iperf3
+
+    return iperf3.number(iperf3.load(printed[printed.index("{") :]), "end", "sum_received", "bits_per_second")
+
+
+def _begin(text: str, folder: Path) -> "subprocess.Popen[str]":
+    file = folder / "plan.toml"
+    file.write_text(text)
+    argv = [*COMMAND, str(file), "--out", str(folder / "run"), "--workers", "2"]
+    return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=os.environ)
+
+
+def _labs_of(folder: Path) -> list[str]:
+    """The command lines of processes that have to do with a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+        if str(folder) in command and "qemu" in command:
+            found.append(command)
+    return found
