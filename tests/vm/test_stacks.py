@@ -99,11 +99,15 @@ def test_secrets_stay_in_the_lab(every: tuple[Path, Record]) -> None:
 def test_boot_to_nodes_takes_little_virtual_time(every: tuple[Path, Record]) -> None:
     # Virtual time is exact, so this cannot flake: it moves only when the boot itself does.
     assert all(
-        event["at"] < 2.5 for event in journal.events(every[0]) if event["event"] == "phase" and event["name"] == "watch"
+        event["at"] < 2.5
+        for event in journal.events(every[0])
+        if event["event"] == "phase" and event["name"] == "watch"
     )
 
 
-@pytest.mark.parametrize(("broken", "reason"), [(AROUND, "went around it|show its evidence"), (BARE, "show its evidence")])
+@pytest.mark.parametrize(
+    ("broken", "reason"), [(AROUND, "went around it|show its evidence"), (BARE, "show its evidence")]
+)
 def test_a_broken_tunnel_fails_its_proof(
     broken: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,9 @@ def test_another_seed_gives_another_fingerprint(text: str, undisturbed: str, tmp
 
 
 @pytest.mark.parametrize("moment", [4, 14])
-def test_a_killed_run_resumes_to_the_same_fingerprint(text: str, undisturbed: str, tmp_path: Path, moment: float) -> None:
+def test_a_killed_run_resumes_to_the_same_fingerprint(
+    text: str, undisturbed: str, tmp_path: Path, moment: float
+) -> None:
     process = _begin(text, tmp_path)
     time.sleep(moment)
     process.kill()
@@ -83,7 +85,9 @@ def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
             folder = next(
                 trial.folder
                 for trial in record.trials
-                if trial.cell["stack"] == stack and trial.cell["workload"] == workload and trial.cell["repeat"] == repeat
+                if trial.cell["stack"] == stack
+                and trial.cell["workload"] == workload
+                and trial.cell["repeat"] == repeat
             )
             printed = explore.script(tmp_path / "run" / folder / "commands.sh", seed_of_repeat(1, repeat), "virtual")
             by_hand.append(_throughput(printed))

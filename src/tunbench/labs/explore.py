@@ -2,9 +2,11 @@
 
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tunbench.labs import image
+from tunbench.labs.definition import Definition
 from tunbench.labs.vm import VmLab
 
 SHELL_PROGRAM = b"""\
@@ -28,14 +30,14 @@ def shell(clock: str) -> int:
         return subprocess.run(argv).returncode
 
 
-def script(path: Path, seed: int, clock: str) -> str:
+def script(path: Path, seed: int, clock: str, addons: Sequence[Definition] = ()) -> str:
     """Runs a shell script in a fresh VM and returns what it printed. Raises OSError and ImageError."""
     with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
         folder = Path(name)
         files = {"program": SCRIPT_PROGRAM, "script": path.read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/printed"]
         done = subprocess.run(
-            VmLab(clock).prepare(files, folder, seed, (), serial),
+            VmLab(clock).prepare(files, folder, seed, addons, serial),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

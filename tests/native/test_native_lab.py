@@ -1,0 +1,125 @@
+"""The same runner in namespaces on this kernel: it measures what the kernel has, and leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.vm.measuring import execute, plan, values, verdicts
+from tunbench.journal import journal
+
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
+]
+
+STACKS = ["none", "vxlan", "openvpn", "openvpn+vxlan", "macvlan"]
+WORKLOADS = ["ping:count=10", "iperf3-tcp:duration=1", "iperf3-udp:duration=1"]
+
+
+def native(stacks: list[str], profiles: str, workloads: list[str]) -> str:
+    """The text of a plan for the native lab."""
+    return plan(stacks, profiles, workloads, clock="real").replace('"vm"', '"native"')
+
+
+def traces() -> dict[str, list[str]]:
+    """What a lab could leave behind on this machine."""
+    commands = {
+        "interfaces": ["ip", "-br", "link"],
+        "addresses": ["ip", "-br", "address"],
+        "routes": ["ip", "route", "show", "table", "all"],
+        "rules": ["ip", "rule"],
+        "qdiscs": ["tc", "qdisc", "show"],
+        "namespaces": ["ip", "netns"],
+        "held namespaces": ["lsns", "-n", "-o", "TYPE,NPROCS,COMMAND"],
+        "sysctls": [
+            "sh",
+            "-c",
+            "sysctl -a 2>/dev/null | grep -E '^net\\.(ipv4|ipv6|core)' | grep -v -E 'random|stable'",
+        ],
+    }
+    found = {
+        name: sorted(subprocess.run(argv, capture_output=True, text=True).stdout.splitlines())
+        for name, argv in commands.items()
+    }
+    found["mounts"] = sorted(Path("/proc/self/mounts").read_text().splitlines())
+    found["processes"] = sorted(_lab_processes())
+    found["files"] = sorted(
+        str(path) for folder in ("/run", "/mnt", "/var/run/netns") for path in Path(folder).glob("*")
+    )
+    # The processes that look are there in each look.
+    found["held namespaces"] = [line for line in found["held namespaces"] if "unshare" in line or "sleep" in line]
+    return found
+
+
+def _lab_processes() -> Iterator[str]:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_text().split("\0")
+        except OSError:
+            continue
+        if (
+            "tunbench.runner" in words
+            or words[0] in ("iperf3", "tcpdump", "openvpn", "unshare")
+            or words[:2] == ["sleep", "infinity"]
+        ):
+            yield " ".join(words)
+
+
+def test_what_the_kernel_has_is_measured_and_nothing_is_left(tmp_path: Path) -> None:
+    before = traces()
+    record = execute(tmp_path / "run", native(STACKS, '["baseline"]', WORKLOADS), workers=1)
+    missing = {stack for (stack, _), (verdict, _) in verdicts(record).items() if verdict == "unsupported"}
+    assert missing <= {"macvlan", "vxlan", "openvpn+vxlan"}, "a kernel may lack these interfaces, and nothing else"
+    assert {verdict for verdict, _ in verdicts(record).values()} <= {"ok", "unsupported"}
+    assert values(record, "throughput", "none")[0] > 1e8
+    assert record.manifest["fingerprint"] == "no promise"
+    assert traces() == before
+
+
+def test_a_kernel_without_wireguard_says_so(tmp_path: Path) -> None:
+    has = subprocess.run(["unshare", "--net", "ip", "link", "add", "probe", "type", "wireguard"], capture_output=True)
+    record = execute(tmp_path / "run", native(["wireguard"], '["baseline"]', ["ping:count=10"]), workers=1)
+    for verdict, reason in verdicts(record).values():
+        assert verdict == ("ok" if has.returncode == 0 else "unsupported")
+        assert has.returncode == 0 or "wireguard" in reason
+
+
+def test_a_kernel_without_netem_says_so(tmp_path: Path) -> None:
+    has = subprocess.run(
+        ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"], capture_output=True
+    )
+    record = execute(tmp_path / "run", native(["none"], '["low"]', ["ping:count=10"]), workers=1)
+    verdict, reason = verdicts(record)["none", "ping:count=10"]
+    assert verdict == ("ok" if has.returncode == 0 else "unsupported")
+    assert has.returncode == 0 or "netem" in reason
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_when_the_controlling_process_dies(tmp_path: Path, number: signal.Signals) -> None:
+    before = traces()
+    file = tmp_path / "plan.toml"
+    file.write_text(native(["openvpn"], '["baseline"]', ["ping:count=1000,interval=0.01"]))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tunbench", "run", str(file), "--out", str(tmp_path / "run")], stderr=subprocess.DEVNULL
+    )
+    _wait_for_phase(tmp_path / "run", "trial")
+    process.send_signal(number)
+    process.wait(10)
+    time.sleep(0.5)
+    assert traces() == before
+
+
+def _wait_for_phase(folder: Path, name: str) -> None:
+    for _ in range(200):
+        if (folder / journal.NAME).exists():
+            phases = [event for event in journal.events(folder) if event["event"] == "phase"]
+            if any(event["name"] == name for event in phases):
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"the shard never came to the phase {name}")
