@@ -1,5 +1,6 @@
 """Runs a plan: makes the run's folder, executes its shards, keeps the journal, and finishes with samples and report."""
 
+import hashlib
 import json
 import os
 import platform
@@ -31,8 +32,15 @@ Watch = Callable[[pool.Told], None]
 
 SCRATCH = ".scratch"
 
-DEPENDS_ON = ("runner", "image", "qemu", "command")
-"""What of the manifest decides the numbers in virtual time, besides the plan; it must not change within a run."""
+DEPENDS_ON = {
+    "shards": "plan",
+    "runner": "runner",
+    "image": "image",
+    "addons": "set of add-on images",
+    "qemu": "version of QEMU",
+    "command": "command line of QEMU",
+}
+"""What of the manifest decides the numbers in virtual time, and its name; it must not change within a run."""
 
 
 class RunError(Exception):
@@ -60,6 +68,8 @@ def create(folder: Path, order: Order) -> None:
         raise RunError(
             f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"
         )
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file; name a folder with --out")
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
     manifest = describe(order)
@@ -67,11 +77,11 @@ def create(folder: Path, order: Order) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "plan.toml").write_text(order.text)
         book = Journal(folder)
+        head = {"event": "run", "journal": 1, "planned": sum(len(shard.workloads) + 1 for shard in order.shards)}
+        book.append({**head, "overrides": order.overrides, "manifest": manifest}, sync=True)
+        book.close()
     except OSError as error:
         raise RunError(f"cannot write to {folder}: {error.strerror}; name another folder with --out") from None
-    head = {"event": "run", "journal": 1, "planned": sum(len(shard.workloads) + 1 for shard in order.shards)}
-    book.append({**head, "overrides": order.overrides, "manifest": manifest}, sync=True)
-    book.close()
 
 
 def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
@@ -79,7 +89,10 @@ def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
 
     Raises RunError where the disk is full, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
     """
-    book = Journal(folder)
+    try:
+        book = Journal(folder)
+    except OSError as error:
+        raise RunError(f"cannot write to {folder}: {error.strerror}; make it writable") from None
     try:
         book.repair()
         with _scratch(folder) as scratch, _interruptible():
@@ -113,14 +126,20 @@ def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journ
 
 
 def finish(folder: Path) -> Record:
-    """Derives everything else from the journal: manifest.json, samples.parquet and report.html."""
+    """Derives everything else from the journal: manifest.json, samples.parquet and report.html. Raises RunError."""
     from tunbench.analysis.frame import frame
     from tunbench.report import html
 
     record = read.record(folder)
-    (folder / "manifest.json").write_text(json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
-    frame(record).write_parquet(folder / "samples.parquet")
-    html.write(record, folder / "report.html")
+    try:
+        (folder / "manifest.json").write_text(json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
+        frame(record).write_parquet(folder / "samples.parquet")
+        html.write(record, folder / "report.html")
+    except OSError as error:
+        raise RunError(
+            f"cannot write to {folder}: {error.strerror or error}; the journal is whole. Make room, then: "
+            f"tunbench report {folder}"
+        ) from None
     return record
 
 
@@ -132,8 +151,9 @@ def describe(order: Order) -> dict[str, Any]:
         "lab": {"kind": order.lab.kind, "clock": order.lab.clock},
         "host": {"processor": _processor(), "cores": os.cpu_count(), "kernel": platform.release()},
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "shards": hashlib.sha256(" ".join(shard.id for shard in order.shards).encode()).hexdigest(),
         "runner": payload.digest(),
-        **order.lab.check(),
+        **order.lab.check({shard.stack for shard in order.shards}),
     }
 
 
@@ -177,8 +197,8 @@ def reopen(folder: Path) -> Order:
         raise RunError(f"cannot read {folder}/plan.toml: {error.strerror}") from None
     again = order(text, str(folder / "plan.toml"), dict(head["overrides"]))
     now = describe(again)
-    for name in DEPENDS_ON:
-        if now.get(name) != head["manifest"].get(name):
+    for key, name in DEPENDS_ON.items():
+        if now.get(key) != head["manifest"].get(key):
             raise RunError(
                 f"the {name} is not the one that {folder} was begun with; begin a new run with: tunbench run"
             )
@@ -197,7 +217,12 @@ def _plan_of(order: Order) -> dict[str, Any]:
 
 def _commit() -> str:
     root = Path(__file__).parents[2]
-    done = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty"], capture_output=True, text=True
+        )
+    except OSError:
+        return "unknown"
     return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 

@@ -71,9 +71,9 @@ def test_time_of_a_trial() -> None:
 def test_workers_share_the_time() -> None:
     shards = expand(load("quick").plan)
     alone = estimate(shards, 1)
-    assert alone == pytest.approx(48 * (BRING_UP + 100 * REQUEST + 2 * BUSY))
+    assert alone == pytest.approx(42 * (BRING_UP + 100 * REQUEST + 2 * BUSY))
     assert estimate(shards, 2) == pytest.approx(alone / 2)
-    assert estimate(shards, 1000) == pytest.approx(alone / 48)
+    assert estimate(shards, 1000) == pytest.approx(alone / 42)
     assert estimate([], 2) == 0
 
 

@@ -1,6 +1,7 @@
 """What netem does to echo requests agrees with its own arithmetic, and with what was asked, in every placement."""
 
 import math
+import statistics
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tunbench.runner.impairment import echo_loss, mean_delay
 pytestmark = pytest.mark.vm
 
 ECHOES = 10_000
+FEWER = 3_000
 
 
 @pytest.mark.parametrize("profile", ["low", "medium", "high"])
@@ -27,7 +29,10 @@ def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: P
     # Each direction delays by its own mean; correlated reordering nearly never happens, so it takes nothing away.
     expected = 2 * mean_delay(terms["delay"], terms["jitter"])
     bare = 60e-6
-    assert abs(sum(rtts) / len(rtts) - bare - expected) < 0.1e-3
+    mean, deviation = statistics.fmean(rtts), statistics.stdev(rtts)
+    # Under `high` the mean of 10,000 echoes itself still moves by more than 0.1 ms from seed to seed.
+    chance = stats.norm.ppf(0.995) * deviation / math.sqrt(len(rtts))
+    assert abs(mean - bare - expected) < 0.1e-3 + (chance if profile == "high" else 0)
 
     lost = round(values(record, "loss", "none")[0] * ECHOES)
     low, high = stats.binom.interval(0.99, ECHOES, echo_loss(terms["loss"], terms["loss"]))
@@ -36,18 +41,18 @@ def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: P
 
 
 def test_correlated_reordering_nearly_never_happens_and_a_plain_one_does(tmp_path: Path) -> None:
-    # 2 ms between packets and 20 ms of delay: one that is sent at once comes before those that wait.
+    # 10 ms between packets and 50 ms of delay: one that is sent at once comes before those that wait.
     inline = (
-        '[{ name = "plain", delay = "20ms", reorder = "5%" },'
-        ' { name = "correlated", delay = "20ms", reorder = "5%", reorder_correlation = "50%" }]'
+        '[{ name = "plain", delay = "50ms", reorder = "5%" },'
+        ' { name = "correlated", delay = "50ms", reorder = "5%", reorder_correlation = "50%" }]'
     )
-    record = execute(tmp_path / "run", plan(["none"], inline, [f"ping:count={ECHOES},interval=0.002"]))
+    record = execute(tmp_path / "run", plan(["none"], inline, [f"ping:count={FEWER},interval=0.01"]))
     early = {
-        trial.cell["profile"]: sum(row["value"] < 0.03 for row in trial.rows if row["metric"] == "rtt")
+        trial.cell["profile"]: sum(row["value"] < 0.09 for row in trial.rows if row["metric"] == "rtt")
         for trial in record.trials
         if trial.rows and trial.cell["workload"] != "up"
     }
-    low, high = stats.binom.interval(0.999, ECHOES, 1 - (1 - 0.05) ** 2)
+    low, high = stats.binom.interval(0.999, FEWER, 1 - (1 - 0.05) ** 2)
     assert low <= early["plain"] <= high
     assert early["correlated"] < low / 10
 

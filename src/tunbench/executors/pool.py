@@ -68,7 +68,7 @@ def _news(one: Under) -> Iterator[Told]:
     for line in one.execution.lines():
         try:
             event = json.loads(line)
-            expected = event.pop("n") == len(one.told)
+            expected = event.pop("n") == len(one.told) and isinstance(event["event"], str)
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         if not expected:

@@ -1,5 +1,6 @@
 """A folder for each trial: raw output, logs, and the commands that repeat it by hand."""
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import Any
 from tunbench.runner.underlay import PLANS
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
+
+LONGEST = 200
+"""Characters of a component of a path; file systems take 255 bytes."""
 
 SETUP = ("nodes", "underlay", "prepare", "up", "impair")
 """The phases whose commands a trial needs before its own. The proof is not among them: it changes nothing."""
@@ -88,4 +92,7 @@ def _as_shell(event: dict[str, Any]) -> str:
 
 def _slug(text: str) -> str:
     """The text as one component of a path: nothing in it can lead elsewhere."""
-    return re.sub(r"[^A-Za-z0-9.,=+_-]", "-", text).lstrip(".") or "-"
+    safe = re.sub(r"[^A-Za-z0-9.,=+_-]", "-", text).lstrip(".") or "-"
+    if len(safe) <= LONGEST:
+        return safe
+    return f"{safe[: LONGEST - 13]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

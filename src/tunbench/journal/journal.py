@@ -18,7 +18,8 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
-        self.file = self.path.open("ab")
+        # Unbuffered: a line that the disk did not take must not come back when the file is closed.
+        self.file = self.path.open("ab", buffering=0)
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -30,8 +31,8 @@ class Journal:
         line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
         end = os.fstat(self.file.fileno()).st_size
         try:
-            self.file.write(line)
-            self.file.flush()
+            while line:
+                line = line[self.file.write(line) :]
             if sync:
                 os.fsync(self.file.fileno())
         except OSError:
@@ -56,13 +57,18 @@ def events(folder: Path) -> list[dict[str, Any]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise JournalError(f"{folder} is no run: {error.strerror} ({path.name})") from None
+        raise JournalError(
+            f"{folder} is no run: {error.strerror} ({path.name}); name the folder that tunbench run made"
+        ) from None
     found = []
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         try:
             event = json.loads(line)
             event["event"]
         except (ValueError, KeyError, TypeError):
-            raise JournalError(f"{path}, line {number}: not an event; the journal is damaged") from None
+            raise JournalError(
+                f"{path}, line {number}: not an event; the journal is damaged. What stands above that line is whole: "
+                "cut the file there to keep it"
+            ) from None
         found.append(event)
     return found

@@ -98,9 +98,14 @@ def _native_program(program: str) -> Finding:
 
 
 def _native_kind(name: str, probe: str, module: str) -> Finding:
+    if not shutil.which("unshare"):
+        return Finding(f"native lab: {name}", False, "cannot be tried without unshare", "apt-get install util-linux")
     done = subprocess.run(["unshare", "--net", "sh", "-c", probe], capture_output=True, text=True)
     if done.returncode == 0:
         return Finding(f"native lab: {name}", True, "this kernel has it")
     return Finding(
-        f"native lab: {name}", False, done.stderr.strip().splitlines()[0], f"a kernel with {module}; or --lab vm"
+        f"native lab: {name}",
+        False,
+        (done.stderr.strip() or f"status {done.returncode}").splitlines()[0],
+        f"a kernel with {module}; or --lab vm",
     )

@@ -43,10 +43,13 @@ def check(definition: Definition) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
         files = dict(manifest["files"])
+        complete = isinstance(manifest["packages"], dict) and manifest["digest"] == _digest_of(files)
     except FileNotFoundError:
         raise ImageError(f"the image {definition.name} is not built; build it with: tunbench lab build") from None
     except (ValueError, KeyError, TypeError):
         raise ImageError(f"{folder}/manifest.json is damaged; {mend}") from None
+    if not complete:
+        raise ImageError(f"{folder}/manifest.json is damaged; {mend}")
     for name, expected in files.items():
         try:
             found = _digest(folder / name)
@@ -221,11 +224,15 @@ def _write_manifest(definition: Definition, folder: Path, packages: dict[str, st
     manifest = {
         "name": definition.name,
         "definition": definition.digest,
-        "digest": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
+        "digest": _digest_of(files),
         "files": files,
         "packages": packages,
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+def _digest_of(files: dict[str, str]) -> str:
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
 
 def _digest(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ class NativeLab:
     clock: str = "real"
     kind: str = "native"
 
-    def check(self) -> dict[str, Any]:
+    def check(self, stacks: Iterable[str]) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
             raise LabError(

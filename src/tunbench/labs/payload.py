@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import tunbench
+from tunbench.labs import image
 
 PACKAGE = Path(tunbench.__file__).parent
 
@@ -16,9 +17,10 @@ def runner_files() -> dict[str, bytes]:
 
 
 def digest() -> str:
-    """SHA-256 over the runner."""
+    """SHA-256 over the runner and what starts it in a VM."""
     whole = hashlib.sha256()
-    for name, content in runner_files().items():
+    guest = {f"guest/{path.name}": path.read_bytes() for path in sorted(image.GUEST.iterdir())}
+    for name, content in {**runner_files(), **guest}.items():
         whole.update(f"{name} {len(content)}\n".encode() + content)
     return whole.hexdigest()
 

@@ -2,13 +2,13 @@
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tunbench.labs import cpio, image, kvm, payload
-from tunbench.labs.definition import ADDONS, BASE, Definition
+from tunbench.labs.definition import ADDONS, BASE, Definition, cache
 from tunbench.labs.execution import Execution
 from tunbench.plan.shard import Shard, canonical
 from tunbench.runner import registry, spelling
@@ -40,13 +40,6 @@ VIRTUAL_CLOCK = (
 PAYLOAD_SIZE = 1 << 20
 """Bytes: the archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
 
-SHARD_PROGRAM = b"""\
-busybox stty -F /dev/ttyS1 raw -echo
-python3 -m tunbench.runner /payload/shard.json /dev/ttyS1
-busybox stty -F /dev/ttyS1 sane
-"""
-"""Runs the shard. The last line waits until the serial line has taken all."""
-
 
 class LabError(Exception):
     """The machine cannot run the lab; the message says why, and the mend."""
@@ -59,18 +52,27 @@ class VmLab:
     clock: str
     kind: str = "vm"
 
-    def check(self) -> dict[str, Any]:
-        """What the manifest says of this lab. Raises LabError and ImageError where it cannot run."""
+    def check(self, stacks: Iterable[str]) -> dict[str, Any]:
+        """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
         if not shutil.which(QEMU):
             raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
         version = subprocess.run([QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
-        manifest = image.check(BASE)
-        facts = {"image": {"digest": manifest["digest"], "packages": manifest["packages"]}, "qemu": version}
-        return facts | {"command": self.command(Path("FOLDER"), 0, (), ["SERIAL"])}
+        addons = {definition.name: definition for stack in stacks for definition in addons_of(stack)}
+        manifests = {definition.name: image.check(definition) for definition in (BASE, *addons.values())}
+        base = manifests.pop(BASE.name)
+        command = [
+            word.replace(str(cache()), "CACHE") for word in self.command(Path("RUN"), 0, (), ["console", "events"])
+        ]
+        return {
+            "image": {"digest": base["digest"], "packages": base["packages"]},
+            "addons": {name: manifest["digest"] for name, manifest in manifests.items()},
+            "qemu": version,
+            "command": command,
+        }
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Boots a VM that executes the shard; what it writes goes to the folder."""
-        files = {"shard.json": canonical(shard.spec()).encode(), "program": SHARD_PROGRAM}
+        files = {"shard.json": canonical(shard.spec()).encode(), "program": (image.GUEST / "shard").read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/events.jsonl"]
         return Execution(self.prepare(files, folder, shard.seed, addons_of(shard.stack), serial), folder)
 

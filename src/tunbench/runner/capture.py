@@ -42,6 +42,8 @@ def packets(path: Path) -> list[bytes]:
     found, offset = [], 24
     while offset + 16 <= len(data):
         length = struct.unpack_from(order + "I", data, offset + 8)[0]
+        if offset + 16 + length > len(data):
+            break
         found.append(data[offset + 16 : offset + 16 + length])
         offset += 16 + length
     return found

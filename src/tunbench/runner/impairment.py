@@ -126,7 +126,7 @@ def mean_delay(delay: float, jitter: float) -> float:
     """
     if jitter <= delay:
         return delay
-    return (delay + jitter) ** 2 / (4 * jitter)
+    return (delay + jitter) * ((delay + jitter) / (4 * jitter))
 
 
 def echo_loss(forward: float, reverse: float) -> float:

@@ -59,10 +59,11 @@ def _live_with(under: Underlay, made: Mapping[str, Node], spec: Spec, waiting: l
     began = now()
     events.tell("phase", name="up", at=began)
     with stack.up(pile, endpoints):
-        _tell_trial(events, waiting, "ok", samples=[["connect", "s", now() - began, None]], began=began)
+        connect = now() - began
         events.tell("phase", name="proof", at=now())
         findings = proof.prove(pile, under, made)
         events.tell("proof", findings=[finding._asdict() for finding in findings])
+        _tell_trial(events, waiting, "ok", samples=[["connect", "s", connect, None]], began=began)
         events.tell("phase", name="impair", at=now())
         impaired = impair(spec["profile"], pile, under, made, events)
         while waiting:

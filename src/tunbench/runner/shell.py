@@ -86,7 +86,7 @@ class LocalShell:
             status: int | None = popen.returncode
         except subprocess.TimeoutExpired:
             _signal_group(popen.pid, signal.SIGKILL)
-            stdout, stderr = popen.communicate()
+            stdout, stderr = _rest_of(popen)
             status = None
         return Result(status, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
 
@@ -103,6 +103,17 @@ def wait_until(done: Callable[[], bool], timeout: float, interval: float = 0.02)
             return False
         time.sleep(interval)
     return True
+
+
+def _rest_of(popen: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+    """What a killed program had printed. One that left its group may hold the pipes open: it is not waited for."""
+    try:
+        return popen.communicate(timeout=0.5)
+    except subprocess.TimeoutExpired as late:
+        for pipe in (popen.stdin, popen.stdout, popen.stderr):
+            if pipe:
+                pipe.close()
+        return late.stdout or b"", late.stderr or b""
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:

@@ -10,7 +10,9 @@ ABOUT = About(
     summary="ICMP echo: round-trip time of every reply, and loss",
     options={
         "count": Option("count", "100", "echo requests to send", low=1, high=10_000_000),
-        "interval": Option("duration", "0.01", "seconds between requests", low=0.001, high=3600),
+        "interval": Option(
+            "duration", "0.01", "seconds between requests; ping itself sends no faster", low=0.01, high=3600
+        ),
         # Below 16 bytes there is no room for the time of sending, and ping tells no round-trip time.
         "size": Option("size", "56", "payload in bytes, as ping's -s", low=16, high=65507),
     },

@@ -1,0 +1,179 @@
+"""What the commands print, and how they exit."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.fakes import FakeExecution, FakeLab
+from tests.unit.runs import ScriptedLab, batches, events, finished, invoke, real_lab, runs_here
+from tunbench.journal import read
+from tunbench.journal.record import COLUMNS
+from tunbench.labs import choose, examine, explore, image
+from tunbench.labs.definition import BASE
+from tunbench.labs.examine import Finding
+from tunbench.plan.shard import Shard
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with a plan, a cache without images, and a scripted lab."""
+    return runs_here(monkeypatch, tmp_path)
+
+
+def script(change: Callable[[Shard], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "lab", lambda kind, clock: ScriptedLab(lambda one: FakeExecution(batches(change(one)))))
+
+
+def test_a_run_prints_where_its_report_is_and_its_fingerprint() -> None:
+    result = invoke("run", "plan.toml", "--out", "begun", "--workers", "2")
+    assert result.exit_code == 0
+    assert "report       begun/report.html" in result.stderr
+    assert f"fingerprint  {read.record(Path('begun')).manifest['fingerprint']}" in result.stderr
+    assert Path("begun/report.html").exists()
+    assert "[4/4]" in result.stderr
+    assert "wireguard" in result.stdout
+
+
+def test_the_command_line_overrides_the_plan() -> None:
+    invoke("run", "plan.toml", "--out", "begun", "--seed", "77")
+    record = read.record(Path("begun"))
+    assert record.manifest["plan"]["seed"] == 77
+    assert invoke("run", "--resume", "begun").exit_code == 0
+
+
+def test_without_a_name_a_run_has_time_and_plan() -> None:
+    assert invoke("run", "plan.toml").exit_code == 0
+    [folder] = Path("runs").iterdir()
+    assert folder.name.endswith("Z-any")
+
+
+def test_failed_trials_are_told_and_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(lambda one: events(one, verdict="failed" if one.stack == "none" else "ok"), monkeypatch)
+    result = invoke("run", "plan.toml", "--out", "begun")
+    assert result.exit_code == 1
+    assert "none, baseline, repeat 1, ping:count=5: failed: it broke" in result.stderr
+
+
+def test_unsupported_trials_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(lambda one: events(one, verdict="unsupported"), monkeypatch)
+    assert invoke("run", "plan.toml", "--out", "begun").exit_code == 0
+
+
+def test_interrupted_shards_are_told_and_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(lambda one: events(one)[: 3 if one.stack == "none" else None], monkeypatch)
+    result = invoke("run", "plan.toml", "--out", "begun")
+    assert result.exit_code == 1
+    assert "2 shards were interrupted; go on with: tunbench run --resume begun" in result.stderr
+    script(events, monkeypatch)
+    assert invoke("run", "--resume", "begun").exit_code == 0
+
+
+def test_what_comes_out_otherwise_is_told_and_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(lambda one: events(one)[:-1], monkeypatch)
+    invoke("run", "plan.toml", "--out", "begun")
+    script(lambda one: events(one, factor=2), monkeypatch)
+    result = invoke("run", "--resume", "begun")
+    assert result.exit_code == 1
+    assert "not the same when executed again: none, baseline, up, repeat 1; the first result is kept" in result.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(one: Shard) -> FakeExecution:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return FakeExecution([], hangs=True)
+
+    monkeypatch.setattr(choose, "lab", lambda kind, clock: ScriptedLab(begin))
+    result = invoke("run", "plan.toml", "--out", "begun")
+    assert result.exit_code == 130
+    assert "every finished trial is kept. Go on with:\n  tunbench run --resume begun" in result.stderr
+
+
+@pytest.mark.parametrize(("given", "most"), [(["--workers", "3"], 3), (["--workers", "1"], 1)])
+def test_workers_are_as_many_as_was_said(given: list[str], most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab: FakeLab = ScriptedLab()
+    monkeypatch.setattr(choose, "lab", lambda kind, clock: lab)
+    invoke("run", "plan.toml", "--out", "begun", *given)
+    assert lab.most == most
+
+
+def test_digest_prints_the_fingerprint() -> None:
+    finished(Path("begun"))
+    assert invoke("digest", "begun").stdout == f"{read.record(Path('begun')).manifest['fingerprint']}\n"
+
+
+def test_samples_are_printed_in_every_form() -> None:
+    finished(Path("begun"))
+    rows = list(csv.DictReader(io.StringIO(invoke("samples", "begun").stdout)))
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == 4 * 3
+    as_json = [json.loads(line) for line in invoke("samples", "begun", "--format", "json").stdout.splitlines()]
+    assert [row["metric"] for row in as_json] == [row["metric"] for row in rows]
+    assert invoke("samples", "begun", "--format", "parquet").stdout_bytes[:4] == b"PAR1"
+
+
+def test_a_report_is_written_where_it_is_wanted() -> None:
+    finished(Path("begun"))
+    assert invoke("report", "begun").stdout == "begun/report.html\n"
+    assert invoke("report", "begun", "--out", "other.html").stdout == "other.html\n"
+    assert Path("other.html").read_text() == Path("begun/report.html").read_text()
+
+
+GOOD = [
+    Finding("vm lab: QEMU", True, "/usr/bin/qemu", needed=True),
+    Finding("native lab: wg", False, "not installed", "apt"),
+]
+BAD = [*GOOD, Finding("vm lab: image", False, "not built", "tunbench lab build", needed=True)]
+
+
+@pytest.mark.parametrize(("findings", "code"), [(GOOD, 0), (BAD, 2)])
+def test_doctor_says_what_is_needed(findings: list[Finding], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine, "findings", lambda: findings)
+    table = invoke("doctor")
+    assert table.exit_code == code
+    assert all(finding.what in table.stdout and finding.mend in table.stdout for finding in findings)
+    as_json = invoke("doctor", "--json")
+    assert as_json.exit_code == code
+    assert [Finding(**row) for row in json.loads(as_json.stdout)] == findings
+
+
+def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[tuple[str, str]] = []
+
+    def build(definition: Any, progress: Callable[[str], None], mirror: str) -> None:
+        progress("downloading")
+        built.append((definition.name, mirror))
+        shutil.rmtree(definition.folder, ignore_errors=True)
+        definition.folder.mkdir(parents=True)
+        image._write_manifest(definition, definition.folder, {"kmod": "30"})
+
+    monkeypatch.setattr(image, "build", build)
+    assert "base is built" in invoke("lab", "build", "--mirror", "file:///mirror").stderr
+    assert "base is there" in invoke("lab", "build").stderr
+    assert "base is built" in invoke("lab", "build", "--force", "base").stderr
+    assert built == [("base", "file:///mirror"), ("base", "")]
+    assert "kmod" in invoke("lab", "info").stdout
+    assert json.loads(invoke("lab", "info", "--json").stdout)["packages"] == {"kmod": "30"}
+    assert BASE.folder.exists()
+    assert invoke("lab", "clean").exit_code == 0
+    assert not BASE.folder.exists()
+
+
+def test_a_script_runs_in_a_vm_and_a_shell_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_lab(monkeypatch)
+    BASE.folder.mkdir(parents=True)
+    image._write_manifest(BASE, BASE.folder, {})
+    monkeypatch.setattr(explore, "script", lambda path, seed, clock: f"{path} {seed} {clock}\n")
+    assert invoke("lab", "shell", "--script", "commands.sh", "--seed", "3").stdout == "commands.sh 3 virtual\n"
+    result = invoke("lab", "shell")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "a shell needs a terminal; to run a script there is --script FILE\n",
+    )

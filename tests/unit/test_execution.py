@@ -1,0 +1,100 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_shell import gone, written
+from tunbench.labs import execution
+from tunbench.labs.execution import Execution
+from tunbench.runner.shell import wait_until
+
+
+def begun(folder: Path, script: str) -> Execution:
+    return Execution(["sh", "-c", script], folder, {"FOLDER": str(folder)})
+
+
+def collected(one: Execution, count: int) -> list[bytes]:
+    lines: list[bytes] = []
+
+    def enough() -> bool:
+        lines.extend(one.lines())
+        return len(lines) >= count
+
+    assert wait_until(enough, 10)
+    return lines
+
+
+def test_whole_lines_are_told_as_they_come(tmp_path: Path) -> None:
+    one = begun(tmp_path, "exec sleep 100")
+    events = (tmp_path / "events.jsonl").open("ab", buffering=0)
+    assert one.lines() == []
+    events.write(b"first\nsec")
+    assert one.lines() == [b"first"]
+    assert one.lines() == []
+    events.write(b"ond\n\nthird")
+    assert one.lines() == [b"second", b""]
+    assert one.running()
+    one.stop()
+    events.close()
+
+
+def test_a_lab_has_its_environment_and_ends(tmp_path: Path) -> None:
+    one = begun(tmp_path, 'echo "$FOLDER" >"$FOLDER/events.jsonl"; test -n "$PATH"')
+    assert collected(one, 1) == [str(tmp_path).encode()]
+    assert wait_until(lambda: not one.running(), 10)
+    assert one.process.poll() == 0
+    assert 0 < one.age() < 60
+    one.stop()
+
+
+def test_last_words_are_those_of_console_and_output(tmp_path: Path) -> None:
+    one = begun(tmp_path, "echo from qemu >&2; echo Kernel panic >$FOLDER/console.log")
+    assert wait_until(lambda: not one.running(), 10)
+    assert one.last_words() == "Kernel panic\nfrom qemu"
+    (tmp_path / "console.log").write_bytes(b"x" * 3000 + b"\xff")
+    assert one.last_words() == "x" * 1999 + "\ufffd\nfrom qemu"
+    one.stop()
+
+
+def test_stopping_ends_all_of_its_processes(tmp_path: Path) -> None:
+    one = begun(tmp_path, "sleep 100 & echo $! >$FOLDER/pid; wait")
+    child = written(tmp_path / "pid")
+    one.stop()
+    assert not one.running()
+    assert wait_until(gone(child), 5)
+    one.stop()
+
+
+def test_stopping_escalates_where_it_is_not_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "GRACE", 0.3)
+    one = begun(tmp_path, "trap '' TERM; echo $$ >$FOLDER/pid; while :; do sleep 0.05; done")
+    written(tmp_path / "pid")
+    began = time.monotonic()
+    one.stop()
+    assert one.process.poll() == -signal.SIGKILL
+    assert 0.3 <= time.monotonic() - began < 8
+
+
+CONTROLLER = """
+import sys, time
+from pathlib import Path
+from tunbench.labs.execution import Execution
+folder = Path(sys.argv[1])
+one = Execution(["sleep", "100"], folder)
+(folder / "pid").write_text(f"{one.process.pid}\\n")
+time.sleep(100)
+"""
+
+
+def test_the_lab_dies_with_the_controlling_process_however_that_happens(tmp_path: Path) -> None:
+    controller = subprocess.Popen([sys.executable, "-c", CONTROLLER, str(tmp_path)])
+    lab: Callable[[], bool] = gone(written(tmp_path / "pid"))
+    assert not lab()
+    os.kill(controller.pid, signal.SIGKILL)
+    controller.wait()
+    assert wait_until(lab, 5)

@@ -1,0 +1,125 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell, interface, move_home
+from tunbench.runner import capture, proof, stack
+from tunbench.runner.node import Node
+from tunbench.runner.proof import Finding, ProofFailed, examine
+from tunbench.runner.underlay import PLANS
+
+WHERE = "router/to-b"
+
+
+def seen(name: str) -> list[bytes]:
+    """What was captured while a real tunnel carried five echoes with the marker, and their replies."""
+    return capture.packets(CAPTURED / f"proof-{name}.pcap")
+
+
+def examined(spelling: str, packets: list[bytes], index: int = 0) -> Finding:
+    built = stack.build(spelling, PLANS["ip"].endpoints)
+    layer = built.layers[index]
+    evident = [packet for packet in packets if FILTERS[layer.evidence(layer.options)](packet)]
+    return examine(built, index, MARKER, WHERE, packets, evident)
+
+
+def test_wireguard_hides_the_marker() -> None:
+    finding = examined("wireguard", seen("wireguard"))
+    assert finding == Finding("wireguard", WHERE, "udp port 51820 and udp[8:4] = 0x04000000", 10, 10, 0, True)
+
+
+def test_vxlan_shows_the_marker() -> None:
+    finding = examined("vxlan", seen("vxlan"))
+    assert (finding.packets, finding.evident, finding.marked, finding.hidden) == (10, 10, 10, False)
+
+
+def test_no_tunnel_shows_the_marker() -> None:
+    finding = examined("none", seen("none"))
+    assert (finding.packets, finding.evident, finding.marked, finding.hidden) == (10, 10, 10, False)
+
+
+def test_small_packets_of_others_are_no_matter() -> None:
+    arp = b"\xff" * 12 + b"\x08\x06" + bytes(28)
+    assert examined("wireguard", [arp, *seen("wireguard")]).packets == 10
+
+
+@pytest.mark.parametrize("kept", [0, 4])
+def test_too_few_packets_are_no_proof(kept: int) -> None:
+    message = rf"wireguard: {kept} packets on router/to-b show its evidence \(udp port 51820 .*\); 10 were to be seen"
+    with pytest.raises(ProofFailed, match=message):
+        examined("wireguard", seen("wireguard")[:kept])
+
+
+def test_an_echo_may_be_lost() -> None:
+    assert examined("wireguard", seen("wireguard")[:5]).evident == 5
+
+
+def test_traffic_that_goes_around_the_tunnel_is_noticed() -> None:
+    with pytest.raises(ProofFailed, match="wireguard: 0 packets"):
+        examined("wireguard", seen("none"))
+    with pytest.raises(ProofFailed, match="wireguard: 10 packets on router/to-b went around it"):
+        examined("wireguard", seen("wireguard") + seen("none"))
+    with pytest.raises(ProofFailed, match="vxlan: 1 packets on router/to-b went around it"):
+        examined("vxlan", [*seen("vxlan"), seen("none")[0]])
+
+
+def test_a_secret_that_can_be_read_is_noticed() -> None:
+    readable = [packet[:60] + MARKER + packet[76:] for packet in seen("wireguard")[:3]]
+    with pytest.raises(ProofFailed, match="the marker can be read on router/to-b in 3 packets, though it is claimed"):
+        examined("wireguard", readable + seen("wireguard")[3:])
+
+
+def test_a_secret_that_can_be_read_in_a_small_packet_is_noticed() -> None:
+    with pytest.raises(ProofFailed, match="the marker can be read on router/to-b in 1 packets"):
+        examined("wireguard", [*seen("wireguard"), b"\0" * 60 + MARKER])
+
+
+def test_a_marker_that_is_not_there_is_noticed() -> None:
+    without = [packet.replace(MARKER, bytes(16)) for packet in seen("vxlan")]
+    with pytest.raises(ProofFailed, match="vxlan: the marker is not to be found in the packets on router/to-b"):
+        examined("vxlan", without)
+
+
+def test_what_is_above_hides_the_marker_and_what_is_below_does_not() -> None:
+    secret_above = [packet.replace(MARKER, bytes(16)) for packet in seen("vxlan")]
+    assert examined("vxlan+wireguard", secret_above).hidden
+    with pytest.raises(ProofFailed, match="can be read"):
+        examined("vxlan+wireguard", seen("vxlan"))
+    assert not examined("wireguard+vxlan", seen("vxlan"), index=1).hidden
+
+
+@pytest.mark.parametrize(
+    ("spelling", "captures"),
+    [
+        ("vxlan", [("router", "to-b", "proof-0")]),
+        ("vxlan+vxlan:vni=7", [("router", "to-b", "proof-0"), ("a", interface("vxlan"), "proof-1")]),
+    ],
+)
+def test_a_marker_is_sent_and_looked_for_below_every_layer(
+    spelling: str, captures: list[tuple[str, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = move_home(monkeypatch, tmp_path)
+    monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
+    shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
+    nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
+    built = stack.build(spelling, PLANS["ip"].endpoints)
+    findings = proof.prove(built, PLANS["ip"], nodes)
+    assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]
+    sent = [text for text in events.commands if " ping " in text]
+    assert sent == [
+        "ip netns exec a ping -n -c 5 -i 0.02 -W 2 -s 512 "
+        f"-p 00112233445566778899aabbccddeeff {built.overlay['b'].address}"
+    ] * len(captures)
+    for name, where, file in captures:
+        assert any(f"exec {name} tcpdump -i {where} " in text and f"{file}.pcap" in text for text in events.commands)
+
+
+def test_markers_are_random(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = move_home(monkeypatch, tmp_path)
+    shell, events = FakeLabShell(home, "proof-none.pcap"), FakeEvents()
+    nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
+    for _ in range(2):
+        with pytest.raises(ProofFailed, match="the marker is not to be found"):
+            proof.prove(stack.build("none", PLANS["ip"].endpoints), PLANS["ip"], nodes)
+    assert len({text for text in events.commands if " -p " in text and " ping " in text}) == 2

@@ -1,0 +1,143 @@
+"""The commands of every tunnel, as a person would type them: `tests/golden/tunnels/STACK.txt`.
+
+After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_tunnels.py && git diff tests/golden
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
+from tunbench.runner import registry, stack
+from tunbench.runner.shell import Result
+from tunbench.runner.underlay import PLANS
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "tunnels"
+SECRET = "sEcReTsEcReTsEcReTsEcReTsEcReTsEcReTsEcReT0="
+PUBLIC = "pUbLiC"
+
+STACKS = [
+    *registry.tunnel_names(),
+    "wireguard+vxlan",
+    "vxlan:port=8472,vni=7+wireguard:port=1+ipip:ttl=9",
+    "openvpn:cipher=CHACHA20-POLY1305,port=443",
+    "macvlan:mode=vepa",
+]
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    return move_home(monkeypatch, tmp_path)
+
+
+def begin_openssl(call: Call) -> Result:
+    """As openssl does: the private key goes into a file, and nothing is printed."""
+    Path(call.argv[call.argv.index("-keyout") + 1]).write_text(SECRET)
+    return Result(0, "", "")
+
+
+def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
+    """A stack that was prepared, brought up and taken down."""
+    shell = FakeShell({"wg genkey": SECRET + "\n", "wg pubkey": PUBLIC + "\n", "openssl req": begin_openssl})
+    events = FakeEvents()
+    nodes = two_nodes(shell, events)
+    lowest = registry.tunnel(spelling.partition("+")[0].partition(":")[0])
+    built = stack.build(spelling, PLANS[lowest.about.needs_underlay].endpoints)
+    stack.prepare(built, nodes)
+    with stack.up(built, nodes):
+        events.told.append({"event": "command", "shell": "# up"})
+    return events, shell
+
+
+def transcript(events: FakeEvents, home: Path) -> str:
+    lines = [
+        one["shell"] if one["event"] == "command" else f"# {one['path']}\n{one['text'].rstrip()}\n#"
+        for one in events.told
+    ]
+    return "\n".join(lines).replace(str(home), "/mnt/lab") + "\n"
+
+
+@pytest.mark.parametrize("spelling", STACKS)
+def test_the_commands_of_a_stack(spelling: str, home: Path) -> None:
+    events, _ = lived(spelling)
+    file = GOLDEN / f"{spelling}.txt"
+    if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        file.write_text(transcript(events, home))
+    assert transcript(events, home) == file.read_text()
+
+
+@pytest.mark.parametrize("spelling", STACKS)
+def test_no_secret_is_told(spelling: str) -> None:
+    events, shell = lived(spelling)
+    assert SECRET not in repr(events.told)
+    assert not any(SECRET in call.text for call in shell.calls)
+
+
+@pytest.mark.parametrize("name", ["wireguard", "openvpn"])
+def test_the_secrets_of_the_last_test_were_there(name: str, home: Path) -> None:
+    lived(name)
+    keys = [path for path in home.rglob("*") if path.is_file() and SECRET in path.read_text()]
+    assert {path.parent.name for path in keys} == {"a", "b"}
+
+
+def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
+    lived("wireguard")
+    assert next(home.glob("a/*-private.key")).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("spelling", "mtu"),
+    [
+        ("none", 1500),
+        ("macvlan", 1500),
+        ("ipip", 1480),
+        ("gre", 1476),
+        ("vxlan", 1450),
+        ("wireguard", 1440),
+        ("openvpn", 1448),
+        ("wireguard+vxlan", 1390),
+        ("vxlan+wireguard", 1390),
+        ("ipip+ipip+gre", 1436),
+        ("macvlan+openvpn+vxlan", 1398),
+    ],
+)
+def test_every_layer_takes_its_bytes_from_the_mtu(spelling: str, mtu: int) -> None:
+    built = stack.build(spelling, PLANS["ip"].endpoints)
+    assert {name: overlay.mtu for name, overlay in built.overlay.items()} == {"a": mtu, "b": mtu}
+
+
+def test_each_layer_has_an_interface_and_a_network_of_its_own() -> None:
+    built = stack.build("vxlan+vxlan:vni=7", PLANS["ip"].endpoints)
+    assert [[one.cidr for one in overlay.values()] for overlay in built.overlays] == [
+        ["10.0.1.2/24", "10.0.2.2/24"],
+        ["10.10.0.1/24", "10.10.0.2/24"],
+        ["10.11.0.1/24", "10.11.0.2/24"],
+    ]
+    assert len({overlay["a"].interface for overlay in built.overlays}) == 3
+
+
+# What the kernel makes on its own in every network namespace as soon as the module is there: Linux 6.1.
+FALLBACKS = ("gre0", "gretap0", "erspan0", "tunl0", "sit0", "ip6tnl0", "ip6gre0", "ip_vti0", "ip6_vti0")
+
+
+@pytest.mark.parametrize("name", registry.tunnel_names())
+def test_no_interface_has_a_name_that_the_kernel_takes_for_itself(name: str) -> None:
+    assert interface(name) not in FALLBACKS
+
+
+@pytest.mark.parametrize("name", registry.tunnel_names())
+def test_the_name_of_an_interface_is_short_enough(name: str) -> None:
+    assert len(interface(name, 9)) <= 15
+
+
+def test_the_evidence_follows_the_options() -> None:
+    built = stack.build("wireguard:port=7", PLANS["ip"].endpoints)
+    [layer] = built.layers
+    assert layer.evidence(layer.options) == "udp port 7 and udp[8:4] = 0x04000000"
+
+
+def test_openvpn_is_stopped_once(home: Path) -> None:
+    _, shell = lived("openvpn")
+    assert [process.ended for process in shell.started] == ["stopped", "stopped"]
