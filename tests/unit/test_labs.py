@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,8 @@ def test_equal_runners_have_equal_digests_on_every_machine() -> None:
 
 def test_the_digest_of_the_runner_follows_what_starts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = payload.digest()
-    (tmp_path / "start").write_bytes((image.GUEST / "start").read_bytes() + b"true\n")
-    monkeypatch.setattr(image, "GUEST", tmp_path)
+    guest = shutil.copytree(image.GUEST, tmp_path / "guest")
+    monkeypatch.setattr(image, "GUEST", guest)
+    assert payload.digest() == before
+    (guest / "start").write_bytes((guest / "start").read_bytes() + b"true\n")
     assert payload.digest() != before

@@ -41,7 +41,9 @@ def test_a_run_goes_on_as_it_was_begun(tmp_path: Path, lab: ScriptedLab) -> None
 def test_a_run_does_not_go_on_with_another_machine(name: str, value: Any, tmp_path: Path, lab: ScriptedLab) -> None:
     create(tmp_path, ordered(lab))
     lab.facts[name] = value
-    with pytest.raises(RunError, match=f"the {name} is not the one that .* was begun with; begin a new run"):
+    with pytest.raises(
+        RunError, match=f"the {run.DEPENDS_ON[name]} is not the one that .* was begun with; begin a new run"
+    ):
         reopen(tmp_path)
 
 
