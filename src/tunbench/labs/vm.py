@@ -19,7 +19,7 @@ TRANSLATIONS = "128"
 """MiB that QEMU may fill with translated code; with MEMORY it keeps a VM below 1.5 GiB."""
 
 BOOT_ARGUMENTS = (
-    *("console=ttyS0", "quiet", "panic=-1", "random.trust_cpu=on", "audit=0", "apparmor=0", "cryptomgr.notests"),
+    *("console=ttyS0", "loglevel=3", "panic=-1", "random.trust_cpu=on", "audit=0", "apparmor=0", "cryptomgr.notests"),
     *("mitigations=off", "nokaslr", "init_on_alloc=0", "swiotlb=noforce", "rcupdate.rcu_expedited=1"),
 )
 VIRTUAL_BOOT_ARGUMENTS = (

@@ -1,5 +1,6 @@
 """IP in IP (RFC 2003): the smallest tunnel there is."""
 
+from tunbench.runner import links
 from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option
@@ -22,12 +23,4 @@ class Ipip(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        here = self.place.below[node.name].address
-        for peer in self.place.peers(node):
-            there = self.place.below[peer].address
-            interface = self.place.above[node.name].interface
-            node.run(
-                *("ip", "link", "add", interface, "type", "ipip"),
-                *("local", here, "remote", there, "ttl", str(self.options["ttl"])),
-            )
-        self.settle(node)
+        links.point_to_point(self, node, "ipip", "ttl", str(self.options["ttl"]))
