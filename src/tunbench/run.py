@@ -106,13 +106,17 @@ def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
         book.close()
 
 
+def waiting(folder: Path, order: Order) -> list[Shard]:
+    """The shards that the journal does not hold whole."""
+    done = read.finished_shards(journal.events(folder))
+    return [shard for shard in order.shards if shard.id not in done]
+
+
 def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journal, scratch: Path) -> list[str]:
-    before = journal.events(folder)
-    done, known = read.finished_shards(before), read.trials(before)
-    waiting = [shard for shard in order.shards if shard.id not in done]
+    known = read.trials(journal.events(folder))
     folders: dict[str, TrialFolders] = {}
     changed = []
-    for told in pool.execute(order.lab, waiting, workers, scratch):
+    for told in pool.execute(order.lab, waiting(folder, order), workers, scratch):
         event = {"shard": told.shard.id, **told.event}
         earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
         if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):

@@ -51,8 +51,10 @@ def test_too_few_packets_are_no_proof(kept: int) -> None:
         examined("wireguard", seen("wireguard")[:kept])
 
 
-def test_an_echo_may_be_lost() -> None:
-    assert examined("wireguard", seen("wireguard")[:5]).evident == 5
+def test_every_echo_and_every_reply_must_be_seen() -> None:
+    assert examined("wireguard", seen("wireguard")).evident == 10
+    with pytest.raises(ProofFailed, match=r"9 packets on router/to-b show its evidence .*; 10 were to be seen"):
+        examined("wireguard", [packet for packet in seen("wireguard") if len(packet) > 512][:9])
 
 
 def test_traffic_that_goes_around_the_tunnel_is_noticed() -> None:

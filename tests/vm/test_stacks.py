@@ -15,7 +15,7 @@ pytestmark = pytest.mark.vm
 
 COMPOSED = ["wireguard+vxlan", "vxlan+wireguard", "openvpn+gre", "none:underlay=ethernet"]
 
-# A "wireguard" whose traffic goes around it: the interface is there, and the route leads elsewhere.
+# A "wireguard" whose traffic goes around it: the interface is there, and what is sent to it is led elsewhere.
 AROUND = """
 from tunbench.runner.tunnels import sound
 
@@ -29,7 +29,11 @@ class Around(sound.Wireguard):
         here, there = self.place.below[node.name].address, self.place.below[peer].address
         node.run("ip", "link", "add", "around", "type", "ipip", "local", here, "remote", there)
         node.run("ip", "link", "set", "around", "up")
-        node.run("ip", "route", "add", self.place.above[peer].address + "/32", "dev", "around")
+        inside = self.place.above[node.name].interface
+        for one, way, other in ((inside, "egress", "around"), ("around", "ingress", inside)):
+            node.run("tc", "qdisc", "add", "dev", one, "clsact")
+            redirect = ("matchall", "action", "mirred", way, "redirect", "dev", other)
+            node.run("tc", "filter", "add", "dev", one, way, *redirect)
 """
 
 # A "wireguard" that does not encrypt: its packets are GRE.
@@ -127,13 +131,11 @@ def test_a_broken_tunnel_fails_its_proof(
 def test_what_is_sent_out_is_caught_at_the_edge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = payload.runner_files()
     name = "tunbench/runner/tunnels/ipip.py"
-    # A tunnel that calls home, by name and by address.
-    calls = b"""
+    # A tunnel that calls home, by name and by address; its file ends in the method that brings it up.
+    files[name] += b"""
         node.try_run("ping", "-c", "1", "-W", "1", "198.51.100.7")
         node.try_run("ping", "-c", "1", "-W", "1", "home.example")
-        self.settle(node)
 """
-    files[name] = files[name].replace(b"\n        self.settle(node)\n", calls)
     monkeypatch.setattr(payload, "runner_files", lambda: files)
     record = execute(tmp_path / "run", plan(["ipip"], '["baseline"]', ["ping:count=10"]))
     [outside] = [event for event in journal.events(tmp_path / "run") if event["event"] == "outside"]

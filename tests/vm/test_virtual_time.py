@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from tests.vm.measuring import execute, plan, values
 from tunbench.analysis.statistics import estimate
 from tunbench.journal import journal, read
 from tunbench.labs import explore
-from tunbench.plan.shard import seed_of_repeat
 
 pytestmark = pytest.mark.vm
 
@@ -80,18 +80,15 @@ def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
     record = execute(tmp_path / "run", plan(["none", "wireguard"], '["baseline"]', [workload], repeats))
     for stack in ("none", "wireguard"):
         measured = estimate(values(record, "throughput", stack))
-        by_hand = []
-        for repeat in range(1, repeats + 1):
-            folder = next(
-                trial.folder
-                for trial in record.trials
-                if trial.cell["stack"] == stack
-                and trial.cell["workload"] == workload
-                and trial.cell["repeat"] == repeat
-            )
-            printed = explore.script(tmp_path / "run" / folder / "commands.sh", seed_of_repeat(1, repeat), "virtual")
-            by_hand.append(_throughput(printed))
-        typed = estimate(by_hand)
+        scripts = {
+            trial.cell["seed"]: tmp_path / "run" / trial.folder / "commands.sh"
+            for trial in record.trials
+            if (trial.cell["stack"], trial.cell["workload"]) == (stack, workload)
+        }
+        with ThreadPoolExecutor(2) as pool:
+            printed = list(pool.map(lambda seed, of=scripts: explore.script(of[seed], seed, "virtual"), scripts))
+        assert len(printed) == repeats
+        typed = estimate([_throughput(text) for text in printed])
         assert measured.low <= typed.high and typed.low <= measured.high, (stack, measured, typed)
 
 

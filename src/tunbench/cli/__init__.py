@@ -42,7 +42,7 @@ def tunbench(
 
     One plan says which tunnels, under which network conditions, with which workloads.
 
-    Exit codes: 0 all is well, 1 some trials failed, 2 bad input or an unusable machine.
+    Exit codes: 0 all is well, 1 some trials failed, 2 bad input or an unusable machine, 130 interrupted.
 
     \b
     Examples:

@@ -23,14 +23,14 @@ Names = Annotated[list[str] | None, typer.Argument(help=f"base (the default), {'
 @app.command()
 def build(
     names: Names = None,
-    mirror: Annotated[str, typer.Option(help="Take the packages from this Debian mirror or sources.list.")] = "",
+    mirror: Annotated[str, typer.Option(help="Build it from this Debian mirror or sources.list.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
 ) -> None:
     """Build an image from Debian's packages, with this machine's own apt sources. It takes about a minute."""
     console = Console(stderr=True)
     with bad_input_exits(image.ImageError, OSError):
         for definition in _definitions(names):
-            if (definition.folder / "manifest.json").exists() and not force:
+            if (definition.folder / "manifest.json").exists() and not force and not mirror:
                 console.print(f"{definition.name} is there: {definition.folder}")
                 continue
             with console.status(f"building {definition.name}") as status:

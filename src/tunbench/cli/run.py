@@ -47,10 +47,11 @@ def run(
     with bad_input_exits(*MISTAKES):
         folder, order = _begin(plan, out, resume, {"seed": seed, "lab": lab, "clock": clock})
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
-        seconds = estimate(order.shards, count, order.lab.clock)
+        waiting = running.waiting(folder, order)
+        seconds = estimate(waiting, count, order.lab.clock)
         changed: list[str] = []
         try:
-            with Display(console, order.shards, count, seconds) as display:
+            with Display(console, waiting, count, seconds) as display:
                 changed = running.go(folder, order, count, display.watch)
         except KeyboardInterrupt:
             console.print(f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")

@@ -1,5 +1,6 @@
 """`tunbench samples`: every measured value of a run."""
 
+import io
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -35,8 +36,10 @@ def samples(
 
         table = frame(read.record(run))
     if format is Format.CSV:
-        table.write_csv(sys.stdout)
+        typer.echo(table.write_csv(), nl=False)
     elif format is Format.JSON:
-        table.write_ndjson(sys.stdout)
+        typer.echo(table.write_ndjson(), nl=False)
     else:
-        table.write_parquet(sys.stdout.buffer)
+        packed = io.BytesIO()
+        table.write_parquet(packed)
+        sys.stdout.buffer.write(packed.getvalue())

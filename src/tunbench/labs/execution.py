@@ -12,6 +12,10 @@ GRACE = 3.0
 """Seconds between the request to end and the end by force."""
 
 
+BOUND = ("setpriv", "--pdeathsig", "KILL")
+"""Before a command: the kernel ends it together with the process that started it."""
+
+
 class Execution:
     """A started lab. The kernel ends it when the controlling process dies, however that happens."""
 
@@ -22,9 +26,9 @@ class Execution:
         self.events.touch()
         self.began = time.monotonic()
         with (folder / "output.log").open("wb") as output:
-            # setpriv lets the kernel kill the lab together with this process; a group of its own lets us end all of it.
+            # A group of its own lets us end all of it.
             self.process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *argv],
+                [*BOUND, *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tunbench.labs import image
 from tunbench.labs.definition import Definition
+from tunbench.labs.execution import BOUND
 from tunbench.labs.vm import VmLab
 
 SHELL_PROGRAM = b"""\
@@ -27,7 +28,7 @@ def shell(clock: str) -> int:
         program = {"program": SHELL_PROGRAM}
         # The terminal is the VM's: Ctrl-C goes to the program inside, and Ctrl-A X ends the VM.
         argv = VmLab(clock).prepare(program, Path(folder), 1, (), ["mon:stdio"])
-        return subprocess.run(argv).returncode
+        return subprocess.run([*BOUND, *argv]).returncode
 
 
 def script(path: Path, seed: int, clock: str, addons: Sequence[Definition] = ()) -> str:
@@ -37,7 +38,7 @@ def script(path: Path, seed: int, clock: str, addons: Sequence[Definition] = ())
         files = {"program": SCRIPT_PROGRAM, "script": path.read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/printed"]
         done = subprocess.run(
-            VmLab(clock).prepare(files, folder, seed, addons, serial),
+            [*BOUND, *VmLab(clock).prepare(files, folder, seed, addons, serial)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

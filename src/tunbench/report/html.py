@@ -78,7 +78,7 @@ def _overview(findings: Findings) -> list[tuple[str, str]]:
     rows = [
         ("Stacks", ", ".join(tunnels) or units.NOTHING),
         ("Compared with", ", ".join(bare) or "nothing: none was not measured"),
-        ("Conditions", ", ".join(findings.conditions.values())),
+        ("Profiles", ", ".join(findings.conditions.values())),
         ("Workloads", ", ".join(dict.fromkeys(trial.cell["workload"] for trial in trials))),
         ("Repeats", str(len({trial.cell["repeat"] for trial in trials}))),
         ("Seed", str(_at(manifest, "plan", "seed") if _at(manifest, "plan", "seed") is not None else units.NOTHING)),

@@ -78,7 +78,7 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
     marked_inside = [packet for packet in evident if marker in packet]
     hidden = any(_confidential(above) for above in stack.layers[index:])
     name, evidence = layer.about.name, layer.evidence(layer.options)
-    if len(shown) < ECHOES:
+    if len(shown) < 2 * ECHOES:
         raise ProofFailed(
             f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {2 * ECHOES} were to be seen"
         )

@@ -16,7 +16,9 @@ ABOUT = About(
         "mss": Option("size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=0, high=65495),
     },
     metrics={
-        "throughput": Metric("bit/s", "payload that arrived, each second", more_is_better=True),
+        "throughput": Metric(
+            "bit/s", "payload that arrived; with a moment: in that second, as the client counts it", more_is_better=True
+        ),
         "retransmits": Metric("count", "TCP segments sent again"),
     },
     programs=("iperf3",),
