@@ -25,6 +25,10 @@ PROGRAMS = {"mmdebstrap": "mmdebstrap", "tar2sqfs": "squashfs-tools-ng"}
 """What building needs, and the Debian package of it."""
 
 
+UNPRIVILEGED = "it needs the package uidmap, a range of the user in /etc/subuid, and unprivileged user namespaces"
+"""What mmdebstrap needs of a machine where it does not run as root."""
+
+
 class ImageError(Exception):
     """An image cannot be built or used; the message says why, and the mend."""
 
@@ -109,7 +113,8 @@ def _debootstrap(definition: Definition, tree: Path, progress: Progress, mirror:
             if line.startswith("I: "):
                 progress(line[3:].strip())
     if process.returncode != 0:
-        raise ImageError(f"mmdebstrap ended with status {process.returncode}:\n{''.join(words)}")
+        hint = "" if os.geteuid() == 0 else f"\nwithout root, {UNPRIVILEGED}; or run it as root"
+        raise ImageError(f"mmdebstrap ended with status {process.returncode}:\n{''.join(words)}{hint}")
 
 
 def machine_sources(suite: str) -> list[str]:
