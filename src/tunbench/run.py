@@ -64,24 +64,30 @@ def default_folder(name: str) -> Path:
 
 def create(folder: Path, order: Order) -> None:
     """Makes the folder of a new run, with plan and the head of the journal. Raises RunError, LabError, ImageError."""
-    if (folder / journal.NAME).exists():
-        raise RunError(
-            f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"
-        )
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder} is a file; name a folder with --out")
-    if folder.exists() and any(folder.iterdir()):
-        raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
-    manifest = describe(order)
     try:
+        _refuse_another(folder)
+        manifest = describe(order)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "plan.toml").write_text(order.text)
         book = Journal(folder)
+        book.repair()
         head = {"event": "run", "journal": 1, "planned": sum(len(shard.workloads) + 1 for shard in order.shards)}
         book.append({**head, "overrides": order.overrides, "manifest": manifest}, sync=True)
         book.close()
     except OSError as error:
         raise RunError(f"cannot write to {folder}: {error.strerror}; name another folder with --out") from None
+
+
+def _refuse_another(folder: Path) -> None:
+    """Raises RunError where the folder holds anything but the first moments of a run that never began."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file; name a folder with --out")
+    if (folder / journal.NAME).exists() and journal.events(folder):
+        raise RunError(
+            f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"
+        )
+    if folder.exists() and {path.name for path in folder.iterdir()} - {"plan.toml", journal.NAME}:
+        raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
 
 
 def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
@@ -142,7 +148,7 @@ def finish(folder: Path) -> Record:
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror or error}; the journal is whole. Make room, then: "
-            f"tunbench report {folder}"
+            f"tunbench run --resume {folder}"
         ) from None
     return record
 

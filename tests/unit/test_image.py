@@ -53,7 +53,7 @@ def test_the_digest_follows_the_files() -> None:
 
 
 def test_a_missing_image_says_how_to_build_it() -> None:
-    with pytest.raises(ImageError, match=r"^the image small is not built; build it with: tunbench lab build$"):
+    with pytest.raises(ImageError, match=r"^the image small is not built; build it with: tunbench lab build small$"):
         image.check(SMALL)
 
 

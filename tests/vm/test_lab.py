@@ -47,7 +47,7 @@ def test_an_add_on_image_brings_its_programs_and_reads_captures_independently(tm
     assert extra < base, "an add-on holds only what lies beyond the base"
     script = tmp_path / "script"
     script.write_text(TWO_NODES)
-    printed = explore.script(script, 1, "virtual", [addon])
+    printed, _ = explore.script(script, 1, "virtual", [addon])
     # Initiation (1), response (2), and at least six packets of transport data (4).
     counts = {kind: int(count) for count, kind in (line.split() for line in printed.splitlines())}
     assert counts["1"] == counts["2"] == 1
@@ -56,8 +56,8 @@ def test_an_add_on_image_brings_its_programs_and_reads_captures_independently(tm
 
 def test_a_script_that_needs_no_add_on_does_not_see_one(tmp_path: Path) -> None:
     script = tmp_path / "script"
-    script.write_text("command -v tshark || echo none\n")
-    assert explore.script(script, 1, "virtual").strip() == "none"
+    script.write_text("command -v tshark || echo none; exit 3\n")
+    assert explore.script(script, 1, "virtual") == ("none\n", 3)
 
 
 def test_the_real_clock_measures_too_and_promises_nothing(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
             if (trial.cell["stack"], trial.cell["workload"]) == (stack, workload)
         }
         with ThreadPoolExecutor(2) as pool:
-            printed = list(pool.map(lambda seed, of=scripts: explore.script(of[seed], seed, "virtual"), scripts))
+            printed = list(pool.map(lambda seed, of=scripts: explore.script(of[seed], seed, "virtual")[0], scripts))
         assert len(printed) == repeats
         typed = estimate([_throughput(text) for text in printed])
         assert measured.low <= typed.high and typed.low <= measured.high, (stack, measured, typed)

@@ -70,8 +70,9 @@ def shell(
         if not shutil.which(QEMU):
             raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
         if script is not None:
-            sys.stdout.write(explore.script(script, seed, "virtual"))
-            return
+            printed, status = explore.script(script, seed, "virtual")
+            sys.stdout.write(printed)
+            raise typer.Exit(status)
         if not sys.stdin.isatty():
             raise LabError("a shell needs a terminal; to run a script there is --script FILE")
         raise typer.Exit(explore.shell("real"))

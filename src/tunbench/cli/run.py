@@ -54,7 +54,7 @@ def run(
             with Display(console, waiting, count, seconds) as display:
                 changed = running.go(folder, order, count, display.watch)
         except KeyboardInterrupt:
-            console.print(f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
+            _say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
             raise typer.Exit(INTERRUPTED) from None
         raise typer.Exit(_conclude(folder, changed, console))
 
@@ -84,11 +84,16 @@ def _conclude(folder: Path, changed: list[str], console: Console) -> int:
 
     record = running.finish(folder)
     Console().print(terminal.table(record))
-    console.print(f"report       {folder}/report.html")
-    console.print(f"fingerprint  {record.manifest['fingerprint']}")
+    _say(console, f"report       {folder}/report.html")
+    _say(console, f"fingerprint  {record.manifest['fingerprint']}")
     for trial in changed:
-        console.print(f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
+        _say(console, f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
     if record.interrupted:
-        console.print(f"{len(record.interrupted)} shards were interrupted; go on with: tunbench run --resume {folder}")
+        _say(console, f"{len(record.interrupted)} shards were interrupted; go on with: tunbench run --resume {folder}")
     failed = any(trial.verdict == "failed" for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0
+
+
+def _say(console: Console, text: str) -> None:
+    """Prints a line as it is, so that a command in it can be copied."""
+    console.print(text, soft_wrap=True, markup=False, highlight=False)

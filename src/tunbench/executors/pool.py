@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from tunbench.labs.execution import Execution
+from tunbench.plan.expand import shard_seconds
 from tunbench.plan.shard import Shard
 
 POLL = 0.05
 """Seconds between two looks at what the labs wrote."""
 
 WALL_LIMIT = 1800.0
-"""Seconds of wall clock after which a shard is given up as interrupted. The runner keeps the lab's own time limits."""
+"""Seconds of wall clock, or five times its estimate, after which a shard is given up as interrupted. The runner keeps
+the lab's own time limits."""
 
 
 class Lab(Protocol):
@@ -83,8 +85,9 @@ def _reason_to_end(one: Under, alive: bool) -> str | None:
         return ""
     if not alive:
         return "the lab ended before the shard did"
-    if one.execution.age() > WALL_LIMIT:
-        return f"the shard did not end within {WALL_LIMIT:g} s of wall clock"
+    limit = max(WALL_LIMIT, 5 * shard_seconds(one.shard))
+    if one.execution.age() > limit:
+        return f"the shard did not end within {limit:g} s of wall clock"
     return None
 
 

@@ -28,6 +28,9 @@ cleanup() {{
   done
   umount /mnt/lab
 }}
+for node in {nodes}; do
+  if [ -e /run/netns/$node ]; then echo "a network namespace $node is there already" >&2; exit 2; fi
+done
 mkdir -p /mnt/lab && mount -t tmpfs tmpfs /mnt/lab
 trap cleanup EXIT
 """

@@ -8,10 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-GRACE = 3.0
-"""Seconds between the request to end and the end by force."""
-
-
 BOUND = ("setpriv", "--pdeathsig", "KILL")
 """Before a command: the kernel ends it together with the process that started it."""
 
@@ -52,15 +48,10 @@ class Execution:
         return time.monotonic() - self.began
 
     def stop(self) -> None:
-        """Ends the lab and all of its processes."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            if self.process.poll() is not None:
-                break
-            os.killpg(self.process.pid, number)
-            try:
-                self.process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                continue
+        """Ends the lab and all of its processes at once: nothing of it is kept."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
         self._tail.close()
 
     def last_words(self) -> str:

@@ -1,5 +1,6 @@
 """A VM for a person: a shell between two nodes and a router, or a script that runs to its end."""
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -31,8 +32,8 @@ def shell(clock: str) -> int:
         return subprocess.run([*BOUND, *argv]).returncode
 
 
-def script(path: Path, seed: int, clock: str, addons: Sequence[Definition] = ()) -> str:
-    """Runs a shell script in a fresh VM and returns what it printed. Raises OSError and ImageError."""
+def script(path: Path, seed: int, clock: str, addons: Sequence[Definition] = ()) -> tuple[str, int]:
+    """Runs a shell script in a fresh VM: what it printed, and its exit status. Raises OSError and ImageError."""
     with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
         folder = Path(name)
         files = {"program": SCRIPT_PROGRAM, "script": path.read_bytes()}
@@ -44,6 +45,7 @@ def script(path: Path, seed: int, clock: str, addons: Sequence[Definition] = ())
             text=True,
         )
         console = (folder / "console.log").read_text(errors="replace")
-        if "status " not in console:
+        ended = re.search(r"^status (\d+)", console, re.MULTILINE)
+        if not ended:
             raise image.ImageError(f"the VM ended before the script did: {done.stderr}{console[-2000:]}")
-        return (folder / "printed").read_text(errors="replace")
+        return (folder / "printed").read_text(errors="replace"), int(ended[1])

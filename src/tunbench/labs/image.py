@@ -43,13 +43,17 @@ def ensure(definition: Definition, progress: Progress, mirror: str = "") -> Path
 def check(definition: Definition) -> dict[str, Any]:
     """The manifest of an image whose files are what it says. Raises ImageError."""
     folder = definition.folder
-    mend = "build it anew with: tunbench lab build --force"
+    mend = f"build it anew with: tunbench lab build --force {definition.name}"
     try:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
         files = dict(manifest["files"])
         complete = isinstance(manifest["packages"], dict) and manifest["digest"] == _digest_of(files)
     except FileNotFoundError:
-        raise ImageError(f"the image {definition.name} is not built; build it with: tunbench lab build") from None
+        raise ImageError(
+            f"the image {definition.name} is not built; build it with: tunbench lab build {definition.name}"
+        ) from None
+    except OSError as error:
+        raise ImageError(f"the image {definition.name} cannot be read: {error}") from None
     except (ValueError, KeyError, TypeError):
         raise ImageError(f"{folder}/manifest.json is damaged; {mend}") from None
     if not complete:

@@ -50,8 +50,11 @@ def load(plan: str, seed: int | None = None, lab: str | None = None, clock: str 
 def find(plan: str) -> Path:
     """The file of a plan: a path, or else the name of a shipped plan. Raises PlanError."""
     path, known = Path(plan), shipped_plans()
-    if path.is_file():
-        return path
+    try:
+        if path.is_file():
+            return path
+    except OSError as error:
+        raise PlanError(f"{plan}: cannot be read: {error.strerror}") from None
     if plan in known:
         return known[plan]
     if path.is_dir():
