@@ -191,7 +191,8 @@ def test_the_command_of_ping() -> None:
     given = {"count": "5", "interval": "10ms", "size": "1000"}
     trial, commands, shell = executed("ping", given, {"ping": captured("ping-clean.txt")})
     assert commands == ["ip netns exec a ping -n -c 5 -i 0.01 -s 1000 -W 5 10.0.2.2"]
-    assert shell.calls[0].timeout == pytest.approx(0.05 * 1.5 + 15)
+    # Five intervals of 10 ms, each up to 20 ms late, and 15 s.
+    assert shell.calls[0].timeout == pytest.approx(5 * 0.03 + 15)
     assert trial.outputs == {"ping.txt": captured("ping-clean.txt")}
     assert len(trial.samples) == 7
 

@@ -63,7 +63,9 @@ def _live_with(under: Underlay, made: Mapping[str, Node], spec: Spec, waiting: l
         events.tell("phase", name="proof", at=now())
         findings = proof.prove(pile, under, made)
         events.tell("proof", findings=[finding._asdict() for finding in findings])
-        _tell_trial(events, waiting, "ok", samples=[["connect", "s", connect, None]], began=began)
+        _tell_trial(
+            events, waiting, "ok", samples=[["connect", "s", connect, None]], began=began, logs=_tails(endpoints)
+        )
         events.tell("phase", name="impair", at=now())
         impaired = impair(spec["profile"], pile, under, made, events)
         while waiting:
@@ -119,7 +121,7 @@ def _execute(waiting: list[str], endpoints: list[Node], pile: Stack, events: Eve
         samples=[[one.metric, metrics[one.metric].unit, one.value, one.at] for one in trial.samples],
         began=began,
         outputs=trial.outputs,
-        logs=_tails(endpoints) if verdict == "failed" else {},
+        logs=_tails(endpoints),
     )
 
 

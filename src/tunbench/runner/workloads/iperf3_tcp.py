@@ -13,7 +13,7 @@ ABOUT = About(
         "duration": Option("seconds", "2", "whole seconds to send", low=1, high=86400),
         "parallel": Option("count", "1", "streams at once", low=1, high=128),
         "reverse": Option("switch", "off", "the server sends"),
-        "mss": Option("size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=0, high=65495),
+        "mss": Option("size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=0, high=9216),
     },
     metrics={
         "throughput": Metric(

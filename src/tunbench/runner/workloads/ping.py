@@ -46,7 +46,8 @@ def execute(trial: Trial) -> None:
     result = trial.client.try_run(
         *("ping", "-n", "-c", str(options["count"]), "-i", f"{options['interval']:g}", "-s", str(options["size"])),
         *("-W", f"{LINGER:g}", trial.target),
-        timeout=seconds(options) * 1.5 + LINGER + 10,
+        # ping may send as late as a few ticks of the kernel after its interval.
+        timeout=float(options["count"]) * (float(options["interval"]) + 0.02) + LINGER + 10,
     )
     trial.outputs["ping.txt"] = result.stdout + result.stderr
     trial.samples += parse(trial.outputs["ping.txt"], float(options["interval"]))
