@@ -17,4 +17,8 @@ def digest(run: Annotated[Path, typer.Argument(help="A run's folder.")]) -> None
     is promised.
     """
     with bad_input_exits(JournalError):
-        typer.echo(read.record(run).manifest["fingerprint"])
+        record = read.record(run)
+    typer.echo(record.manifest["fingerprint"])
+    if len(record.trials) < record.planned:
+        missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
+        typer.echo(f"{missing}; go on with: tunbench run --resume {run}", err=True)

@@ -3,8 +3,6 @@
 from tunbench.labs.native import NativeLab
 from tunbench.labs.vm import VmLab
 
-KINDS = ("vm", "native")
-
 
 def lab(kind: str, clock: str) -> VmLab | NativeLab:
     """The lab of that kind; the native one has only the real clock."""
