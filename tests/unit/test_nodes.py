@@ -73,7 +73,7 @@ def test_a_node_that_cannot_be_had_says_why(home: Path) -> None:
 
 def built(kind: str) -> FakeEvents:
     shell, events = FakeLabShell(Path("/nowhere"), "proof-none.pcap"), FakeEvents()
-    names = ["lab", *underlay.PLANS[kind].names]
+    names = ["lab", *underlay.UNDERLAYS[kind].names]
     underlay.build(kind, {name: Node(name, shell, events, ["nsenter", "--"]) for name in names})
     return events
 
@@ -94,12 +94,12 @@ def test_a_bridge_stands_between_endpoints_that_need_ethernet() -> None:
     assert "router" not in text
 
 
-@pytest.mark.parametrize("kind", underlay.PLANS)
+@pytest.mark.parametrize("kind", underlay.UNDERLAYS)
 def test_everything_else_ends_at_the_edge(kind: str) -> None:
     commands = built(kind).commands
     assert "route add local 0.0.0.0/0 dev lo" in commands[-1]
     assert commands[-1].startswith("ip netns exec edge ")
-    server = underlay.PLANS[kind].name_server
+    server = underlay.UNDERLAYS[kind].name_server
     assert any(f"address add {server}/24 dev eth0" in text for text in commands if " exec edge " in text)
 
 

@@ -7,7 +7,7 @@ from tests.unit.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell
 from tunbench.runner import capture, proof, stack
 from tunbench.runner.node import Node
 from tunbench.runner.proof import Finding, ProofFailed, examine
-from tunbench.runner.underlay import PLANS
+from tunbench.runner.underlay import UNDERLAYS
 
 WHERE = "router/to-b"
 
@@ -18,9 +18,9 @@ def seen(name: str) -> list[bytes]:
 
 
 def examined(spelling: str, packets: list[bytes], index: int = 0) -> Finding:
-    built = stack.build(spelling, PLANS["ip"].endpoints)
+    built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
     layer = built.layers[index]
-    evident = [packet for packet in packets if FILTERS[layer.evidence(layer.options)](packet)]
+    evident = [packet for packet in packets if FILTERS[layer.evidence(layer.options, 4)](packet)]
     return examine(built, index, MARKER, WHERE, packets, evident)
 
 
@@ -105,8 +105,8 @@ def test_a_marker_is_sent_and_looked_for_below_every_layer(
     monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
     shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
-    built = stack.build(spelling, PLANS["ip"].endpoints)
-    findings = proof.prove(built, PLANS["ip"], nodes)
+    built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
+    findings = proof.prove(built, UNDERLAYS["ip"], nodes)
     assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]
     sent = [text for text in events.commands if " ping " in text]
     assert sent == [
@@ -123,5 +123,5 @@ def test_markers_are_random(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
     for _ in range(2):
         with pytest.raises(ProofFailed, match="the marker is not to be found"):
-            proof.prove(stack.build("none", PLANS["ip"].endpoints), PLANS["ip"], nodes)
+            proof.prove(stack.build("none", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes)
     assert len({text for text in events.commands if " -p " in text and " ping " in text}) == 2

@@ -12,14 +12,15 @@ def test_what_is_there_is_found() -> None:
 @pytest.mark.parametrize("name", registry.tunnel_names())
 def test_every_tunnel_declares_what_the_contract_asks_for(name: str) -> None:
     kind = registry.tunnel(name)
-    options = resolve(kind.about.options, {}, name)
+    options = resolve(kind.takes(), {}, name)
     assert kind.about.name == name
     assert kind.about.summary
     assert kind.about.layer in (2, 3)
     assert kind.about.needs_underlay in ("ip", "ethernet")
-    assert kind.overhead(options) >= 0
-    assert kind.evidence(options)
-    assert "{" not in kind.evidence(options)
+    for family in kind.about.outer:
+        assert 0 < kind.format(options, family).largest(1500) <= 1500
+        assert kind.evidence(options, family)
+        assert "{" not in kind.evidence(options, family)
 
 
 @pytest.mark.parametrize("name", registry.workload_names())

@@ -8,7 +8,7 @@ from tunbench.runner.contract import Unsupported
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.shell import Result
 from tunbench.runner.stack import Stack, StackFailed
-from tunbench.runner.underlay import PLANS
+from tunbench.runner.underlay import UNDERLAYS
 
 # What iproute2 6.1 prints where the kernel does not know the kind of interface.
 UNKNOWN = Result(2, "", "Error: Unknown device type.\n")
@@ -21,7 +21,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def built(spelling: str, answers: dict[str, Answer]) -> tuple[Stack, list[Node], FakeShell]:
     shell = FakeShell(answers)
-    return stack.build(spelling, PLANS["ip"].endpoints), two_nodes(shell, FakeEvents()), shell
+    return stack.build(spelling, UNDERLAYS["ip"].endpoints), two_nodes(shell, FakeEvents()), shell
 
 
 def deleted(shell: FakeShell) -> list[str]:
@@ -44,7 +44,7 @@ def test_a_stack_is_taken_down_in_reverse() -> None:
 def test_nodes_are_taken_down_in_reverse() -> None:
     events = FakeEvents()
     nodes = two_nodes(FakeShell(), events)
-    with stack.up(stack.build("ipip", PLANS["ip"].endpoints), nodes):
+    with stack.up(stack.build("ipip", UNDERLAYS["ip"].endpoints), nodes):
         pass
     assert events.commands[-2:] == [f"ip netns exec {name} ip link del {interface('ipip')}" for name in ("b", "a")]
 
@@ -114,7 +114,7 @@ def test_the_bare_underlay_is_left_alone() -> None:
     with stack.up(pile, nodes):
         pass
     assert shell.texts == ["ping -n -I eth0 -c 1 -W 0.5 10.0.2.2"]
-    assert pile.overlay == PLANS["ip"].endpoints
+    assert pile.overlay == UNDERLAYS["ip"].endpoints
 
 
 def test_a_daemon_that_did_not_start_is_not_stopped() -> None:
@@ -126,4 +126,4 @@ def test_a_daemon_that_did_not_start_is_not_stopped() -> None:
 @pytest.mark.parametrize("text", ["nothing", "ipip+nothing", "ipip:ttl=0", "ipip+", ""])
 def test_what_is_no_stack_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError):
-        stack.build(text, PLANS["ip"].endpoints)
+        stack.build(text, UNDERLAYS["ip"].endpoints)

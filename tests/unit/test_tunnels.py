@@ -11,7 +11,7 @@ import pytest
 from tests.unit.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.runner import registry, stack
 from tunbench.runner.shell import Result
-from tunbench.runner.underlay import PLANS
+from tunbench.runner.underlay import UNDERLAYS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tunnels"
 SECRET = "sEcReTsEcReTsEcReTsEcReTsEcReTsEcReTsEcReT0="
@@ -43,7 +43,7 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
     events = FakeEvents()
     nodes = two_nodes(shell, events)
     lowest = registry.tunnel(spelling.partition("+")[0].partition(":")[0])
-    built = stack.build(spelling, PLANS[lowest.about.needs_underlay].endpoints)
+    built = stack.build(spelling, UNDERLAYS[lowest.about.needs_underlay].endpoints)
     stack.prepare(built, nodes)
     with stack.up(built, nodes):
         events.told.append({"event": "command", "shell": "# up"})
@@ -104,12 +104,12 @@ def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
     ],
 )
 def test_every_layer_takes_its_bytes_from_the_mtu(spelling: str, mtu: int) -> None:
-    built = stack.build(spelling, PLANS["ip"].endpoints)
+    built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
     assert {name: overlay.mtu for name, overlay in built.overlay.items()} == {"a": mtu, "b": mtu}
 
 
 def test_each_layer_has_an_interface_and_a_network_of_its_own() -> None:
-    built = stack.build("vxlan+vxlan:vni=7", PLANS["ip"].endpoints)
+    built = stack.build("vxlan+vxlan:vni=7", UNDERLAYS["ip"].endpoints)
     assert [[one.cidr for one in overlay.values()] for overlay in built.overlays] == [
         ["10.0.1.2/24", "10.0.2.2/24"],
         ["10.10.0.1/24", "10.10.0.2/24"],
@@ -133,9 +133,9 @@ def test_the_name_of_an_interface_is_short_enough(name: str) -> None:
 
 
 def test_the_evidence_follows_the_options() -> None:
-    built = stack.build("wireguard:port=7", PLANS["ip"].endpoints)
+    built = stack.build("wireguard:port=7", UNDERLAYS["ip"].endpoints)
     [layer] = built.layers
-    assert layer.evidence(layer.options) == "udp port 7 and udp[8:4] = 0x04000000"
+    assert layer.evidence(layer.options, 4) == "udp port 7 and udp[8:4] = 0x04000000"
 
 
 def test_openvpn_is_stopped_once(home: Path) -> None:

@@ -8,7 +8,7 @@ from tests.unit.fakes import Answer, Begin, FakeEvents, FakeShell, captured, mov
 from tunbench.runner import iperf3, registry
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result
-from tunbench.runner.underlay import PLANS
+from tunbench.runner.underlay import UNDERLAYS
 from tunbench.runner.workload import Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp, ping
 
@@ -174,7 +174,7 @@ def executed(name: str, given: dict[str, str], answers: dict[str, Answer]) -> tu
     shell, events = FakeShell(answers, ONE_OFF), FakeEvents()
     client, server = two_nodes(shell, events)
     module = registry.workload(name)
-    trial = Trial(resolve(module.ABOUT.options, given, name), client, server, PLANS["ip"].endpoints)
+    trial = Trial(resolve(module.ABOUT.options, given, name), client, server, UNDERLAYS["ip"].endpoints)
     module.execute(trial)
     return trial, events.commands, shell
 
@@ -247,7 +247,7 @@ def test_raw_output_is_kept_of_a_failure_too() -> None:
         {"ss -H": LISTENING, "--client": Result(1, captured("iperf3-connect.json"), "iperf3: error\n")}, ONE_OFF
     )
     client, server = two_nodes(shell, FakeEvents())
-    trial = Trial(resolve(iperf3_tcp.ABOUT.options, {}, "iperf3-tcp"), client, server, PLANS["ip"].endpoints)
+    trial = Trial(resolve(iperf3_tcp.ABOUT.options, {}, "iperf3-tcp"), client, server, UNDERLAYS["ip"].endpoints)
     with pytest.raises(WorkloadFailed):
         iperf3_tcp.execute(trial)
     assert trial.outputs == {"iperf3.json": captured("iperf3-connect.json"), "iperf3.stderr": "iperf3: error\n"}

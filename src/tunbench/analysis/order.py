@@ -12,6 +12,10 @@ PLACE = ("profile", "topology", "tuning", "machine")
 """What makes a condition: the columns of a cell besides its stack and workload."""
 
 
+KINDS = ("", "ip", "ip6", "ethernet")
+"""The kinds of underlay in the order in which their stacks are shown; that of an unknown stack is empty."""
+
+
 def stacks(record: Record) -> list[str]:
     """The stacks of a run: those over IP, then those over Ethernet, each kind led by its `none`.
 
@@ -20,7 +24,7 @@ def stacks(record: Record) -> list[str]:
     listed = [name for name in _listed(record, "stacks") if isinstance(name, str)]
     there = list(dict.fromkeys(trial.cell["stack"] for trial in record.trials))
     ordered = _first(listed, there)
-    return sorted(ordered, key=lambda stack: (underlay(stack) == "ethernet", not is_baseline(stack)))
+    return sorted(ordered, key=lambda stack: (KINDS.index(underlay(stack)), not is_baseline(stack)))
 
 
 def conditions(record: Record) -> dict[tuple[Any, ...], str]:

@@ -11,7 +11,7 @@ BASELINE = "none"
 
 
 def underlay(stack: str) -> str:
-    """The kind of underlay of a stack, `ip` or `ethernet`; empty where this version does not know the stack."""
+    """The kind of underlay of a stack, `ip`, `ip6` or `ethernet`; empty where this version does not know the stack."""
     try:
         return needed_underlay(stack)
     except ValueError:

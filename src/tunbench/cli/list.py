@@ -93,13 +93,14 @@ def plans(as_json: AsJson = False) -> None:
 
 def tunnel(name: str) -> dict[str, Any]:
     """What a tunnel declares."""
-    about = registry.tunnel(name).about
+    kind = registry.tunnel(name)
+    about = kind.about
     return {
         "name": about.name,
         "summary": about.summary,
         "layer": about.layer,
         "claims": about.claims._asdict(),
-        "options": options(about.options),
+        "options": options(kind.takes()),
         "needs": {
             "underlay": about.needs_underlay,
             "roles": about.roles,
@@ -108,7 +109,7 @@ def tunnel(name: str) -> dict[str, Any]:
             "addons": about.addons,
         },
         "families": about.families,
-        "overhead": about.overhead,
+        "outer": about.outer,
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tunbench.runner.underlay import PLANS
+from tunbench.runner.underlay import UNDERLAYS
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
 
@@ -75,7 +75,7 @@ class TrialFolders:
         title = (
             f"{self.spec['stack']}, {self.spec['profile']['name']}, {trial['workload']}, repeat {self.spec['repeat']}"
         )
-        head = HEAD.format(title=title, nodes=" ".join(PLANS[self.spec["underlay"]].names))
+        head = HEAD.format(title=title, nodes=" ".join(UNDERLAYS[self.spec["underlay"]].names))
         (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
         for name, text in _files(trial):
             path = folder / _slug(name)

@@ -14,6 +14,8 @@ class Definition:
     name: str
     packages: tuple[str, ...]
     addon: bool = False
+    # Packages of the base that an add-on cannot be installed beside. In the lab the base's files of them stay.
+    excludes: tuple[str, ...] = ()
     suite: str = "bookworm"
     architecture: str = "amd64"
     # 2026-01-01T00:00:00Z, the moment at which every VM begins.
@@ -60,15 +62,25 @@ BASE = Definition(
         *("linux-image-amd64", "kmod", "busybox-static"),
         *("iproute2", "iputils-ping", "ethtool", "nftables", "procps", "tcpdump"),
         *("python3-minimal", "libpython3-stdlib"),
-        *("iperf3", "wireguard-tools", "openvpn", "openssl"),
+        *("iperf3", "openssl"),
+        *("charon-systemd", "strongswan-swanctl", "libstrongswan-standard-plugins", "libcharon-extra-plugins"),
+        *("nebula", "ocserv", "openconnect", "openvpn", "ppp", "pptpd", "pptp-linux", "tinc"),
+        *("wireguard-tools", "wireguard-go", "wpasupplicant", "yggdrasil"),
     ),
 )
 
 ADDONS = {
     addon.name: addon
     for addon in [
-        # A second reader of captures, independent of the proof's own.
-        Definition(name="tshark", packages=("tshark",), addon=True),
+        Definition(
+            name="libreswan",
+            packages=("libreswan",),
+            addon=True,
+            excludes=(
+                *("charon-systemd", "strongswan-swanctl"),
+                *("libstrongswan-standard-plugins", "libcharon-extra-plugins"),
+            ),
+        ),
     ]
 }
 

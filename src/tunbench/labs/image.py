@@ -95,7 +95,8 @@ def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
 
 
 def _debootstrap(definition: Definition, tree: Path, progress: Progress, mirror: str) -> None:
-    packages = (*BASE.packages, *definition.packages) if definition.addon else definition.packages
+    packages = [one for one in BASE.packages if one not in definition.excludes] if definition.addon else []
+    packages += definition.packages
     argv = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--architectures={definition.architecture}"]
     argv += [f"--dpkgopt=path-exclude={pattern}" for pattern in definition.without]
     argv += [f"--include={','.join(packages)}", definition.suite, str(tree)]

@@ -11,7 +11,8 @@ from tunbench.labs import cpio, image, kvm, payload
 from tunbench.labs.definition import ADDONS, BASE, Definition, cache
 from tunbench.labs.execution import Execution
 from tunbench.plan.shard import Shard, canonical
-from tunbench.runner import registry, spelling
+from tunbench.runner import spelling
+from tunbench.runner.stack import declared
 
 QEMU = "qemu-system-x86_64"
 MEMORY = "1G"
@@ -108,5 +109,5 @@ class VmLab:
 
 def addons_of(stack: str) -> list[Definition]:
     """The add-on images that the layers of a stack need beyond the base image."""
-    names = {name for part in spelling.stack(stack) for name in registry.tunnel(part.name).about.addons}
+    names = {name for part in spelling.stack(stack) for name in declared(part).addons}
     return [ADDONS[name] for name in sorted(names)]

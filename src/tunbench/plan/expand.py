@@ -10,7 +10,8 @@ from tunbench.runner import registry, spelling
 from tunbench.runner.options import resolve
 
 BARE = "none"
-BARE_ON_ETHERNET = "none:underlay=ethernet"
+BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}
+"""The bare underlay of the kinds that are not the usual one."""
 
 BRING_UP = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
@@ -42,12 +43,13 @@ def expand(plan: Plan) -> list[Shard]:
 
 
 def compared(stacks: Sequence[str]) -> list[str]:
-    """The stacks, and `none` on Ethernet where some need that and `none` is there: a ratio is within one underlay."""
+    """The stacks, and `none` on each kind of underlay that they need, if it is among them: ratios are within a kind."""
     listed = {meaning_of_stack(stack) for stack in stacks}
-    wanted = meaning_of_stack(BARE) in listed and any(needed_underlay(stack) == "ethernet" for stack in stacks)
-    if wanted and meaning_of_stack(BARE_ON_ETHERNET) not in listed:
-        return [*stacks, BARE_ON_ETHERNET]
-    return list(stacks)
+    if meaning_of_stack(BARE) not in listed:
+        return list(stacks)
+    needed = {needed_underlay(stack) for stack in stacks}
+    added = [bare for kind, bare in BARE_ON.items() if kind in needed and meaning_of_stack(bare) not in listed]
+    return [*stacks, *added]
 
 
 def trials(shards: Iterable[Shard]) -> int:

@@ -34,7 +34,7 @@ class Shard:
 
     @property
     def underlay(self) -> str:
-        """`ethernet` where the stack needs a bridge, else `ip`."""
+        """`ethernet` where the stack needs a bridge, else `ip` or `ip6`."""
         return needed_underlay(self.stack)
 
     @property
@@ -86,7 +86,9 @@ def canonical(value: Any) -> str:
 
 
 def needed_underlay(stack: str) -> str:
-    """`ethernet` where the lowest layer of the stack needs a bridge, else `ip`."""
+    """`ethernet` where the lowest layer of the stack needs a bridge, else `ip` or `ip6`."""
     lowest = spelling.stack(stack)[0]
     about = registry.tunnel(lowest.name).about
+    if about.needs_underlay == "ip" and lowest.options.get("outer") == "ipv6":
+        return "ip6"
     return lowest.options.get("underlay", about.needs_underlay)

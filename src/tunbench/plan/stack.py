@@ -1,17 +1,17 @@
 """Reads the stacks and workloads of a plan, and says whether their layers can be joined."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 
+from tunbench.plan.shard import needed_underlay
 from tunbench.runner import registry, spelling
-from tunbench.runner.contract import About
-from tunbench.runner.options import resolve
-from tunbench.runner.underlay import MTU
+from tunbench.runner.contract import SMALLEST_MTU, About, Overlay
+from tunbench.runner.options import Options, resolve
+from tunbench.runner.stack import declared, read
+from tunbench.runner.underlay import UNDERLAYS
 
 Meaning = tuple[object, ...]
 """What a spelling says, with every default filled in: two spellings of one thing have one meaning."""
-
-SMALLEST_MTU = 576
-"""Bytes that every host must be able to take: RFC 791, section 3.1, "Total Length"."""
 
 
 def read_stack(value: object) -> str:
@@ -31,10 +31,7 @@ def read_workload(value: object) -> str:
 
 def meaning_of_stack(stack: str) -> Meaning:
     """Each layer's name with the value of every option, in SI units. Raises ValueError."""
-    return tuple(
-        (layer.name, *resolve(registry.tunnel(layer.name).about.options, layer.options, layer.name).items())
-        for layer in spelling.stack(stack)
-    )
+    return tuple((layer.name, *read(layer)[1].items()) for layer in spelling.stack(stack))
 
 
 def meaning_of_workload(workload: str) -> Meaning:
@@ -44,16 +41,13 @@ def meaning_of_workload(workload: str) -> Meaning:
 
 
 def _joined(layers: list[spelling.Part]) -> None:
-    abouts = [registry.tunnel(layer.name).about for layer in layers]
+    abouts = [declared(layer) for layer in layers]
     if len(abouts) > 1 and any(about.name == "none" for about in abouts):
         raise ValueError(f'"{spelling.join(layers)}" joins none, which is no layer: take "none" away')
     for below, above in pairwise(abouts):
         _carried(below, above)
-    left = MTU - sum(_overhead(layer) for layer in layers)
-    if left < SMALLEST_MTU:
-        raise ValueError(
-            f'"{spelling.join(layers)}" leaves an MTU of {left} bytes, and {SMALLEST_MTU} are needed: take layers away'
-        )
+    _apart(layers)
+    _families_fit(layers)
 
 
 def _carried(below: About, above: About) -> None:
@@ -64,9 +58,49 @@ def _carried(below: About, above: About) -> None:
         )
 
 
-def _overhead(layer: spelling.Part) -> int:
-    tunnel = registry.tunnel(layer.name)
-    return tunnel.overhead(resolve(tunnel.about.options, layer.options, layer.name))
+def _apart(layers: list[spelling.Part]) -> None:
+    """Two layers must not want the same thing of a node, such as a UDP port."""
+    taken: dict[object, str] = {}
+    for layer in layers:
+        kind, options = read(layer)
+        exclusive = kind.about.exclusive
+        if exclusive is None:
+            continue
+        wanted = (layer.name, *(options[name] for name in exclusive))
+        ports = {("port", options["port"])} if "port" in options else set()
+        for key in (wanted, *ports):
+            if key in taken and not (key in ports and taken[key] == layer.name):
+                raise ValueError(f'"{spelling.join(layers)}" cannot come up: {_clash(layer.name, taken[key], options)}')
+        taken |= dict.fromkeys((wanted, *ports), layer.name)
+
+
+def _clash(name: str, other: str, options: Options) -> str:
+    if name != other:
+        return f"{other} and {name} both want the port {options['port']}: give one of them another, as {name}:port=…"
+    exclusive = registry.tunnel(name).about.exclusive
+    if not exclusive:
+        return f"{name} can stand in a stack once only"
+    return f"{name} stands in it twice: give one of them another {' or '.join(exclusive)}, as {name}:{exclusive[0]}=…"
+
+
+def _families_fit(layers: list[spelling.Part]) -> None:
+    """Each layer runs over the address family that the one below it has, and leaves an MTU that is of use."""
+    below: Mapping[str, Overlay] = UNDERLAYS[needed_underlay(spelling.join(layers))].endpoints
+    under = "the underlay"
+    for index, layer in enumerate(layers):
+        kind, options = read(layer)
+        about, family = kind.about, next(iter(below.values())).family
+        if about.needs_underlay == "ip" and family not in about.outer:
+            raise ValueError(f"{layer.name} cannot run over IPv{family}, which {under} has")
+        if index > 0 and layer.options.get("outer", f"ipv{family}") != f"ipv{family}":
+            raise ValueError(f"{layer} asks for another outer address family than {under} has: take the option away")
+        below, under = kind.yields(options, index, below), str(layer)
+        left = next(iter(below.values())).mtu
+        if left < SMALLEST_MTU:
+            raise ValueError(
+                f'"{spelling.join(layers)}" leaves an MTU of {left} bytes, and {SMALLEST_MTU} are needed: '
+                "take layers away"
+            )
 
 
 def _text(value: object, what: str, example: str) -> str:

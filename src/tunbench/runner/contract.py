@@ -1,12 +1,22 @@
-"""What a tunnel and a workload declare and do: the contract between them and the life of a shard."""
+"""What a tunnel declares and does: the contract between it and the life of a shard."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
+from tunbench.runner.formats import IP, Format, Header
 from tunbench.runner.node import HOME, Node
 from tunbench.runner.options import Option, Options
+from tunbench.runner.shell import Process
+
+FAMILIES = {"ipv4": 4, "ipv6": 6}
+"""Address families as options name them."""
+
+SMALLEST_MTU = 576
+"""Bytes that every host must be able to take: RFC 791, section 3.1, "Total Length"."""
 
 
 class Unsupported(Exception):
@@ -26,6 +36,16 @@ class Overlay(NamedTuple):
         """The address with its prefix length, as iproute2 writes it."""
         return f"{self.address}/{self.prefix}"
 
+    @property
+    def family(self) -> int:
+        """4 or 6."""
+        return 6 if ":" in self.address else 4
+
+    @property
+    def host(self) -> str:
+        """The address as it stands before a port: IPv6 in brackets."""
+        return f"[{self.address}]" if self.family == 6 else self.address
+
 
 class Claims(NamedTuple):
     """What a tunnel promises of the packets that it carries."""
@@ -38,8 +58,10 @@ class Claims(NamedTuple):
 class About(NamedTuple):
     """What a tunnel declares.
 
-    `evidence` is a pcap filter in which options stand in braces; `overhead` is in bytes a packet; `addons` are images
-    of the vm lab beyond the base.
+    `evidence` is a pcap filter for IPv4 in which options stand in braces; `headers` are what it adds between the IP
+    header below and the packet that it carries. `families` are those of addresses that it can carry, `outer` those
+    that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in a stack;
+    without any it can stand there once only. `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -47,10 +69,12 @@ class About(NamedTuple):
     layer: int
     claims: Claims
     evidence: str
-    overhead: int
+    headers: tuple[Header, ...] = ()
     options: Mapping[str, Option] = MappingProxyType({})
     needs_underlay: str = "ip"
     families: tuple[int, ...] = (4,)
+    outer: tuple[int, ...] = (4,)
+    exclusive: tuple[str, ...] | None = None
     roles: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
@@ -63,21 +87,31 @@ class Place(NamedTuple):
 
     position: int
     below: Mapping[str, Overlay]
-    above: Mapping[str, Overlay]
+    above: dict[str, Overlay]
 
     def peers(self, node: Node) -> list[str]:
         """The names of the other endpoints."""
         return [name for name in self.below if name != node.name]
 
+    @property
+    def outer(self) -> int:
+        """The address family that the layer runs over: 4 or 6."""
+        return next(iter(self.below.values())).family
+
 
 class Tunnel:
-    """One layer of a stack. A technology is a subclass in a file of its own, with `about` and the three methods."""
+    """One layer of a stack. A technology is a subclass in a file of its own, with `about` and the three methods.
+
+    `declared` is `about` under the options that were given.
+    """
 
     about: ClassVar[About]
 
     def __init__(self, options: Options, place: Place) -> None:
         self.options = options
         self.place = place
+        self.declared = self.with_options(options)
+        self.daemons: dict[str, list[Process]] = {}
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Makes keys and configuration, once."""
@@ -87,41 +121,96 @@ class Tunnel:
         raise AssertionError("a tunnel says how it comes up")
 
     def down(self, node: Node) -> None:
-        """Takes the layer down on one node; an interface that is gone already is no error."""
+        """Takes the layer down on one node: its daemons, and its interface if that is still there."""
+        for daemon in reversed(self.daemons.pop(node.name, [])):
+            daemon.stop()
         node.try_run("ip", "link", "del", self.place.above[node.name].interface)
 
-    @classmethod
-    def claims(cls, options: Options) -> Claims:
-        """The claims under these options."""
-        return cls.about.claims
+    @contextmanager
+    def watched(self, node: Node) -> Iterator[str]:
+        """The interface on which one sees what this layer carries, as it is before it is encapsulated."""
+        yield self.place.above[node.name].interface
 
     @classmethod
-    def overhead(cls, options: Options) -> int:
-        """The bytes that this layer adds to a packet, under these options."""
-        return cls.about.overhead
+    def with_options(cls, options: Options) -> About:
+        """What it declares under these options."""
+        return cls.about
 
     @classmethod
-    def evidence(cls, options: Options) -> str:
-        """The pcap filter that every packet of this layer passes."""
-        return cls.about.evidence.format(**options)
+    def format(cls, options: Options, outer: int) -> Format:
+        """How it builds packets under these options, over that address family."""
+        return Format((IP[outer], *cls.with_options(options).headers))
+
+    @classmethod
+    def evidence(cls, options: Options, outer: int) -> str:
+        """The pcap filter that every packet of this layer passes, over that address family."""
+        text = cls.with_options(options).evidence.format(**options)
+        return in_ipv6(text) if outer == 6 else text
+
+    @classmethod
+    def takes(cls) -> dict[str, Option]:
+        """All options: the tunnel's own, and those that every tunnel has that can make use of them."""
+        return dict(cls.about.options) | common_options(cls.about)
+
+    @classmethod
+    def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
+        """What the layer shall yield on each endpoint: interface, address and MTU follow from its place in the stack.
+
+        The hyphen keeps clear of names that the kernel gives itself, such as gre0.
+        """
+        family = FAMILIES.get(str(options.get("inner")), cls.about.families[0])
+        return {
+            node: Overlay(f"{cls.about.name}-{index}", *address(family, index, number), cls.mtu(options, overlay))
+            for number, (node, overlay) in enumerate(below.items(), start=1)
+        }
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU of the layer: the one that was asked for, or the largest that fits into what is below."""
+        return int(options["mtu"]) or cls.format(options, below.family).largest(below.mtu)
 
     def file(self, node: str, name: str) -> Path:
         """The path of a file of this layer for a node, which every node can read."""
-        return HOME / node / f"{self.place.above[node].interface}-{name}"
+        return HOME / node / f"{self.about.name}-{self.place.position}-{name}"
+
+    def start(self, node: Node, *argv: str, log: str = "") -> Process:
+        """Starts a daemon that `down` will stop; if it ends before the overlay answers, the stack has failed."""
+        process = node.start(*argv, log=log or f"{self.about.name}-{self.place.position}")
+        self.daemons.setdefault(node.name, []).append(process)
+        return process
 
     def settle(self, node: Node) -> None:
         """Gives the interface of the layer its MTU and address, and sets it up."""
         overlay = self.place.above[node.name]
         node.run("ip", "link", "set", overlay.interface, "mtu", str(overlay.mtu), "up")
-        node.run("ip", "address", "add", overlay.cidr, "dev", overlay.interface)
+        # Nobody else can have the address: there is no need to wait until that has been found out.
+        words = ["nodad"] if overlay.family == 6 else []
+        node.run("ip", "address", "add", overlay.cidr, "dev", overlay.interface, *words)
 
 
-def above(name: str, index: int, below: Mapping[str, Overlay], overhead: int) -> dict[str, Overlay]:
-    """What a layer shall yield on each endpoint: interface, address and MTU follow from its place in the stack.
+def address(family: int, index: int, number: int) -> tuple[str, int]:
+    """The address of an endpoint in the overlay of the layer at that index, with its prefix length."""
+    return (f"10.{10 + index}.0.{number}", 24) if family == 4 else (f"fd10:{index}::{number}", 64)
 
-    The hyphen keeps clear of names that the kernel gives itself, such as gre0.
-    """
-    return {
-        node: Overlay(f"{name}-{index}", f"10.{10 + index}.0.{number}", 24, overlay.mtu - overhead)
-        for number, (node, overlay) in enumerate(below.items(), start=1)
+
+def common_options(about: About) -> dict[str, Option]:
+    """The options that a tunnel has besides its own, which follow from what it declares."""
+    options = {
+        "mtu": Option("mtu", "derived", "MTU of the overlay in bytes", low=SMALLEST_MTU, high=65535),
     }
+    if len(about.families) > 1:
+        options["inner"] = _family("address family of the overlay")
+    if len(about.outer) > 1:
+        options["outer"] = _family("address family of the underlay, for the lowest layer")
+    return options
+
+
+def in_ipv6(expression: str) -> str:
+    """A pcap filter for IPv4 as one for IPv6 without extension headers: libpcap has no udp[…] there."""
+    shifts = {"udp": 40, "tcp": 40, "ip": 20}
+    moved = re.sub(r"\b(udp|tcp|ip)\[(\d+)", lambda at: f"ip6[{int(at[2]) + shifts[at[1]]}", expression)
+    return re.sub(r"\bip proto\b", "ip6 proto", moved)
+
+
+def _family(what: str) -> Option:
+    return Option("choice", "ipv4", what, choices=tuple(FAMILIES))

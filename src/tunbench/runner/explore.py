@@ -25,7 +25,7 @@ class Silent:
 def main() -> None:
     """Builds the underlay and opens a shell."""
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
-    kind = underlay.PLANS["ip"]
+    kind = underlay.UNDERLAYS["ip"]
     with nodes.made(kind.names, kind.name_server, LocalShell(), Silent()) as made:
         underlay.build("ip", made)
         print(GREETING, flush=True)

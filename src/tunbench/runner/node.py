@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +109,29 @@ class Node:
         self._journal(f"{self.typed(argv)} >>{path} 2>&1 &", began)
         return process
 
-    def until(self, *argv: str, timeout: float = TIMEOUT) -> bool:
-        """Runs a command again and again until it succeeds; False where `timeout` seconds were not enough."""
+    def until(self, *argv: str, timeout: float = TIMEOUT, unless: Callable[[], object] = lambda: None) -> bool:
+        """Runs a command again and again until it succeeds.
+
+        False where `timeout` seconds were not enough, and as soon as `unless` says that there is nothing to wait for.
+        """
         began = time.monotonic()
-        done = wait_until(lambda: self.shell.run([*self.enter, *argv], timeout).status == 0, timeout)
+        succeeded = False
+
+        def settled() -> bool:
+            nonlocal succeeded
+            succeeded = self.shell.run([*self.enter, *argv], timeout).status == 0
+            return succeeded or bool(unless())
+
+        wait_until(settled, timeout)
+        done = succeeded
         self._journal(
             f"until {self.typed(argv)} >/dev/null 2>&1; do sleep 0.02; done", began, status=0 if done else None
         )
         return done
+
+    def keep(self, path: Path) -> None:
+        """Keeps a log that a program writes on its own, as those of started programs are kept."""
+        self.logs[f"{self.name}/{path.name}"] = path
 
     def until_prints(self, *argv: str, timeout: float = TIMEOUT) -> bool:
         """Runs a command again and again until it prints something; False where `timeout` seconds were not enough."""

@@ -19,6 +19,11 @@ def switch(text: str) -> bool:
     return SWITCH[text]
 
 
+def mtu(text: str) -> int:
+    """The bytes of an MTU; 0 for `derived`. Raises ValueError."""
+    return 0 if text == "derived" else quantity.count(text)
+
+
 KINDS: dict[str, Callable[[str], Value]] = {
     "duration": quantity.duration,
     "seconds": quantity.seconds,
@@ -26,6 +31,7 @@ KINDS: dict[str, Callable[[str], Value]] = {
     "size": quantity.size,
     "ratio": quantity.ratio,
     "count": quantity.count,
+    "mtu": mtu,
     "switch": switch,
     "choice": str,
 }
@@ -46,7 +52,8 @@ class Option(NamedTuple):
         value = KINDS[self.kind](text)
         if self.choices and value not in self.choices:
             raise ValueError(f'"{text}" is not one of {", ".join(self.choices)}')
-        if isinstance(value, int | float) and not self.low <= value <= self.high:
+        free = self.kind == "mtu" and value == 0
+        if isinstance(value, int | float) and not free and not self.low <= value <= self.high:
             raise ValueError(f'"{text}" is out of range: allowed is {self.low:g} to {self.high:g}')
         return value
 

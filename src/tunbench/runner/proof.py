@@ -12,9 +12,9 @@ from typing import NamedTuple
 from tunbench.runner import capture
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.node import HOME, Node
-from tunbench.runner.options import Options
 from tunbench.runner.stack import Stack
 from tunbench.runner.underlay import Underlay
+from tunbench.runner.view import view
 
 ECHOES = 5
 PAYLOAD = 512
@@ -55,17 +55,14 @@ def _send(
     """Captures below a layer while the marker passes: where, all packets, and those that show the evidence."""
     layer = stack.layers[index]
     first, second = stack.overlay
-    # The lowest layer is looked at from between the nodes, the others on the interface that they run over.
-    watcher, interface = nodes[first], stack.overlays[index][first].interface
-    if index == 0:
-        watcher, interface = nodes[underlay.middle], underlay.towards[second]
-    path = HOME / watcher.name / f"proof-{index}.pcap"
-    with capture.capturing(watcher, interface, path):
-        nodes[first].try_run(
-            *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", "2", "-s", str(PAYLOAD)),
-            *("-p", marker.hex(), stack.overlay[second].address),
-        )
-    evident = capture.filtered(watcher, path, layer.evidence(layer.options))
+    with view(stack, index, underlay, nodes) as (watcher, interface):
+        path = HOME / watcher.name / f"proof-{index}.pcap"
+        with capture.capturing(watcher, interface, path):
+            nodes[first].try_run(
+                *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", "2", "-s", str(PAYLOAD)),
+                *("-p", marker.hex(), stack.overlay[second].address),
+            )
+    evident = capture.filtered(watcher, path, layer.evidence(layer.options, layer.place.outer))
     return f"{watcher.name}/{interface}", capture.packets(path), evident
 
 
@@ -77,7 +74,7 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
     marked = [packet for packet in seen if marker in packet]
     marked_inside = [packet for packet in evident if marker in packet]
     hidden = any(_confidential(above) for above in stack.layers[index:])
-    name, evidence = layer.about.name, layer.evidence(layer.options)
+    name, evidence = layer.about.name, layer.evidence(layer.options, layer.place.outer)
     if len(shown) < 2 * ECHOES:
         raise ProofFailed(
             f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {2 * ECHOES} were to be seen"
@@ -94,5 +91,4 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
 
 
 def _confidential(layer: Tunnel) -> bool:
-    options: Options = layer.options
-    return layer.claims(options).confidentiality
+    return layer.declared.claims.confidentiality

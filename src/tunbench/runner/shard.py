@@ -28,7 +28,7 @@ BRING_UP = "up"
 def live(spec: Spec, shell: Shell, events: Events) -> None:
     """Lives through a shard. Each of its trials gets a verdict, whatever happens."""
     waiting = [BRING_UP, *spec["workloads"]]
-    kind = underlay.PLANS[spec["underlay"]]
+    kind = underlay.UNDERLAYS[spec["underlay"]]
     try:
         events.tell("phase", name="nodes", at=now())
         with nodes.made(kind.names, kind.name_server, shell, events) as made:
@@ -147,9 +147,9 @@ def _look_at_queues(
 
 
 def _tell_versions(pile: Stack, workloads: list[str], made: Mapping[str, Node], events: Events) -> None:
-    abouts = [layer.about for layer in pile.layers]
-    abouts += [registry.workload(spelling.part(text).name).ABOUT for text in workloads]
-    asked = {about.version for about in abouts if about.version}
+    versions = [layer.declared.version for layer in pile.layers]
+    versions += [registry.workload(spelling.part(text).name).ABOUT.version for text in workloads]
+    asked = {version for version in versions if version}
     for argv in sorted([*asked, ("ip", "-V"), ("tcpdump", "--version")]):
         result = made["a"].ask(*argv)
         words = (result.stdout or result.stderr).strip().splitlines()

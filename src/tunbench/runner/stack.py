@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from tunbench.runner import registry, spelling
-from tunbench.runner.contract import Overlay, Place, Tunnel, Unsupported, above
+from tunbench.runner.contract import About, Overlay, Place, Tunnel, Unsupported
 from tunbench.runner.node import CommandFailed, Node
-from tunbench.runner.options import resolve
+from tunbench.runner.options import Options, resolve
 
-PATIENCE = 60.0
-"""Seconds of the lab's own time in which an overlay must answer."""
+PATIENCE = 50.0
+"""Seconds of the lab's own time in which an overlay must answer: a verdict stands within a minute."""
 
 UNKNOWN_DEVICE = "Unknown device type"
 """What iproute2 prints where the kernel has no such kind of interface."""
@@ -37,20 +37,31 @@ def build(text: str, underlay: Mapping[str, Overlay]) -> Stack:
     """The layers of a stack over an underlay; nothing is started. Raises ValueError."""
     layers: list[Tunnel] = []
     overlays = [underlay]
-    for index, (name, given) in enumerate(spelling.stack(text)):
-        kind = registry.tunnel(name)
-        options = resolve(kind.about.options, given, name)
+    for index, part in enumerate(spelling.stack(text)):
+        kind, options = read(part)
         below = overlays[-1]
-        yields = below if name == "none" else above(name, index, below, kind.overhead(options))
+        yields = kind.yields(options, index, below)
         layers.append(kind(options, Place(index, below, yields)))
         overlays.append(yields)
     return Stack(text, layers, overlays)
 
 
+def read(part: spelling.Part) -> tuple[type[Tunnel], Options]:
+    """The tunnel of a layer, and the value of each of its options. Raises ValueError."""
+    kind = registry.tunnel(part.name)
+    return kind, resolve(kind.takes(), part.options, part.name)
+
+
+def declared(part: spelling.Part) -> About:
+    """What a layer declares under its options. Raises ValueError."""
+    kind, options = read(part)
+    return kind.with_options(options)
+
+
 def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
     """Makes keys and configuration of every layer. Raises CommandFailed, and Unsupported where a program is missing."""
     for layer in stack.layers:
-        for program in layer.about.programs:
+        for program in layer.declared.programs:
             require(nodes[0], program)
         layer.prepare(nodes)
 
@@ -72,7 +83,7 @@ def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
         for layer, overlay in zip(stack.layers, stack.overlays[1:], strict=True):
             begun.append(layer)
             _raise_layer(layer, nodes)
-            wait_for_answers(layer.about.name, overlay, nodes)
+            wait_for_answers(layer, overlay, nodes)
         yield
     finally:
         for layer in reversed(begun):
@@ -86,16 +97,27 @@ def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:
             layer.up(node)
     except CommandFailed as error:
         if UNKNOWN_DEVICE in error.result.stderr:
-            modules = ", ".join(layer.about.modules)
+            modules = ", ".join(layer.declared.modules)
             raise Unsupported(f"this kernel cannot make its interface (module {modules}): {error}") from None
         raise
 
 
-def wait_for_answers(name: str, overlay: Mapping[str, Overlay], nodes: Sequence[Node]) -> None:
+def wait_for_answers(layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Sequence[Node]) -> None:
     """Waits until the first endpoint has an answer from every other one. Raises StackFailed."""
     first, *others = nodes
     for other in others:
         # Bound to the interface: what is not up yet must not be asked for on the way to the edge.
         interface, address = overlay[first.name].interface, overlay[other.name].address
-        if not first.until("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", address, timeout=PATIENCE):
-            raise StackFailed(f"{name}: {other.name} did not answer {first.name} within {PATIENCE:g} s")
+        ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", address)
+        if not first.until(*ping, timeout=PATIENCE, unless=lambda: _dead(layer)):
+            reason = _dead(layer) or f"{other.name} did not answer {first.name} within {PATIENCE:g} s"
+            raise StackFailed(f"{layer.about.name}: {reason}")
+
+
+def _dead(layer: Tunnel) -> str:
+    """Which daemon of a layer has ended, if any has."""
+    for node, daemons in layer.daemons.items():
+        for daemon in daemons:
+            if (status := daemon.poll()) is not None:
+                return f"its daemon on {node} ended with status {status}"
+    return ""

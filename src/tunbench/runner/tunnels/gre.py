@@ -2,6 +2,7 @@
 
 from tunbench.runner import links
 from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import GRE
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option
 
@@ -15,8 +16,7 @@ class Gre(Tunnel):
         layer=3,
         claims=Claims(),
         evidence="ip proto 47",
-        # IPv4 20 + GRE 4: RFC 2784, section 2.1.
-        overhead=24,
+        headers=(GRE,),
         options={"ttl": Option("count", "64", "time to live of the outer header", low=1, high=255)},
         modules=("ip_gre",),
     )

@@ -15,8 +15,6 @@ class Ipip(Tunnel):
         layer=3,
         claims=Claims(),
         evidence="ip proto 4",
-        # A second IPv4 header: RFC 2003, section 3.
-        overhead=20,
         options={"ttl": Option("count", "64", "time to live of the outer header", low=1, high=255)},
         modules=("ipip",),
     )

@@ -1,8 +1,9 @@
 """MACVLAN: a second MAC address on an Ethernet interface."""
 
 from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import Format
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option
+from tunbench.runner.options import Option, Options
 
 
 class Macvlan(Tunnel):
@@ -15,14 +16,19 @@ class Macvlan(Tunnel):
         claims=Claims(),
         # A locally administered prefix that nothing else in the lab has.
         evidence="ether src 02:76:6c:00:00:01 or ether src 02:76:6c:00:00:02",
-        overhead=0,
         options={
             "mode": Option("choice", "bridge", "mode of the interface", choices=("bridge", "private", "vepa")),
         },
         needs_underlay="ethernet",
         families=(4, 6),
+        exclusive=(),
         modules=("macvlan",),
     )
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """Adds nothing to a frame."""
+        return Format(())
 
     def up(self, node: Node) -> None:
         """Makes the interface with the MAC address that the proof looks for."""

@@ -1,10 +1,11 @@
 """No tunnel at all: the bare underlay, to which everything else is compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import Format
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option
+from tunbench.runner.options import Option, Options
 
 
 class Bare(Tunnel):
@@ -16,10 +17,29 @@ class Bare(Tunnel):
         layer=3,
         claims=Claims(),
         evidence="ip or ip6",
-        overhead=0,
-        options={"underlay": Option("choice", "ip", "router (ip) or bridge (ethernet)", choices=("ip", "ethernet"))},
+        options={
+            "underlay": Option(
+                "choice", "ip", "router (ip, ip6) or bridge (ethernet)", choices=("ip", "ip6", "ethernet")
+            ),
+        },
         families=(4, 6),
+        outer=(4, 6),
     )
+
+    @classmethod
+    def takes(cls) -> dict[str, Option]:
+        """Its own option alone."""
+        return dict(cls.about.options)
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """Adds nothing."""
+        return Format(())
+
+    @classmethod
+    def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
+        """The underlay as it is."""
+        return dict(below)
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Has nothing to make."""

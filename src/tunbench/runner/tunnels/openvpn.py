@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from tunbench.runner import certificates
-from tunbench.runner.contract import About, Claims, Place, Tunnel
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import UDP, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
-from tunbench.runner.shell import Process
+from tunbench.runner.options import Option
 
 # Each line that is not the daemon's own default has its reason.
 COMMON = """\
@@ -44,6 +44,9 @@ remote-cert-tls server
 """
 
 
+DATA = "OpenVPN wire protocol, section 8, data channel packets"
+
+
 class Openvpn(Tunnel):
     """The first endpoint is the server, all others are its clients."""
 
@@ -54,8 +57,12 @@ class Openvpn(Tunnel):
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
         # Opcode P_DATA_V2 (9) in the upper five bits of the first byte.
         evidence="udp port {port} and udp[8] & 0xf8 = 0x48",
-        # IPv4 20 + UDP 8 + opcode and peer 4 + packet number 4 + tag 16: OpenVPN wire protocol, "Data channel", AEAD.
-        overhead=52,
+        headers=(
+            UDP,
+            Header("opcode and peer ID", 4, DATA),
+            Header("packet ID", 4, DATA),
+            Header("AEAD tag", 16, DATA),
+        ),
         options={
             "cipher": Option(
                 "choice",
@@ -65,14 +72,11 @@ class Openvpn(Tunnel):
             ),
             "port": Option("count", "1194", "UDP port of both ends", low=1, high=65535),
         },
+        exclusive=("port",),
         modules=("tun",),
         programs=("openvpn", "openssl"),
         version=("openvpn", "--version"),
     )
-
-    def __init__(self, options: Options, place: Place) -> None:
-        super().__init__(options, place)
-        self.daemons: dict[str, Process] = {}
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Makes an authority, a certificate for each node, and the configuration files."""
@@ -82,24 +86,19 @@ class Openvpn(Tunnel):
             purpose = "serverAuth" if node is server else "clientAuth"
             pair = certificates.issue(node, authority, self.file(node.name, "tls"), purpose)
             role = SERVER if node is server else CLIENT
+            above = self.place.above[node.name]
             text = (COMMON + role).format(
-                interface=self.place.above[node.name].interface,
-                mtu=self.place.above[node.name].mtu,
+                interface=above.interface,
                 network=self.place.above[server.name].address.rpartition(".")[0] + ".0",
                 server=self.place.below[server.name].address,
                 ca=authority.certificate,
                 certificate=pair.certificate,
                 key=pair.key,
-                **self.options,
+                **{**self.options, "mtu": above.mtu},
             )
             node.write(self.file(node.name, "conf"), text)
 
     def up(self, node: Node) -> None:
         """Starts the daemon, which makes the interface and gives it its address."""
         config = self.file(node.name, "conf")
-        self.daemons[node.name] = node.start("openvpn", "--config", str(config), log=config.stem)
-
-    def down(self, node: Node) -> None:
-        """Stops the daemon, and its interface goes with it."""
-        if daemon := self.daemons.pop(node.name, None):
-            daemon.stop()
+        self.start(node, "openvpn", "--config", str(config))

@@ -1,6 +1,7 @@
 """Virtual eXtensible LAN (RFC 7348): Ethernet frames in UDP."""
 
 from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import ETHERNET, UDP, Header
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option
 
@@ -15,13 +16,14 @@ class Vxlan(Tunnel):
         claims=Claims(),
         # The I flag of the VXLAN header, which must be set: RFC 7348, section 5.
         evidence="udp port {port} and udp[8] & 0x08 != 0",
-        # IPv4 20 + UDP 8 + VXLAN 8 + inner Ethernet 14: RFC 7348, section 5.
-        overhead=50,
+        headers=(UDP, Header("VXLAN", 8, "RFC 7348, section 5"), ETHERNET),
         options={
             "vni": Option("count", "42", "VXLAN network identifier", low=0, high=(1 << 24) - 1),
             "port": Option("count", "4789", "UDP destination port", low=1, high=65535),
         },
         families=(4, 6),
+        outer=(4, 6),
+        exclusive=("port", "vni"),
         modules=("vxlan",),
     )
 

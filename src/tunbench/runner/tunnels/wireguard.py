@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 
 from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import UDP, Format, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option
+from tunbench.runner.options import Option, Options
+
+PAPER = 'Donenfeld, "WireGuard: Next Generation Kernel Network Tunnel", section 5.4.6'
 
 
 class Wireguard(Tunnel):
@@ -17,14 +20,24 @@ class Wireguard(Tunnel):
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
         # Message type 4 (transport data) in the first byte after the UDP header; Donenfeld, "WireGuard", section 5.4.6.
         evidence="udp port {port} and udp[8:4] = 0x04000000",
-        # IPv4 20 + UDP 8 + type, receiver, counter 16 + tag 16; the padding to 16 bytes stays within the MTU.
-        overhead=60,
+        headers=(
+            UDP,
+            Header("type, receiver, counter", 16, PAPER),
+            Header("Poly1305 tag", 16, PAPER),
+        ),
         options={"port": Option("count", "51820", "UDP port of every peer", low=1, high=65535)},
         families=(4, 6),
+        outer=(4, 6),
+        exclusive=("port",),
         modules=("wireguard",),
         programs=("wg",),
         version=("wg", "--version"),
     )
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """Packets are padded to 16 bytes, but not beyond the MTU."""
+        return super().format(options, outer)._replace(block=16, clipped=True)
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Makes a key pair for each node."""
@@ -43,7 +56,6 @@ class Wireguard(Tunnel):
         node.run("wg", "set", interface, "listen-port", port, "private-key", str(key))
         for peer in self.place.peers(node):
             public = node.read_shown(self.file(peer, "public.key"))
-            address = self.place.above[peer].address
-            endpoint = f"{self.place.below[peer].address}:{port}"
-            node.run("wg", "set", interface, "peer", public, "allowed-ips", f"{address}/32", "endpoint", endpoint)
+            inside, endpoint = self.place.above[peer].address, f"{self.place.below[peer].host}:{port}"
+            node.run("wg", "set", interface, "peer", public, "allowed-ips", inside, "endpoint", endpoint)
         self.settle(node)

@@ -1,0 +1,48 @@
+"""Formats of packets as data: which headers a layer adds, where that stands, and how it pads."""
+
+from typing import NamedTuple
+
+
+class Header(NamedTuple):
+    """A header, trailer or field: its size in bytes, and where that is written."""
+
+    name: str
+    size: int
+    source: str
+
+
+class Format(NamedTuple):
+    """How a layer builds a packet around the one that it carries.
+
+    `outside` is added as it is. `inside` is added to the packet, and both together are padded to a multiple of `block`
+    bytes; the first `kept` bytes of the packet are taken out of that. With `clipped` the padding ends at the MTU.
+    """
+
+    outside: tuple[Header, ...]
+    inside: tuple[Header, ...] = ()
+    block: int = 1
+    kept: int = 0
+    clipped: bool = False
+
+    def size(self, packet: int, mtu: int) -> int:
+        """The bytes that a packet of so many bytes has below this layer, whose MTU is given."""
+        padded = packet - self.kept + sum(header.size for header in self.inside)
+        padded += -padded % self.block
+        if self.clipped:
+            padded = max(packet, min(padded, mtu))
+        return self.kept + padded + sum(header.size for header in self.outside)
+
+    def largest(self, below: int) -> int:
+        """The MTU that this layer can have over one of `below` bytes; 0 where nothing fits."""
+        if self.clipped:
+            return max(0, below - sum(header.size for header in self.outside))
+        return next((packet for packet in range(below, self.kept, -1) if self.size(packet, packet) <= below), 0)
+
+
+IP = {4: Header("IPv4", 20, "RFC 791, section 3.1"), 6: Header("IPv6", 40, "RFC 8200, section 3")}
+"""The outer IP header, without options, by version."""
+
+UDP = Header("UDP", 8, "RFC 768")
+TCP = Header("TCP with timestamps", 32, "RFC 9293, section 3.1, and RFC 7323, section 3.2")
+ETHERNET = Header("inner Ethernet", 14, "IEEE 802.3, section 3.1.1, without the frame check sequence")
+GRE = Header("GRE", 4, "RFC 2784, section 2.1")

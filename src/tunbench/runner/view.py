@@ -1,0 +1,22 @@
+"""Where one sees the packets below a layer of a stack."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from tunbench.runner.node import Node
+from tunbench.runner.stack import Stack
+from tunbench.runner.underlay import Underlay
+
+
+@contextmanager
+def view(stack: Stack, index: int, underlay: Underlay, nodes: Mapping[str, Node]) -> Iterator[tuple[Node, str]]:
+    """The node and the interface on which one sees what the layer at that index sends and receives.
+
+    For the lowest layer that is between the nodes, for the others what the layer below carries, on the first endpoint.
+    """
+    first, second = stack.overlay
+    if index == 0:
+        yield nodes[underlay.middle], underlay.towards[second]
+        return
+    with stack.layers[index - 1].watched(nodes[first]) as interface:
+        yield nodes[first], interface
