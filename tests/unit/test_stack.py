@@ -120,7 +120,8 @@ def test_the_bare_underlay_is_left_alone() -> None:
 def test_a_daemon_that_did_not_start_is_not_stopped() -> None:
     pile, nodes, shell = built("openvpn", {"ping": OK})
     pile.layers[0].down(nodes[0])
-    assert shell.calls == []
+    assert shell.started == []
+    assert shell.texts == ["ip link del openvpn-0"]
 
 
 @pytest.mark.parametrize("text", ["nothing", "ipip+nothing", "ipip:ttl=0", "ipip+", ""])
