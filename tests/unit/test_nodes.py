@@ -101,7 +101,11 @@ def test_everything_else_ends_at_the_edge(kind: str) -> None:
     assert f"route add local {everything} dev lo" in commands[-1]
     assert commands[-1].startswith("ip netns exec edge ")
     server = underlay.UNDERLAYS[kind].name_server
-    assert any(f"address add {server}/{64 if kind == 'ip6' else 24} dev eth0" in text for text in commands if " exec edge " in text)
+    assert any(
+        f"address add {server}/{64 if kind == 'ip6' else 24} dev eth0" in text
+        for text in commands
+        if " exec edge " in text
+    )
 
 
 def test_the_edge_is_watched_while_something_happens(home: Path) -> None:

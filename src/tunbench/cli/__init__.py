@@ -9,6 +9,7 @@ from tunbench.cli import lab, plan
 from tunbench.cli import list as listing
 from tunbench.cli.digest import digest
 from tunbench.cli.doctor import doctor
+from tunbench.cli.overhead import overhead
 from tunbench.cli.report import report
 from tunbench.cli.run import run
 from tunbench.cli.samples import samples
@@ -19,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, report, digest, samples, doctor):
+for command in (run, report, digest, samples, overhead, doctor):
     app.command()(command)
 app.add_typer(listing.app, name="list")
 app.add_typer(plan.app, name="plan")
@@ -47,6 +48,7 @@ def tunbench(
     \b
     Examples:
       tunbench list tunnels             what can be measured
+      tunbench overhead wireguard+vxlan what it adds to a packet, computed and measured
       tunbench plan show quick          what a shipped plan runs, and how long
       tunbench plan show quick --text   the plan itself: a start for your own
       tunbench plan check my-plan.toml  whether a plan can run

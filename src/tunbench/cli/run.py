@@ -47,16 +47,22 @@ def run(
     with bad_input_exits(*MISTAKES):
         folder, order = _begin(plan, out, resume, {"seed": seed, "lab": lab, "clock": clock})
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
-        waiting = running.waiting(folder, order)
-        seconds = estimate(waiting, count, order.lab.clock)
-        changed: list[str] = []
-        try:
-            with Display(console, waiting, count, seconds) as display:
-                changed = running.go(folder, order, count, display.watch)
-        except KeyboardInterrupt:
-            _say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
-            raise typer.Exit(INTERRUPTED) from None
+        changed = execute(folder, order, count, console)
         raise typer.Exit(_conclude(folder, changed, console))
+
+
+def execute(folder: Path, order: running.Order, workers: int, console: Console) -> list[str]:
+    """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
+
+    Ends the command on Ctrl-C.
+    """
+    waiting = running.waiting(folder, order)
+    try:
+        with Display(console, waiting, workers, estimate(waiting, workers, order.lab.clock)) as display:
+            return running.go(folder, order, workers, display.watch)
+    except KeyboardInterrupt:
+        _say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _begin(

@@ -14,16 +14,21 @@ SNAP = 65535
 
 
 @contextmanager
-def capturing(node: Node, interface: str, path: Path, expression: str = "") -> Iterator[None]:
-    """Captures what passes an interface of the node into a file, from the first packet to the last."""
+def capturing(node: Node, interface: str, path: Path, expression: str = "", only: str = "inout") -> Iterator[None]:
+    """Captures what passes an interface of the node into a file, from the first packet to the last.
+
+    `only` is a direction: in, out or inout.
+    """
     log = path.name
+    printed = node.home / f"{log}.log"
+    # What an earlier capture of that name printed says nothing of this one.
+    printed.unlink(missing_ok=True)
     process = node.start(
         *("tcpdump", "-i", interface, "-n", "-p", "-U", "--immediate-mode", "-s", str(SNAP), "-Z", "root"),
-        *("-w", str(path), *([expression] if expression else [])),
+        *("-Q", only, "-w", str(path), *([expression] if expression else [])),
         log=log,
     )
     try:
-        printed = node.home / f"{log}.log"
         if not wait_until(lambda: "listening on" in node.read(printed) or process.poll() is not None, 10):
             raise WorkloadFailed("tcpdump did not start within 10 s")
         if process.poll() is not None:
@@ -47,6 +52,20 @@ def packets(path: Path) -> list[bytes]:
         found.append(data[offset + 16 : offset + 16 + length])
         offset += 16 + length
     return found
+
+
+LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
+"""Bytes before the network layer, by link type: Ethernet, raw IP (twice), Linux cooked (twice); pcap-linktype(7)."""
+
+
+def sizes(path: Path) -> list[int]:
+    """The bytes of every packet of a pcap file, without its link-layer header. Raises ValueError."""
+    found = packets(path)
+    data = path.read_bytes()
+    kind = struct.unpack_from("<I" if data[:4] == b"\xd4\xc3\xb2\xa1" else ">I", data, 20)[0]
+    if kind not in LINK_HEADERS:
+        raise ValueError(f"{path} has the unknown link type {kind}")
+    return [len(packet) - LINK_HEADERS[kind] for packet in found]
 
 
 def filtered(node: Node, path: Path, expression: str) -> list[bytes]:

@@ -13,15 +13,15 @@ PATIENCE = 20.0
 """Seconds that the client may take beyond the test's own duration."""
 
 
-def measure(trial: Trial, *arguments: str, server_arguments: Sequence[str] = ()) -> dict[str, Any]:
-    """Runs one test and returns the client's JSON. Raises WorkloadFailed."""
+def measure(trial: Trial, seconds: float, *arguments: str, server_arguments: Sequence[str] = ()) -> dict[str, Any]:
+    """Runs one test that lasts so many seconds, and returns the client's JSON. Raises WorkloadFailed."""
     server = trial.server.start("iperf3", "--server", "--one-off", "--port", PORT, *server_arguments, log="iperf3")
     try:
         if not trial.server.until_prints("ss", "-Hltn", f"sport = :{PORT}", timeout=PATIENCE):
             raise WorkloadFailed(f"the iperf3 server did not listen on port {PORT} in {PATIENCE:g} s")
         result = trial.client.try_run(
             *("iperf3", "--client", trial.target, "--port", PORT, "--json", *arguments),
-            timeout=float(trial.options["duration"]) + PATIENCE,
+            timeout=seconds + PATIENCE,
         )
         wait_until(lambda: server.poll() is not None, 1)
     finally:

@@ -13,7 +13,8 @@ from tunbench.runner.outside import watched
 from tunbench.runner.shell import Shell
 from tunbench.runner.stack import Stack
 from tunbench.runner.underlay import Underlay
-from tunbench.runner.workload import Trial, WorkloadFailed, now
+from tunbench.runner.view import views
+from tunbench.runner.workload import Trial, View, WorkloadFailed, now
 
 Spec = Mapping[str, Any]
 """What the controlling process hands over: see `tunbench.plan.shard.Shard.spec`."""
@@ -70,7 +71,7 @@ def _live_with(under: Underlay, made: Mapping[str, Node], spec: Spec, waiting: l
         impaired = impair(spec["profile"], pile, under, made, events)
         while waiting:
             events.tell("phase", name="trial", workload=waiting[0], at=now())
-            _execute(waiting, endpoints, pile, events)
+            _execute(waiting, endpoints, pile, views(pile, under, made), events)
             _look_at_queues(impaired, made, events)
         events.tell("phase", name="down", at=now())
     if spec["repeat"] == 1:
@@ -99,12 +100,12 @@ def impair(
     return impaired
 
 
-def _execute(waiting: list[str], endpoints: list[Node], pile: Stack, events: Events) -> None:
+def _execute(waiting: list[str], endpoints: list[Node], pile: Stack, below: list[View], events: Events) -> None:
     """Executes the trial that is next, and takes it from `waiting` with its verdict."""
     part = spelling.part(waiting[0])
     module = registry.workload(part.name)
     client, server = endpoints
-    trial = Trial(resolve(module.ABOUT.options, part.options, part.name), client, server, pile.overlay)
+    trial = Trial(resolve(module.ABOUT.options, part.options, part.name), client, server, pile.overlay, below)
     began = now()
     try:
         for program in module.ABOUT.programs:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from tunbench.runner.node import Node
 from tunbench.runner.stack import Stack
 from tunbench.runner.underlay import Underlay
+from tunbench.runner.workload import View
 
 
 @contextmanager
@@ -20,3 +22,8 @@ def view(stack: Stack, index: int, underlay: Underlay, nodes: Mapping[str, Node]
         return
     with stack.layers[index - 1].watched(nodes[first]) as interface:
         yield nodes[first], interface
+
+
+def views(stack: Stack, underlay: Underlay, nodes: Mapping[str, Node]) -> list[View]:
+    """The views of all layers, the lowest first."""
+    return [partial(view, stack, index, underlay, nodes) for index in range(len(stack.layers))]

@@ -1,7 +1,8 @@
 """What a workload declares and is given: the contract of the files in `workloads/`."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from tunbench.runner.contract import Overlay
@@ -36,16 +37,36 @@ class Sample(NamedTuple):
     at: float | None = None
 
 
-class Trial:
-    """One execution of a workload between two nodes: where its samples and its raw output go."""
+View = Callable[[], AbstractContextManager[tuple[Node, str]]]
+"""Opens a place where one sees what a layer sends: a node, and an interface of it."""
 
-    def __init__(self, options: Options, client: Node, server: Node, overlays: Mapping[str, Overlay]) -> None:
+
+class Trial:
+    """One execution of a workload between two nodes: where its samples and its raw output go.
+
+    `views` are the places below each layer of the stack, the lowest first.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        client: Node,
+        server: Node,
+        overlays: Mapping[str, Overlay],
+        views: Sequence[View] = (),
+    ) -> None:
         self.options = options
         self.client = client
         self.server = server
         self.overlays = overlays
+        self.views = views
         self.samples: list[Sample] = []
         self.outputs: dict[str, str] = {}
+
+    @property
+    def overlay(self) -> Overlay:
+        """What the stack yields on the client."""
+        return self.overlays[self.client.name]
 
     @property
     def target(self) -> str:

@@ -39,7 +39,7 @@ def execute(trial: Trial) -> None:
         arguments.append("--reverse")
     if options["mss"]:
         arguments += ["--set-mss", str(options["mss"])]
-    trial.samples += parse(iperf3.measure(trial, *arguments))
+    trial.samples += parse(iperf3.measure(trial, seconds(options), *arguments))
 
 
 def parse(data: dict[str, Any]) -> list[Sample]:

@@ -35,6 +35,7 @@ def execute(trial: Trial) -> None:
     options = trial.options
     data = iperf3.measure(
         trial,
+        seconds(options),
         *("--udp", "--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
         # The order of arrival is known to the server alone: the client's own report has 0 for it.
         *("--time", str(options["duration"]), "--get-server-output"),

@@ -1,0 +1,134 @@
+"""What a stack adds to a packet, computed from the formats of its layers, beside what was measured."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tunbench.journal.record import Record
+from tunbench.plan.shard import needed_underlay
+from tunbench.runner import stack as stacks
+from tunbench.runner.formats import IP, Format
+from tunbench.runner.icmp import packet_size
+from tunbench.runner.stack import Stack
+from tunbench.runner.underlay import UNDERLAYS
+
+TCP_HEADER = 20
+"""Bytes without options: RFC 9293, section 3.1. The MSS does not count options: RFC 6691, section 2."""
+
+
+LIMITS = "pmtu"
+"""The workload that measures the largest packet and the MSS."""
+
+
+class Sizes(NamedTuple):
+    """The bytes of one packet: in the overlay, and below each layer, the lowest first."""
+
+    packet: int
+    below: tuple[int, ...]
+
+    @property
+    def added(self) -> tuple[int, ...]:
+        """The bytes that each layer adds, the lowest first."""
+        above = (*self.below[1:], self.packet)
+        return tuple(size - carried for size, carried in zip(self.below, above, strict=True))
+
+    @property
+    def total(self) -> int:
+        """The bytes that the whole stack adds."""
+        return self.below[0] - self.packet
+
+
+class Limits(NamedTuple):
+    """The largest packet that passes unfragmented, and the TCP MSS that results, in bytes."""
+
+    mtu: float
+    mss: float
+
+
+def built(stack: str) -> Stack:
+    """The layers of a stack over its underlay; nothing is started. Raises ValueError."""
+    return stacks.build(stack, UNDERLAYS[needed_underlay(stack)].endpoints)
+
+
+def formats(stack: Stack) -> list[Format]:
+    """How each layer builds its packets, the lowest first."""
+    return [layer.format(layer.options, layer.place.outer) for layer in stack.layers]
+
+
+def family(stack: Stack) -> int:
+    """The address family of the overlay: 4 or 6."""
+    return next(iter(stack.overlay.values())).family
+
+
+def computed(stack: Stack, packet: int) -> Sizes:
+    """The sizes of a packet that has so many bytes in the overlay."""
+    below: list[int] = []
+    size = packet
+    for form, above in reversed(list(zip(formats(stack), stack.overlays[1:], strict=True))):
+        size = form.size(size, next(iter(above.values())).mtu)
+        below.insert(0, size)
+    return Sizes(packet, tuple(below))
+
+
+def limits(stack: Stack) -> Limits:
+    """What the MTU of the overlay allows."""
+    mtu = next(iter(stack.overlay.values())).mtu
+    return Limits(mtu, mtu - IP[family(stack)].size - TCP_HEADER)
+
+
+def workloads(payloads: Sequence[int]) -> list[str]:
+    """The workloads that measure all of it."""
+    return [*(f"overhead:payload={payload}" for payload in payloads), "overhead:full=on", LIMITS]
+
+
+def packets(stack: Stack, payloads: Sequence[int]) -> dict[str, int]:
+    """The packet of each of these workloads, in bytes, as far as it fits into the MTU."""
+    full = limits(stack).mtu
+    asked = {f"overhead:payload={payload}": packet_size(payload, family(stack)) for payload in payloads}
+    return {name: packet for name, packet in asked.items() if packet <= full} | {"overhead:full=on": int(full)}
+
+
+class Row(NamedTuple):
+    """One packet: its sizes as they are computed and as they were measured."""
+
+    computed: Sizes
+    measured: Sizes | None
+
+
+class Finding(NamedTuple):
+    """What was computed and measured of one stack; `reason` says what kept it from being measured, if anything did."""
+
+    stack: str
+    rows: list[Row]
+    computed: Limits
+    measured: Limits | None
+    reason: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all that was computed was measured, and came out equal."""
+        return self.computed == self.measured and all(row.computed == row.measured for row in self.rows)
+
+
+Measured = Mapping[tuple[str, str], Sizes]
+"""What was measured, by stack and workload."""
+
+
+def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[int]) -> Finding:
+    """Puts computed and measured values of a stack side by side."""
+    pile = built(stack)
+    rows = [
+        Row(computed(pile, packet), measured.get((stack, workload)))
+        for workload, packet in packets(pile, payloads).items()
+    ]
+    reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict == "failed"]
+    return Finding(stack, rows, limits(pile), _measured_limits(record, stack), next(iter(reasons), ""))
+
+
+def _measured_limits(record: Record, stack: str) -> Limits | None:
+    values = {
+        row["metric"]: row["value"]
+        for trial in record.trials
+        if (trial.cell["stack"], trial.cell["workload"]) == (stack, LIMITS)
+        for row in trial.rows
+    }
+    return Limits(values["pmtu"], values["mss"]) if {"pmtu", "mss"} <= set(values) else None

@@ -1,0 +1,132 @@
+"""`tunbench overhead`: the bytes that stacks add to a packet, computed and measured."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tunbench import overhead as measuring
+from tunbench import run as running
+from tunbench.analysis import overhead as analysis
+from tunbench.analysis.overhead import Finding, Sizes
+from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
+from tunbench.runner.formats import Format
+
+
+def overhead(
+    stacks: Annotated[list[str], typer.Argument(help="Stacks, such as wireguard or ipsec:mode=transport+gre.")],
+    payload: Annotated[
+        list[int] | None, typer.Option(min=0, max=65487, help="Bytes of payload; may be given several times.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-overhead.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Stacks at a time; else one for each processor.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the bytes that each layer adds to a packet: computed from the formats, and measured on the wire.
+
+    Echo requests of several sizes pass through each stack in the vm lab. Captures between the nodes and below each
+    layer show how large they are there. Then probing finds the largest packet that passes unfragmented, and a TCP
+    connection tells its MSS. The exit code is 1 where anything differs from what was computed.
+
+    \b
+    Examples:
+      tunbench overhead wireguard
+      tunbench overhead vxlan wireguard+vxlan ipsec:mode=transport+gre
+      tunbench overhead openvpn --payload 100 --payload 1300 --json
+    """
+    console = Console(stderr=True)
+    payloads = tuple(sorted(set(payload or measuring.PAYLOADS)))
+    with bad_input_exits(*MISTAKES):
+        order = running.order(measuring.plan(stacks, payloads), "STACK", {})
+        folder = out or running.default_folder("overhead")
+        running.create(folder, order)
+        execute(folder, order, workers or os.cpu_count() or 1, console)
+        running.finish(folder)
+        found = measuring.findings(folder, order.plan.stacks, payloads)
+    if as_json:
+        typer.echo(json.dumps([_as_data(finding) for finding in found], indent=2))
+    else:
+        for finding in found:
+            _print(finding, Console())
+    raise typer.Exit(0 if all(finding.agrees for finding in found) else SOME_FAILED)
+
+
+def _print(finding: Finding, console: Console) -> None:
+    pile = analysis.built(finding.stack)
+    layers = [layer.about.name for layer in pile.layers]
+    console.print(f"\n[bold]{finding.stack}[/bold]")
+    for name, form in zip(layers, analysis.formats(pile), strict=True):
+        headers = (*form.outside, *form.inside)
+        console.print(f"  {name}: {_summed(form)}", highlight=False, markup=False)
+        sources = "; ".join(dict.fromkeys(header.source for header in headers))
+        console.print(f"    {sources}", style="dim", highlight=False, markup=False)
+    table = Table()
+    table.add_column("packet (B)", justify="right")
+    for column in [*(layers if len(layers) > 1 else []), "adds (B)", "measured (B)", "on the wire (B)"]:
+        table.add_column(column, justify="right")
+    for row in finding.rows:
+        each = [str(added) for added in row.computed.added] if len(layers) > 1 else []
+        measured = _compared(row.computed, row.measured)
+        table.add_row(str(row.computed.packet), *each, str(row.computed.total), measured, f"{row.computed.below[0]}")
+    console.print(table)
+    console.print(_limits(finding), highlight=False)
+    if finding.reason:
+        console.print(f"  {finding.reason}", style="red", markup=False)
+
+
+def _summed(form: Format) -> str:
+    headers = " + ".join(f"{header.name} {header.size}" for header in (*form.outside, *form.inside))
+    padded = f", padded to {form.block}" + (" within the MTU" if form.clipped else "") if form.block > 1 else ""
+    return (headers or "adds nothing") + padded
+
+
+def _compared(computed: Sizes, measured: Sizes | None) -> str:
+    if measured is None:
+        return "[red]–[/red]"
+    if measured == computed:
+        return f"[green]{measured.total}[/green]"
+    return f"[red]{measured.total} ({' + '.join(str(added) for added in measured.added)})[/red]"
+
+
+def _limits(finding: Finding) -> str:
+    names = ("largest packet unfragmented", "TCP MSS")
+    found: Sequence[float | None] = finding.measured or (None, None)
+    texts = []
+    for name, expected, seen in zip(names, finding.computed, found, strict=True):
+        colour = "green" if seen == expected else "red"
+        shown = "–" if seen is None else f"{seen:g}"
+        texts.append(f"{name} {expected:g} B, measured [{colour}]{shown}[/{colour}]")
+    return "  " + "; ".join(texts)
+
+
+def _as_data(finding: Finding) -> dict[str, object]:
+    pile = analysis.built(finding.stack)
+    return {
+        "stack": finding.stack,
+        "agrees": finding.agrees,
+        "reason": finding.reason,
+        "layers": [
+            {
+                "layer": layer.about.name,
+                "headers": [header._asdict() for header in (*form.outside, *form.inside)],
+                "padded_to": form.block,
+            }
+            for layer, form in zip(pile.layers, analysis.formats(pile), strict=True)
+        ],
+        "packets": [
+            {
+                "packet": row.computed.packet,
+                "computed": row.computed.added,
+                "measured": row.measured.added if row.measured else None,
+            }
+            for row in finding.rows
+        ],
+        "computed": finding.computed._asdict(),
+        "measured": finding.measured._asdict() if finding.measured else None,
+    }

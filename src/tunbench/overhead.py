@@ -1,0 +1,32 @@
+"""Measures what stacks add to a packet: a small plan, and what came out of it beside what is computed."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tunbench.analysis import overhead
+from tunbench.analysis.overhead import Finding, Sizes
+from tunbench.journal import read
+from tunbench.journal.record import Record
+
+PAYLOADS = (16, 64, 256, 512, 1024)
+"""Bytes of payload of the echo requests, besides the one that fills the MTU."""
+
+
+def plan(stacks: Sequence[str], payloads: Sequence[int]) -> str:
+    """The text of a plan that measures the stacks."""
+    return f'name = "overhead"\nstacks = {json.dumps(stacks)}\nworkloads = {json.dumps(overhead.workloads(payloads))}\n'
+
+
+def findings(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> list[Finding]:
+    """What a run of that plan found. Raises JournalError."""
+    record = read.record(folder)
+    measured = dict(_measured(folder, record))
+    return [overhead.finding(record, measured, stack, payloads) for stack in stacks]
+
+
+def _measured(folder: Path, record: Record) -> Iterable[tuple[tuple[str, str], Sizes]]:
+    for trial in record.trials:
+        if trial.rows and trial.cell["workload"].startswith("overhead"):
+            told = json.loads((folder / trial.folder / "overhead.json").read_text())
+            yield (trial.cell["stack"], trial.cell["workload"]), Sizes(told["packet"], tuple(told["below"]))

@@ -1,0 +1,62 @@
+"""The bytes that a stack adds to a packet, measured below each of its layers."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from tunbench.runner import capture
+from tunbench.runner.contract import Unsupported
+from tunbench.runner.icmp import PATIENCE, packet_size, payload_size
+from tunbench.runner.options import Option, Options
+from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+
+ABOUT = About(
+    name="overhead",
+    summary="the size of echo requests below each layer: what the stack adds on the wire",
+    options={
+        "payload": Option("size", "512", "payload of the echo request in bytes", low=0, high=65487),
+        "full": Option("switch", "off", "as much payload as the MTU of the overlay allows"),
+    },
+    metrics={"overhead": Metric("B", "bytes of a packet between the nodes beyond those that it has in the overlay")},
+    programs=("ping", "tcpdump"),
+    version=("ping", "-V"),
+)
+
+ECHOES = 5
+"""Requests of one size: what is seen as often below a layer, and is the largest, is they."""
+
+
+def seconds(options: Options) -> float:
+    """About how long it takes, in seconds of the lab's time."""
+    return 0.5
+
+
+def execute(trial: Trial) -> None:
+    """Sends requests of one size, and looks below every layer at once."""
+    overlay = trial.overlay
+    packet = overlay.mtu if trial.options["full"] else packet_size(int(trial.options["payload"]), overlay.family)
+    if packet > overlay.mtu:
+        raise Unsupported(f"a packet of {packet} B does not fit into the overlay, whose MTU is {overlay.mtu} B")
+    with ExitStack() as looking:
+        files = []
+        for index, view in enumerate(trial.views):
+            node, interface = looking.enter_context(view())
+            files.append(node.home / f"overhead-{index}.pcap")
+            looking.enter_context(capture.capturing(node, interface, files[-1], only="out"))
+        result = trial.client.try_run(
+            *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", f"{PATIENCE:g}", "-M", "do"),
+            *("-s", str(payload_size(packet, overlay.family)), trial.target),
+        )
+    trial.outputs["ping.txt"] = result.stdout + result.stderr
+    below = [parse(capture.sizes(file), packet) for file in files]
+    trial.outputs["overhead.json"] = json.dumps({"packet": packet, "below": below})
+    trial.samples.append(Sample("overhead", below[0] - packet))
+
+
+def parse(sizes: Sequence[int], packet: int) -> int:
+    """The size that carried the packet, among all that were sent below a layer. Raises WorkloadFailed."""
+    often = [size for size, times in Counter(sizes).items() if times >= ECHOES and size >= packet]
+    if not often:
+        raise WorkloadFailed(f"no size of at least {packet} B was seen {ECHOES} times: {dict(Counter(sizes))}")
+    return max(often)
