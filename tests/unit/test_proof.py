@@ -106,7 +106,7 @@ def test_a_marker_is_sent_and_looked_for_below_every_layer(
     shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
     built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
-    findings = proof.prove(built, UNDERLAYS["ip"], nodes)
+    findings = proof.prove(built, UNDERLAYS["ip"], nodes, FakeEvents())
     assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]
     sent = [text for text in events.commands if " ping " in text]
     assert sent == [
@@ -123,5 +123,5 @@ def test_markers_are_random(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
     for _ in range(2):
         with pytest.raises(ProofFailed, match="the marker is not to be found"):
-            proof.prove(stack.build("none", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes)
+            proof.prove(stack.build("none", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes, FakeEvents())
     assert len({text for text in events.commands if " -p " in text and " ping " in text}) == 2

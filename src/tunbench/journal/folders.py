@@ -1,7 +1,9 @@
 """A folder for each trial: raw output, logs, and the commands that repeat it by hand."""
 
+import base64
 import hashlib
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,7 @@ class TrialFolders:
         self.phase = ""
         self.setup: list[str] = []
         self.own: list[str] = []
+        self.captures: dict[str, bytes] = {}
 
     def take(self, event: dict[str, Any]) -> None:
         """Takes one event of the shard; a trial's end writes its folder."""
@@ -60,6 +63,8 @@ class TrialFolders:
             self.own = []
         elif event["event"] in ("command", "file"):
             self._remember(_as_shell(event))
+        elif event["event"] == "capture":
+            self.captures[event["name"]] = zlib.decompress(base64.b64decode(event["pcap"]))
         elif event["event"] == "trial":
             self._write(event)
 
@@ -78,8 +83,11 @@ class TrialFolders:
         head = HEAD.format(title=title, nodes=" ".join(UNDERLAYS[self.spec["underlay"]].names))
         (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
         for name, text in _files(trial):
-            path = folder / _slug(name)
-            path.write_text(text)
+            (folder / _slug(name)).write_text(text)
+        for name, pcap in self.captures.items():
+            (folder / _slug(name)).write_bytes(pcap)
+        # What the proof captured stands with the trial that follows it.
+        self.captures = {}
 
 
 def _files(trial: dict[str, Any]) -> Sequence[tuple[str, str]]:

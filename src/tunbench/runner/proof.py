@@ -5,12 +5,15 @@ layer a capture must show it: every packet that can hold the marker passes the f
 marker itself is to be found there, or, where this layer or one above it claims confidentiality, nowhere at all.
 """
 
+import base64
 import os
+import zlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from tunbench.runner import capture
 from tunbench.runner.contract import Tunnel
+from tunbench.runner.events import Events
 from tunbench.runner.node import HOME, Node
 from tunbench.runner.stack import Stack
 from tunbench.runner.underlay import Underlay
@@ -40,17 +43,17 @@ class Finding(NamedTuple):
     hidden: bool
 
 
-def prove(stack: Stack, underlay: Underlay, nodes: Mapping[str, Node]) -> list[Finding]:
-    """Sends a marker and looks for it below every layer. Raises ProofFailed."""
+def prove(stack: Stack, underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> list[Finding]:
+    """Sends a marker and looks for it below every layer, and tells what was captured. Raises ProofFailed."""
     marker = os.urandom(MARKER)
     return [
-        examine(stack, index, marker, *_send(stack, index, marker, underlay, nodes))
+        examine(stack, index, marker, *_send(stack, index, marker, underlay, nodes, events))
         for index in range(len(stack.layers))
     ]
 
 
 def _send(
-    stack: Stack, index: int, marker: bytes, underlay: Underlay, nodes: Mapping[str, Node]
+    stack: Stack, index: int, marker: bytes, underlay: Underlay, nodes: Mapping[str, Node], events: Events
 ) -> tuple[str, list[bytes], list[bytes]]:
     """Captures below a layer while the marker passes: where, all packets, and those that show the evidence."""
     layer = stack.layers[index]
@@ -62,6 +65,7 @@ def _send(
                 *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", "2", "-s", str(PAYLOAD)),
                 *("-p", marker.hex(), stack.overlay[second].address),
             )
+    events.tell("capture", name=path.name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
     evident = capture.filtered(watcher, path, layer.evidence(layer.options, layer.place.outer))
     return f"{watcher.name}/{interface}", capture.packets(path), evident
 

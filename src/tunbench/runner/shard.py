@@ -62,7 +62,7 @@ def _live_with(under: Underlay, made: Mapping[str, Node], spec: Spec, waiting: l
     with stack.up(pile, endpoints):
         connect = now() - began
         events.tell("phase", name="proof", at=now())
-        findings = proof.prove(pile, under, made)
+        findings = proof.prove(pile, under, made, events)
         events.tell("proof", findings=[finding._asdict() for finding in findings])
         _tell_trial(
             events, waiting, "ok", samples=[["connect", "s", connect, None]], began=began, logs=_tails(endpoints)
