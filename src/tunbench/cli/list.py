@@ -11,9 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tunbench.cli.errors import bad_input_exits
+from tunbench.labs import image
+from tunbench.labs.definition import ADDONS, BASE
 from tunbench.plan.expand import expand, trials
 from tunbench.plan.load import load, shipped_plans
 from tunbench.plan.profile import shipped
+from tunbench.report import tunnels as page
 from tunbench.runner import registry
 from tunbench.runner.impairment import TERMS
 from tunbench.runner.options import Option
@@ -24,21 +27,35 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
-def tunnels(as_json: AsJson = False) -> None:
-    """List the tunnels, with their layer, claims, options and needs.
+def tunnels(
+    names: Annotated[list[str] | None, typer.Argument(help="Tunnels to show with all their options.")] = None,
+    as_json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/tunnels.md.")] = False,
+) -> None:
+    """List the tunnels, with their layer, claims, needs and version; name one to see its options.
 
     A stack is tunnels joined by +, from the underlay up, each with options if need be: openvpn:cipher=AES-128-GCM+vxlan
 
     \b
     Examples:
       tunbench list tunnels
+      tunbench list tunnels ipsec openvpn
       tunbench list tunnels --json
     """
-    rows = [tunnel(name) for name in registry.tunnel_names()]
+    if markdown:
+        return typer.echo(page.markdown(), nl=False)
+    installed = image.installed([BASE, *ADDONS.values()])
+    with bad_input_exits(ValueError):
+        rows = [tunnel(name, installed) for name in names or registry.tunnel_names()]
     if as_json:
         return print_json(rows)
-    columns = ("name", "layer", "claims", "options (default)", "needs", "summary")
+    columns = ("name", "layer", "claims", "needs", "version", "summary")
     print_table(columns, [_tunnel_row(row) for row in rows])
+    for row in rows if names else []:
+        print_table(
+            (f"option of {row['name']}", *page.OPTION_COLUMNS[1:]),
+            [list(cells) for cells in page.option_rows(registry.tunnel(row["name"]), mark="")],
+        )
 
 
 @app.command()
@@ -91,8 +108,8 @@ def plans(as_json: AsJson = False) -> None:
     print_table(columns, [[str(row[column]) for column in columns] for row in rows])
 
 
-def tunnel(name: str) -> dict[str, Any]:
-    """What a tunnel declares."""
+def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
+    """What a tunnel declares; `installed` are the versions of the image's packages."""
     kind = registry.tunnel(name)
     about = kind.about
     return {
@@ -110,6 +127,7 @@ def tunnel(name: str) -> dict[str, Any]:
         },
         "families": about.families,
         "outer": about.outer,
+        "version": {package: installed.get(package) for package in about.packages or ("linux-image-amd64",)},
     }
 
 
@@ -160,7 +178,18 @@ def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
     needs = row["needs"]
     needed = [needs["underlay"], *needs["roles"], *needs["modules"], *needs["programs"], *needs["addons"]]
     layer, unique = str(row["layer"]), list(dict.fromkeys(needed))
-    return [row["name"], layer, "\n".join(claims), _written(row["options"]), "\n".join(unique), row["summary"]]
+    versions = [
+        f"{package.replace('linux-image-amd64', 'Linux')} {version or 'not in the image'}"
+        for package, version in row["version"].items()
+    ]
+    return [
+        row["name"],
+        layer,
+        "\n".join(claims),
+        "\n".join(unique),
+        "\n".join(versions),
+        row["summary"],
+    ]
 
 
 def _workload_row(row: Mapping[str, Any]) -> list[str]:

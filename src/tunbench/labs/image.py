@@ -70,6 +70,17 @@ def check(definition: Definition) -> dict[str, Any]:
     return manifest
 
 
+def installed(definitions: Iterable[Definition]) -> dict[str, str]:
+    """The version of every package in those of the images that are built."""
+    versions: dict[str, str] = {}
+    for definition in definitions:
+        try:
+            versions |= json.loads((definition.folder / "manifest.json").read_text())["packages"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return versions
+
+
 def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
     """Builds an image from Debian's packages and puts it into the cache. Raises ImageError."""
     for program, package in PROGRAMS.items():

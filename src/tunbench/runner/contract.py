@@ -61,7 +61,8 @@ class About(NamedTuple):
     `evidence` is a pcap filter for IPv4 in which options stand in braces; `headers` are what it adds between the IP
     header below and the packet that it carries. `families` are those of addresses that it can carry, `outer` those
     that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in a stack;
-    without any it can stand there once only. `addons` are images of the vm lab beyond the base.
+    without any it can stand there once only. `packages` are those of Debian whose versions matter, if it is not the
+    kernel's alone; `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -78,6 +79,7 @@ class About(NamedTuple):
     roles: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     addons: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
 

@@ -75,6 +75,7 @@ class Openvpn(Tunnel):
         exclusive=("port",),
         modules=("tun",),
         programs=("openvpn", "openssl"),
+        packages=("openvpn",),
         version=("openvpn", "--version"),
     )
 

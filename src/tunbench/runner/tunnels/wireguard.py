@@ -31,6 +31,7 @@ class Wireguard(Tunnel):
         exclusive=("port",),
         modules=("wireguard",),
         programs=("wg",),
+        packages=("linux-image-amd64", "wireguard-tools"),
         version=("wg", "--version"),
     )
 
