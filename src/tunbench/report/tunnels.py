@@ -68,7 +68,7 @@ def _overview(kinds: Sequence[type[Tunnel]]) -> Iterator[str]:
 def _section(kind: type[Tunnel]) -> Iterator[str]:
     about = _usual(kind)
     yield from (f"## {about.name}", "", f"{about.summary}.", "")
-    yield from (*_prose(kind), "")
+    yield from _prose(kind)
     yield from _table(OPTION_COLUMNS, option_rows(kind))
     form = _format(kind)
     if form.outside or form.inside:
