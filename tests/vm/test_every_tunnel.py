@@ -1,0 +1,153 @@
+"""The shipped plan `every-tunnel`: each stack comes up, is proven, and adds to a packet what its formats say."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.vm.measuring import execute, values, verdicts
+from tunbench import overhead
+from tunbench.analysis.overhead import workloads
+from tunbench.journal import journal
+from tunbench.journal.record import Record
+from tunbench.plan import load
+from tunbench.runner import registry, spelling
+
+pytestmark = pytest.mark.vm
+
+PAYLOADS = (64, 300)
+
+DISSECTORS = {
+    "fou": "udp.port == 5555",
+    "geneve": "geneve",
+    "gre": "gre.proto == 0x0800 or gre.proto == 0x86dd",
+    "gretap": "gre.proto == 0x6558",
+    "gue": "udp.port == 6080",
+    "ipip": "ip.proto == 4 or ip.proto == 41 or ipv6.nxt == 4 or ipv6.nxt == 41",
+    "ipsec": "esp",
+    "ipvlan": "icmp or icmpv6",
+    "l2tpv3": "l2tp or ip.proto == 115 or udp.port == 1701",
+    "macsec": "macsec",
+    "macvlan": "eth.addr[0:3] == 02:76:6c",
+    "nebula": "udp.port == 4242",
+    "none": "icmp or icmpv6",
+    "openconnect": "tls.record.content_type == 23 or dtls.record.content_type == 23",
+    "openvpn": "udp.port == 1194 or tcp.port == 1194",
+    "pptp": "gre.proto == 0x880b",
+    "tinc": "udp.port == 655",
+    "vxlan": "vxlan",
+    "wireguard": "wg.type == 4",
+    "yggdrasil": "tcp",
+}
+"""What tshark must see in every packet that carries user data, by the layer that it is captured below."""
+
+
+@pytest.fixture(scope="module")
+def stacks() -> list[str]:
+    return list(load.load("every-tunnel").plan.stacks)
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Record]:
+    """One run of the plan, which measures the overhead of each stack besides."""
+    folder = tmp_path_factory.mktemp("every") / "run"
+    text = load.load("every-tunnel").text
+    wanted = "".join(f'  "{workload}",\n' for workload in workloads(PAYLOADS))
+    assert text.count("workloads = [\n") == 1
+    return folder, execute(folder, text.replace("workloads = [\n", f"workloads = [\n{wanted}"))
+
+
+def test_the_plan_has_every_tunnel(stacks: list[str]) -> None:
+    there = {layer.name for stack in stacks for layer in spelling.stack(stack)}
+    assert there == set(registry.tunnel_names())
+    assert 50 <= len(stacks) <= 80
+
+
+def test_the_plan_has_every_value_of_every_choice(stacks: list[str]) -> None:
+    layers = [layer for stack in stacks for layer in spelling.stack(stack)]
+    missing = [
+        f"{name}:{option}={choice}"
+        for name in registry.tunnel_names()
+        for option, declared in registry.tunnel(name).takes().items()
+        for choice in (declared.choices or (("on", "off") if declared.kind == "switch" else ()))
+        if option not in ("inner", "outer", "underlay")
+        and not any(layer.name == name and layer.options.get(option, declared.default) == choice for layer in layers)
+    ]
+    assert missing == []
+
+
+def test_every_stack_is_ok(every: tuple[Path, Record]) -> None:
+    wrong = {cell: found for cell, found in verdicts(every[1]).items() if found != ("ok", "")}
+    assert wrong == {}
+
+
+def test_what_is_computed_of_a_packet_is_what_is_on_the_wire(every: tuple[Path, Record], stacks: list[str]) -> None:
+    found = overhead.findings(every[0], stacks, PAYLOADS)
+    assert {finding.stack: finding for finding in found if not finding.agrees} == {}
+    assert len(found) == len(stacks)
+
+
+def test_every_layer_is_proven(every: tuple[Path, Record]) -> None:
+    events = journal.events(every[0])
+    stack_of = {event["shard"]: event["spec"]["stack"] for event in events if event.get("state") == "started"}
+    proofs = {stack_of[event["shard"]]: event["findings"] for event in events if event["event"] == "proof"}
+    assert set(proofs) == set(stack_of.values())
+    for stack, findings in proofs.items():
+        assert [finding["layer"] for finding in findings] == [layer.name for layer in spelling.stack(stack)]
+        assert all(finding["evident"] >= 10 for finding in findings), stack
+        assert all(finding["marked"] == 0 for finding in findings if finding["hidden"]), stack
+
+
+def test_another_reader_of_the_captures_agrees(every: tuple[Path, Record]) -> None:
+    events = journal.events(every[0])
+    specs = {event["shard"]: event["spec"] for event in events if event.get("state") == "started"}
+    folders = {trial.cell["stack"]: every[0] / trial.folder for trial in every[1].trials if "up" in trial.folder}
+    for event in (event for event in events if event["event"] == "proof"):
+        stack = specs[event["shard"]]["stack"]
+        for index, finding in enumerate(event["findings"]):
+            capture = folders[stack] / f"proof-{index}.pcap"
+            seen = read(capture, f"frame.len >= 512 and ({DISSECTORS[finding['layer']]})")
+            assert len(seen) == finding["evident"] == finding["packets"], (stack, index)
+            legible = [protocols for protocols in seen if "icmp" in protocols.split(":") or "icmpv6" in protocols]
+            assert bool(legible) != finding["hidden"], (stack, index, seen[:1])
+
+
+def read(capture: Path, expression: str) -> list[str]:
+    """The protocols of each packet that passes a display filter of tshark."""
+    done = subprocess.run(
+        ["tshark", "-r", str(capture), "-Y", expression, "-T", "fields", "-e", "frame.protocols"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_nothing_leaves_the_lab_by_itself(every: tuple[Path, Record]) -> None:
+    assert [event for event in journal.events(every[0]) if event["event"] == "outside"] == []
+
+
+def test_results_are_plausible(every: tuple[Path, Record]) -> None:
+    for stack in dict.fromkeys(trial.cell["stack"] for trial in every[1].trials):
+        [throughput] = values(every[1], "throughput", stack)
+        assert 1e6 < throughput < 1e11, stack
+        assert all(0 < rtt < 0.1 for rtt in values(every[1], "rtt", stack, whole=False)), stack
+
+
+def test_secrets_stay_in_the_lab(every: tuple[Path, Record]) -> None:
+    text = (every[0] / journal.NAME).read_text()
+    assert "PRIVATE KEY" not in text
+    assert "private-key /mnt/lab/a/wireguard-0-private.key" in text
+
+
+def test_the_manifest_has_the_versions_that_the_daemons_tell(every: tuple[Path, Record]) -> None:
+    programs = every[1].manifest["programs"]
+    assert {"openvpn", "wg", "tincd", "nebula", "kernel"} <= set(programs)
+    assert all(any(digit in text for digit in "0123456789") for text in programs.values()), programs
+
+
+@pytest.mark.long
+def test_the_whole_plan_again_has_the_same_fingerprint(tmp_path: Path) -> None:
+    text = load.load("every-tunnel").text
+    first, second = (execute(tmp_path / name, text).manifest["fingerprint"] for name in ("one", "two"))
+    assert first == second
