@@ -21,16 +21,24 @@ class Finding(NamedTuple):
     needed: bool = False
 
 
+OVER = "local 127.0.0.1 remote 127.0.0.2"
+ON = "ip link add under type veth && ip link add probe link under type"
+
 PROBES = {
-    "wireguard": ("ip link add probe type wireguard", "the kernel's module wireguard"),
-    "ipip": ("ip link add probe type ipip local 127.0.0.1 remote 127.0.0.2", "the kernel's module ipip"),
-    "gre": ("ip link add probe type gre local 127.0.0.1 remote 127.0.0.2", "the kernel's module ip_gre"),
-    "vxlan": ("ip link add probe type vxlan id 1 dstport 4789", "the kernel's module vxlan"),
-    "macvlan": (
-        "ip link add under type veth && ip link add probe link under type macvlan",
-        "the kernel's module macvlan",
-    ),
-    "netem": ("tc qdisc add dev lo root netem delay 1ms", "the kernel's module sch_netem"),
+    "wireguard": ("ip link add probe type wireguard", "wireguard"),
+    "ipip": (f"ip link add probe type ipip {OVER}", "ipip"),
+    "gre": (f"ip link add probe type gre {OVER}", "ip_gre"),
+    "gretap": (f"ip link add probe type gretap {OVER}", "ip_gre"),
+    "fou and gue": ("ip fou add port 5555 ipproto 4", "fou"),
+    "geneve": ("ip link add probe type geneve id 1 remote 127.0.0.1", "geneve"),
+    "vxlan": ("ip link add probe type vxlan id 1 dstport 4789", "vxlan"),
+    "l2tpv3": (f"ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER}", "l2tp_ip"),
+    "macvlan": (f"{ON} macvlan", "macvlan"),
+    "ipvlan": (f"{ON} ipvlan", "ipvlan"),
+    "macsec": (f"{ON} macsec", "macsec"),
+    "ipsec:mode=vti": (f"ip link add probe type vti {OVER}", "ip_vti"),
+    "ipsec:mode=xfrm": ("ip link add probe type xfrm dev lo if_id 1", "xfrm_interface"),
+    "netem": ("tc qdisc add dev lo root netem delay 1ms", "sch_netem"),
 }
 """What shows, in a network namespace that vanishes at once, whether this kernel can do it natively."""
 
@@ -83,10 +91,19 @@ def _programs() -> list[str]:
 
 PACKAGES = {
     "ip": "iproute2",
-    "ping": "iputils-ping",
-    "wg": "wireguard-tools",
-    "unshare": "util-linux",
+    "ipsec": "libreswan",
+    "modprobe": "kmod",
+    "nebula-cert": "nebula",
+    "nft": "nftables",
     "nsenter": "util-linux",
+    "ping": "iputils-ping",
+    "pppd": "ppp",
+    "pptp": "pptp-linux",
+    "swanctl": "strongswan-swanctl",
+    "tincd": "tinc",
+    "unshare": "util-linux",
+    "wg": "wireguard-tools",
+    "wpa_supplicant": "wpasupplicant",
 }
 """Debian's package of a program, where it has another name."""
 
@@ -107,5 +124,5 @@ def _native_kind(name: str, probe: str, module: str) -> Finding:
         f"native lab: {name}",
         False,
         (done.stderr.strip() or f"status {done.returncode}").splitlines()[0],
-        f"a kernel with {module}; or --lab vm",
+        f"a kernel with the module {module}; or --lab vm",
     )
