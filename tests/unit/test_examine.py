@@ -76,7 +76,10 @@ def test_programs_and_kinds_of_the_native_lab_are_looked_for_one_by_one(
             assert one == Finding("native lab: vxlan", True, "this kernel has it")
         else:
             assert one == Finding(
-                f"native lab: {name}", False, "Error: Unknown device type.", f"a kernel with the module {module}; or --lab vm"
+                f"native lab: {name}",
+                False,
+                "Error: Unknown device type.",
+                f"a kernel with the module {module}; or --lab vm",
             )
     assert found("native lab: wg") == Finding("native lab: wg", True, str(path / "wg"))
     assert found("native lab: ping").mend == "apt-get install iputils-ping"
