@@ -161,7 +161,7 @@ class FakeLabShell(FakeShell):
         self.proof = CAPTURED / proof
         usual: dict[str, Answer] = {
             "-w": self._filter,
-            "-p 0011": "",
+            "echo.py": "",
             "ping -V": "ping from iputils 20221126\n",
             "ping -n -I ": "",
             "ping -n": captured("ping-clean.txt"),

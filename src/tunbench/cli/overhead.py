@@ -13,7 +13,7 @@ from rich.table import Table
 from tunbench import overhead as measuring
 from tunbench import run as running
 from tunbench.analysis import overhead as analysis
-from tunbench.analysis.overhead import Finding, Sizes
+from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
 from tunbench.runner.formats import Format
@@ -72,8 +72,9 @@ def _print(finding: Finding, console: Console) -> None:
         table.add_column(column, justify="right")
     for row in finding.rows:
         each = [str(added) for added in row.computed.added] if len(layers) > 1 else []
-        measured = _compared(row.computed, row.measured)
-        table.add_row(str(row.computed.packet), *each, str(row.computed.total), measured, f"{row.computed.below[0]}")
+        measured = _compared(row)
+        total = f"{'≤ ' if row.at_most else ''}{row.computed.total}"
+        table.add_row(str(row.computed.packet), *each, total, measured, str(row.computed.below[0]))
     console.print(table)
     console.print(_limits(finding), highlight=False)
     if finding.reason:
@@ -86,12 +87,12 @@ def _summed(form: Format) -> str:
     return (headers or "adds nothing") + padded
 
 
-def _compared(computed: Sizes, measured: Sizes | None) -> str:
-    if measured is None:
+def _compared(row: Row) -> str:
+    if row.measured is None:
         return "[red]–[/red]"
-    if measured == computed:
-        return f"[green]{measured.total}[/green]"
-    return f"[red]{measured.total} ({' + '.join(str(added) for added in measured.added)})[/red]"
+    if row.agrees:
+        return f"[green]{row.measured.total}[/green]"
+    return f"[red]{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})[/red]"
 
 
 def _limits(finding: Finding) -> str:

@@ -61,8 +61,8 @@ class About(NamedTuple):
     `evidence` is a pcap filter for IPv4 in which options stand in braces; `headers` are what it adds between the IP
     header below and the packet that it carries. `families` are those of addresses that it can carry, `outer` those
     that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in a stack;
-    without any it can stand there once only. `packages` are those of Debian whose versions matter, if it is not the
-    kernel's alone; `addons` are images of the vm lab beyond the base.
+    without any it can stand there once only. `largest_mtu` is what its program can take. `packages` are those of
+    Debian whose versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -76,6 +76,7 @@ class About(NamedTuple):
     families: tuple[int, ...] = (4,)
     outer: tuple[int, ...] = (4,)
     exclusive: tuple[str, ...] | None = None
+    largest_mtu: int = 65535
     roles: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
@@ -168,8 +169,9 @@ class Tunnel:
 
     @classmethod
     def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU of the layer: the one that was asked for, or the largest that fits into what is below."""
-        return int(options["mtu"]) or cls.format(options, below.family).largest(below.mtu)
+        """The MTU: the one that was asked for, or the largest that fits into what is below and into the program."""
+        derived = cls.format(options, below.family).largest(below.mtu)
+        return int(options["mtu"]) or min(derived, cls.about.largest_mtu)
 
     def file(self, node: str, name: str) -> Path:
         """The path of a file of this layer for a node, which every node can read."""
@@ -198,7 +200,7 @@ def address(family: int, index: int, number: int) -> tuple[str, int]:
 def common_options(about: About) -> dict[str, Option]:
     """The options that a tunnel has besides its own, which follow from what it declares."""
     options = {
-        "mtu": Option("mtu", "derived", "MTU of the overlay in bytes", low=SMALLEST_MTU, high=65535),
+        "mtu": Option("mtu", "derived", "MTU of the overlay in bytes", low=SMALLEST_MTU, high=about.largest_mtu),
     }
     if len(about.families) > 1:
         options["inner"] = _family("address family of the overlay")

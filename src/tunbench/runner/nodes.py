@@ -12,12 +12,12 @@ PATIENCE = 10.0
 """Seconds in which the namespaces of a node must be there."""
 
 MOUNTS = """\
-tmpfs /run tmpfs
-tmpfs /tmp tmpfs
-tmpfs /var/lib tmpfs
+node-run /run tmpfs
+node-tmp /tmp tmpfs
+node-var-lib /var/lib tmpfs
 overlay /etc overlay lowerdir=/etc,upperdir={home}/.etc,workdir={home}/.work
-sysfs /sys sysfs
-proc /proc proc
+node-sys /sys sysfs
+node-proc /proc proc
 """
 """What is private to a node, as an fstab: daemons with fixed paths can run once on each."""
 

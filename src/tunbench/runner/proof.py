@@ -7,11 +7,12 @@ marker itself is to be found there, or, where this layer or one above it claims 
 
 import base64
 import os
+import sys
 import zlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tunbench.runner import capture
+from tunbench.runner import capture, echo
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.events import Events
 from tunbench.runner.node import HOME, Node
@@ -20,11 +21,8 @@ from tunbench.runner.underlay import Underlay
 from tunbench.runner.view import view
 
 ECHOES = 5
-PAYLOAD = 512
-"""Bytes of payload in each echo: packets that carry it stand out by their size."""
-
 MARKER = 16
-"""Bytes of the marker, the most that ping takes as a pattern."""
+"""Bytes of the marker with which the payload of each echo begins."""
 
 
 class ProofFailed(Exception):
@@ -61,10 +59,8 @@ def _send(
     with view(stack, index, underlay, nodes) as (watcher, interface):
         path = HOME / watcher.name / f"proof-{index}.pcap"
         with capture.capturing(watcher, interface, path):
-            nodes[first].try_run(
-                *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", "2", "-s", str(PAYLOAD)),
-                *("-p", marker.hex(), stack.overlay[second].address),
-            )
+            program = (sys.executable, "-I", "-S", echo.__file__)
+            nodes[first].ask(*program, stack.overlay[second].address, marker.hex(), str(ECHOES))
     events.tell("capture", name=path.name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
     evident = capture.filtered(watcher, path, layer.evidence(layer.options, layer.place.outer))
     return f"{watcher.name}/{interface}", capture.packets(path), evident
@@ -73,8 +69,8 @@ def _send(
 def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[bytes], evident: list[bytes]) -> Finding:
     """Compares what was captured below a layer with what the stack claims. Raises ProofFailed."""
     layer = stack.layers[index]
-    large = [packet for packet in seen if len(packet) >= PAYLOAD]
-    shown = [packet for packet in evident if len(packet) >= PAYLOAD]
+    large = [packet for packet in seen if len(packet) >= echo.PAYLOAD]
+    shown = [packet for packet in evident if len(packet) >= echo.PAYLOAD]
     marked = [packet for packet in seen if marker in packet]
     marked_inside = [packet for packet in evident if marker in packet]
     hidden = any(_confidential(above) for above in stack.layers[index:])

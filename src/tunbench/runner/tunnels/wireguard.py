@@ -1,6 +1,7 @@
-"""WireGuard, as the Linux kernel has it."""
+"""WireGuard, as the Linux kernel has it, or in user space by wireguard-go."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import UDP, Format, Header
@@ -8,6 +9,25 @@ from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
 
 PAPER = 'Donenfeld, "WireGuard: Next Generation Kernel Network Tunnel", section 5.4.6'
+UAPI = "/var/run/wireguard/{interface}.sock"
+"""The socket through which `wg` speaks to a daemon; the kernel needs none."""
+
+
+class Implementation(NamedTuple):
+    """What an implementation of the protocol needs of the lab, and the command that prints its version."""
+
+    modules: tuple[str, ...]
+    programs: tuple[str, ...]
+    packages: tuple[str, ...]
+    version: tuple[str, ...]
+
+
+IMPLEMENTATIONS = {
+    "kernel": Implementation(("wireguard",), ("wg",), ("linux-image-amd64", "wireguard-tools"), ("wg", "--version")),
+    "go": Implementation(
+        ("tun",), ("wireguard-go", "wg"), ("wireguard-go", "wireguard-tools"), ("wireguard-go", "--version")
+    ),
+}
 
 
 class Wireguard(Tunnel):
@@ -15,7 +35,7 @@ class Wireguard(Tunnel):
 
     about = About(
         name="wireguard",
-        summary="WireGuard in the kernel (Noise IK, ChaCha20-Poly1305, UDP)",
+        summary="WireGuard in the kernel or by wireguard-go (Noise IK, ChaCha20-Poly1305, UDP)",
         layer=3,
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
         # Message type 4 (transport data) in the first byte after the UDP header; Donenfeld, "WireGuard", section 5.4.6.
@@ -25,7 +45,10 @@ class Wireguard(Tunnel):
             Header("type, receiver, counter", 16, PAPER),
             Header("Poly1305 tag", 16, PAPER),
         ),
-        options={"port": Option("count", "51820", "UDP port of every peer", low=1, high=65535)},
+        options={
+            "impl": Option("choice", "kernel", "implementation on every peer", choices=tuple(IMPLEMENTATIONS)),
+            "port": Option("count", "51820", "UDP port of every peer", low=1, high=65535),
+        },
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
@@ -36,8 +59,13 @@ class Wireguard(Tunnel):
     )
 
     @classmethod
+    def with_options(cls, options: Options) -> About:
+        """What it needs follows from the implementation."""
+        return cls.about._replace(**IMPLEMENTATIONS[str(options["impl"])]._asdict())
+
+    @classmethod
     def format(cls, options: Options, outer: int) -> Format:
-        """Packets are padded to 16 bytes, but not beyond the MTU."""
+        """Packets are padded to 16 bytes, but not beyond the MTU; so does calculatePaddingSize() of wireguard-go."""
         return super().format(options, outer)._replace(block=16, clipped=True)
 
     def prepare(self, nodes: Sequence[Node]) -> None:
@@ -52,7 +80,11 @@ class Wireguard(Tunnel):
         """Makes the interface and tells it its peers."""
         interface = self.place.above[node.name].interface
         port = str(self.options["port"])
-        node.run("ip", "link", "add", interface, "type", "wireguard")
+        if self.options["impl"] == "go":
+            self.start(node, "wireguard-go", "--foreground", interface)
+            node.until("test", "-S", UAPI.format(interface=interface))
+        else:
+            node.run("ip", "link", "add", interface, "type", "wireguard")
         key = self.file(node.name, "private.key")
         node.run("wg", "set", interface, "listen-port", port, "private-key", str(key))
         for peer in self.place.peers(node):

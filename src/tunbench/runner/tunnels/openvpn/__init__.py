@@ -1,0 +1,151 @@
+"""OpenVPN in user space: TLS with certificates made for the shard, a static key, or none; over UDP or TCP."""
+
+from collections.abc import Sequence
+
+from tunbench.runner import certificates
+from tunbench.runner.contract import About, Tunnel
+from tunbench.runner.formats import IP, Format
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, evidence, inside, outside
+from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, TRANSPORTS, Auth
+
+
+class Openvpn(Tunnel):
+    """With TLS the first endpoint is the server, all others are its clients; otherwise two are joined."""
+
+    about = About(
+        name="openvpn",
+        summary="OpenVPN in user space: TLS, a static key or none, over UDP or TCP",
+        layer=3,
+        claims=AUTHS["tls"].claims._replace(confidentiality=True),
+        evidence="udp port {port} and udp[8] & 0xf8 = 0x48",
+        options={
+            "proto": Option("choice", "udp", "transport", choices=tuple(TRANSPORTS)),
+            "auth": Option("choice", "tls", "how the endpoints know each other", choices=tuple(AUTHS)),
+            "cipher": Option(
+                "choice",
+                "default",
+                "cipher of the data channel; default: AES-256-GCM with tls, AES-256-CBC with static-key, else none",
+                choices=("default", *CIPHERS),
+            ),
+            "digest": Option(
+                "choice",
+                "default",
+                "digest of the HMAC, where the cipher is no AEAD; default: SHA1, as the daemon has it",
+                choices=("default", *DIGESTS),
+            ),
+            "device": Option("choice", "tun", "IP packets (tun) or Ethernet frames (tap)", choices=("tun", "tap")),
+            "port": Option("count", "1194", "port of both ends", low=1, high=65535),
+            "sndbuf": Option(
+                "size",
+                "0",
+                "send buffer of the socket in bytes, up to net.core.wmem_max; 0: the system's",
+                high=1 << 30,
+            ),
+            "rcvbuf": Option(
+                "size",
+                "0",
+                "receive buffer of the socket in bytes, up to net.core.rmem_max; 0: the system's",
+                high=1 << 30,
+            ),
+            "replay-window": Option("count", "0", "packets of the replay window; 0: the daemon's 64", high=65536),
+            "mssfix": Option("size", "0", "bytes of UDP payload to which the MSS is clamped; 0: not", high=65535),
+        },
+        families=(4, 6),
+        outer=(4, 6),
+        exclusive=("port",),
+        modules=("tun",),
+        programs=("openvpn", "openssl"),
+        packages=("openvpn",),
+        version=("openvpn", "--version"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """What it carries, adds and promises. Raises ValueError where the options do not go together."""
+        return cls.about._replace(
+            layer=2 if options["device"] == "tap" else 3,
+            claims=AUTHS[str(options["auth"])].claims._replace(confidentiality=CIPHERS[cipher_of(options)].hides),
+            evidence=evidence(options),
+            headers=(*outside(options), *inside(options)),
+        )
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """What a CBC cipher encrypts is padded to its block."""
+        block = CIPHERS[cipher_of(options)].block
+        return Format((IP[outer], *outside(options)), inside(options), block=block)
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes keys or certificates, and the configuration files."""
+        auth = str(self.options["auth"])
+        files = [self._static_key(nodes, auth)] * len(nodes) if auth != "tls" else self._certificates(nodes)
+        for number, (node, keys) in enumerate(zip(nodes, files, strict=True)):
+            text = self._text(AUTHS[auth], number == 0)
+            node.write(self.file(node.name, "conf"), text.format(**self._values(node, number), **keys))
+
+    def _static_key(self, nodes: Sequence[Node], auth: str) -> dict[str, str]:
+        """Makes the static key that both ends share, where they authenticate by one."""
+        secret = self.file(nodes[0].name, "static.key")
+        if auth == "static-key":
+            nodes[0].run("openvpn", "--genkey", "secret", str(secret))
+        return {"secret": str(secret)}
+
+    def _certificates(self, nodes: Sequence[Node]) -> list[dict[str, str]]:
+        """Makes an authority, and a certificate for each node."""
+        authority = certificates.authority(nodes[0], self.file(nodes[0].name, "ca"))
+        purposes = ["serverAuth"] + ["clientAuth"] * (len(nodes) - 1)
+        pairs = [
+            certificates.issue(node, authority, self.file(node.name, "tls"), purpose)
+            for node, purpose in zip(nodes, purposes, strict=True)
+        ]
+        return [
+            {"ca": str(authority.certificate), "certificate": str(pair.certificate), "key": str(pair.key)}
+            for pair in pairs
+        ]
+
+    def _text(self, auth: Auth, first: bool) -> str:
+        """The lines of a configuration file, with the names of values in braces."""
+        lines = [name for name in ("sndbuf", "rcvbuf", "replay-window") if self.options[name]]
+        chosen = "".join(f"{name} {{{name}}}\n" for name in lines)
+        digest = "auth {digest}\n" if self.options["digest"] != "default" else ""
+        return COMMON + chosen + auth.both + digest + (auth.first if first else auth.others)
+
+    def _values(self, node: Node, number: int) -> dict[str, object]:
+        """The values in a configuration file, keys aside."""
+        transport = TRANSPORTS[str(self.options["proto"])]
+        above, server = self.place.above[node.name], next(iter(self.place.below))
+        [peer, *_] = self.place.peers(node)
+        proto = transport.others if number else transport.first
+        return {
+            **self.options,
+            "cipher": cipher_of(self.options),
+            "digest": digest_of(self.options),
+            "interface": above.interface,
+            "tun_mtu": above.mtu,
+            "proto": proto.format(outer=self.place.outer),
+            "direction": number,
+            "server": self.place.below[server].address,
+            "peer": self.place.below[peer].address,
+            "pool": self._pool(server),
+            "ifconfig": self._ifconfig(node, peer),
+        }
+
+    def _pool(self, server: str) -> str:
+        """The lines that make a server, with its address and those for its clients."""
+        address = self.place.above[server].address
+        network = address[: -len("1")]
+        return POOL6.format(network=network) if ":" in address else f"server {network}0 255.255.255.0"
+
+    def _ifconfig(self, node: Node, peer: str) -> str:
+        """The line that gives one of two ends its address."""
+        here, there = self.place.above[node.name], self.place.above[peer]
+        if here.family == 6:
+            return f"ifconfig-ipv6 {here.cidr} {there.address}"
+        return f"ifconfig {here.address} 255.255.255.0"
+
+    def up(self, node: Node) -> None:
+        """Starts the daemon, which makes the interface and gives it its address."""
+        config = self.file(node.name, "conf")
+        self.start(node, "openvpn", "--config", str(config))

@@ -1,0 +1,223 @@
+"""tinc 1.0: a mesh in user space, Ethernet frames in UDP."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import ETHERNET, IP, UDP, Format, Header
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+from tunbench.runner.shell import Process
+from tunbench.runner.stack import StackFailed
+
+# Each line that is not the daemon's own default has its reason.
+CONFIG = """\
+Name = {name}
+Interface = {interface}
+Mode = {mode}
+ReplayWindow = {window}
+"""
+
+# The first endpoint is the one that all others connect to.
+CONNECT = "ConnectTo = {first}\n"
+
+HOST = """\
+Address = {address}
+Port = {port}
+Cipher = {cipher}
+Digest = {digest}
+MACLength = {mac}
+Compression = {compression}
+# Probes begin with the largest frame that there will be, and need not find out what else would pass.
+PMTU = {frame}
+"""
+
+SUBNET = "Subnet = {inside}\n"
+
+# Frames go through the connection by TCP until a probe of their size has come back by UDP. A packet makes the daemon
+# ask for its peer's key; SIGUSR2 makes it write to its log what it has found out. $1 is the file with its process ID,
+# $2 the log, $3 the peer, $4 the bytes of a full frame, and the rest the ping.
+SETTLED = """\
+set -e
+pid=$(cat "$1") log=$2 peer=$3 frame=$4
+shift 4
+"$@"
+kill -USR2 "$pid"
+sleep 0.5
+found=$(grep "^ $peer at " "$log" | tail -n 1 | sed -n 's/.*(min \\([0-9]*\\) max.*/\\1/p')
+test "$found" -ge "$frame"
+"""
+
+PATIENCE = 40.0
+"""Seconds: the daemon sends probes of random sizes once a second, at most thirty times."""
+
+LARGEST_MTU = 1500
+"""Bytes: tinc 1.0.36, src/net.h, as Debian builds it, without jumbograms."""
+
+PACKET = "tinc 1.0.36, src/net_packet.c, send_udppacket()"
+CIPHERS = {"aes-256-cbc": 16, "aes-192-cbc": 16, "aes-128-cbc": 16, "none": 0}
+"""Bytes of each cipher's block; PKCS#7 padding fills the last one, and is at least one byte."""
+
+DIGESTS = {"sha256": 32, "sha512": 64, "sha1": 20, "none": 0}
+"""Bytes of each digest (FIPS 180-4, figure 1), the most that MACLength can be."""
+
+
+FIRST_LZO = 10
+"""The first level of compression that is LZO; those below are zlib's."""
+
+# The daemon sends what came out of the compression, also where that is larger than what went in.
+GROWTH = {
+    "none": (),
+    "zlib": (Header("growth by zlib, at most", 11, "RFC 1950, section 2.2, and RFC 1951, section 3.2.4"),),
+    "lzo": (Header("growth by LZO, at most", 161, "tinc 1.0.36, src/net_packet.c, compress_packet(): n / 16 + 67"),),
+}
+"""What data grow by that cannot be compressed, in a frame of 1514 bytes."""
+
+
+class Tinc(Tunnel):
+    """A daemon a node with an RSA key; all others connect to the first endpoint, data goes directly."""
+
+    about = About(
+        name="tinc",
+        summary="tinc 1.0 in user space, Ethernet frames in UDP",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        # All of a packet is encrypted, sequence number included. What goes through the connection by TCP fails this.
+        evidence="udp port {port}",
+        options={
+            "mode": Option("choice", "router", "IP packets or Ethernet frames", choices=("router", "switch")),
+            "cipher": Option("choice", "aes-256-cbc", "cipher of UDP packets", choices=tuple(CIPHERS)),
+            "digest": Option("choice", "sha256", "digest of the HMAC of UDP packets", choices=tuple(DIGESTS)),
+            "mac-length": Option("count", "4", "bytes of the HMAC that are sent", high=64),
+            "replay-window": Option(
+                "count", "16", "bytes of the replay window, eight packets each; 0: none", high=65536
+            ),
+            "compression": Option("count", "0", "0: none, 1 to 9: zlib, 10 and 11: LZO", low=0, high=11),
+            "port": Option("count", "655", "UDP and TCP port of every node", low=1, high=65535),
+        },
+        families=(4, 6),
+        outer=(4, 6),
+        exclusive=("port",),
+        largest_mtu=LARGEST_MTU,
+        modules=("tun",),
+        programs=("tincd",),
+        packages=("tinc",),
+        version=("tincd", "--version"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """What it carries, adds and promises. Raises ValueError where the MAC is longer than its digest."""
+        outside, inside = _outside(options), _inside(options)
+        authentic = bool(mac_length(options))
+        return cls.about._replace(
+            layer=2 if options["mode"] == "switch" else 3,
+            claims=Claims(
+                confidentiality=options["cipher"] != "none",
+                integrity=authentic,
+                replay_protection=authentic and options["replay-window"] != 0,
+            ),
+            headers=(*outside, *inside),
+        )
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """What the cipher encrypts is padded to its block."""
+        block = CIPHERS[str(options["cipher"])] or 1
+        compressed = bool(options["compression"])
+        return Format((IP[outer], *_outside(options)), _inside(options), block, compressed=compressed)
+
+    nodes: Sequence[Node] = ()
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes a folder of configuration and a key for each node, and gives all of them each other's public keys."""
+        self.nodes, first = nodes, nodes[0].name
+        for node in nodes:
+            values = self._values(node)
+            config = CONFIG + (CONNECT if node.name != first else "")
+            host = HOST + (SUBNET if self.options["mode"] == "router" else "")
+            node.write(self._folder(node.name) / "tinc.conf", config.format(first=first, **values))
+            node.write(
+                self._folder(node.name) / "hosts" / node.name,
+                host.format(inside=self.place.above[node.name].address, **values),
+            )
+            # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
+            node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")
+        for node in nodes:
+            for peer in self.place.peers(node):
+                node.run("cp", str(self._folder(peer) / "hosts" / peer), str(self._folder(node.name) / "hosts"))
+
+    def _values(self, node: Node) -> Mapping[str, object]:
+        """The values in the configuration of a node."""
+        above, below = self.place.above[node.name], self.place.below[node.name]
+        return {
+            **self.options,
+            "name": node.name,
+            "interface": above.interface,
+            "window": self.options["replay-window"],
+            "mac": mac_length(self.options),
+            "frame": self._frame(node),
+            "address": below.address,
+        }
+
+    def _folder(self, node: str) -> Path:
+        return self.file(node, "net")
+
+    def up(self, node: Node) -> None:
+        """Starts the daemon; on the last node, waits until full packets go by UDP in both directions."""
+        interface = self.place.above[node.name].interface
+        pidfile = self.file(node.name, "pid")
+        self.start(
+            *(node, "tincd", "-c", str(self._folder(node.name)), f"--pidfile={pidfile}"),
+            *("--no-detach", "--debug=1"),
+        )
+        node.until("test", "-e", f"/sys/class/net/{interface}")
+        self.settle(node)
+        if len(self.daemons) == len(self.nodes):
+            for one in self.nodes:
+                self._wait_for_udp(one)
+
+    def _frame(self, node: Node) -> int:
+        """The bytes of the largest frame that goes by UDP."""
+        fits = self.mtu({**self.options, "mtu": 0}, self.place.below[node.name])
+        return min(self.place.above[node.name].mtu, fits) + ETHERNET.size
+
+    def _wait_for_udp(self, node: Node) -> None:
+        """Waits until full packets of a node reach its peers by UDP. Raises StackFailed."""
+        overlay, pidfile = self.place.above[node.name], self.file(node.name, "pid")
+        log = node.home / f"tinc-{self.place.position}.log"
+        frame = self._frame(node)
+        for peer in self.place.peers(node):
+            ping = ("ping", "-n", "-I", overlay.interface, "-c", "2", "-i", "0.2", "-W", "0.5")
+            there = self.place.above[peer].address
+            script = ("sh", "-c", SETTLED, "settled", str(pidfile), str(log), peer, str(frame), *ping, there)
+            if not node.until(*script, timeout=PATIENCE, unless=lambda: _ended(self.daemons)):
+                raise StackFailed(f"tinc: {peer} had no full packet of {node.name} by UDP within {PATIENCE:g} s")
+
+
+def _ended(daemons: Mapping[str, Sequence[Process]]) -> bool:
+    """Whether any daemon has ended."""
+    return any(daemon.poll() is not None for some in daemons.values() for daemon in some)
+
+
+def mac_length(options: Options) -> int:
+    """Bytes of the HMAC in a packet. Raises ValueError where they are more than the digest has."""
+    digest, asked = str(options["digest"]), int(options["mac-length"])
+    if digest == "none":
+        return 0
+    if asked > DIGESTS[digest]:
+        raise ValueError(f"tinc: mac-length={asked} is more than the {DIGESTS[digest]} bytes of {digest}")
+    return asked
+
+
+def _outside(options: Options) -> tuple[Header, ...]:
+    """The headers that are not encrypted."""
+    length = mac_length(options)
+    return (UDP, *((Header("HMAC", length, PACKET),) if length else ()))
+
+
+def _inside(options: Options) -> tuple[Header, ...]:
+    """What is encrypted together with the packet; the Ethernet header is there in router mode too."""
+    padding = (Header("least padding", 1, "RFC 5652, section 6.3"),) if CIPHERS[str(options["cipher"])] else ()
+    method = "none" if not options["compression"] else "zlib" if int(options["compression"]) < FIRST_LZO else "lzo"
+    return (Header("sequence number", 4, PACKET), ETHERNET, *GROWTH[method], *padding)

@@ -1,0 +1,136 @@
+"""Yggdrasil: an end-to-end encrypted IPv6 overlay whose addresses follow from keys, over TLS or TCP."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import TCP, Header
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+# Each line that is not the daemon's own default has its reason. The key is added by a command: it is a secret.
+CONFIG = """\
+{reason}
+{connection}
+IfName: {interface}
+# The daemon's own default is the largest that it takes.
+IfMTU: {size}
+# The peers are named above: nobody is looked for on the underlay.
+MulticastInterfaces: []
+# Nobody asks the daemon for its state.
+AdminListen: none
+"""
+
+LISTEN = 'Listen: ["{transport}://{first}:{port}"]'
+PEERS = 'Peers: ["{transport}://{first}:{port}"]'
+
+PREFIX = 7
+"""The prefix length of 200::/7, which the daemon gives its interface."""
+
+LARGEST_MTU = 53049
+"""Bytes: what the daemon makes of the 65535 in its default configuration, by PacketConn.MTU() of its library."""
+
+WIRE = "ironwood ec61cea2f439, network/wire.go and network/pathfinder.go"
+SESSION = "ironwood ec61cea2f439, encrypted/session.go, doSend()"
+RECORD = "RFC 8446, section 5.2"
+START = "((tcp[12] & 0xf0) >> 2)"
+"""The size of a TCP header, by its data offset, as an offset for a pcap filter."""
+
+
+class Transport(NamedTuple):
+    """What a peering runs over: its headers beside TCP's, and the pcap filter of traffic."""
+
+    headers: tuple[Header, ...]
+    evidence: str
+
+
+TRANSPORTS = {
+    # A TLS record of application data.
+    "tls": Transport((Header("TLS record, content type, AEAD tag", 22, RECORD),), f"tcp[0 + {START}] = 0x17"),
+    # Behind the length, the type of the message: traffic by the tree or by a path.
+    "tcp": Transport((), f"(tcp[2 + {START}] = 9 or tcp[2 + {START}] = 10)"),
+}
+
+TRAFFIC = (
+    Header("length and type", 3, WIRE),
+    # One port a hop and a last 0, each a varint: one byte between two nodes that are peers.
+    Header("path", 1, WIRE),
+    Header("source key, destination key, kind", 65, WIRE),
+    Header("session type and key sequences", 3, SESSION),
+    # A varint: a byte longer from the 128th packet of a session on, from the 16384th on, and so forth.
+    Header("nonce", 1, SESSION),
+    Header("Poly1305 tag", 16, SESSION),
+    Header("next key", 32, SESSION),
+    Header("type", 1, "Yggdrasil 0.4.7, src/core/core.go, WriteTo()"),
+)
+
+
+class Yggdrasil(Tunnel):
+    """The first endpoint listens, all others are its peers; the daemon gives addresses and routes."""
+
+    about = About(
+        name="yggdrasil",
+        summary="Yggdrasil 0.4 in user space: IPv6 with addresses from keys, over TLS or TCP",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        evidence=f"tcp port {{port}} and {TRANSPORTS['tls'].evidence}",
+        options={
+            "transport": Option("choice", "tls", "what a peering runs over", choices=tuple(TRANSPORTS)),
+            "port": Option("count", "9001", "TCP port on which the first endpoint listens", low=1, high=65535),
+        },
+        families=(6,),
+        outer=(4, 6),
+        # All of its interfaces would have the same route.
+        exclusive=(),
+        # The daemon asks the kernel for BBR congestion control, and goes on with the default where there is none.
+        modules=("tun", "tcp_bbr"),
+        # No version: Debian's build prints "unknown"; the packages of the image tell it.
+        programs=("yggdrasil",),
+        packages=("yggdrasil",),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The transport brings headers and evidence. Sizes hold for a packet that goes into one TCP segment."""
+        transport = TRANSPORTS[str(options["transport"])]
+        return cls.about._replace(
+            evidence=f"tcp port {{port}} and {transport.evidence}", headers=(TCP, *transport.headers, *TRAFFIC)
+        )
+
+    @classmethod
+    def takes(cls) -> dict[str, Option]:
+        """The MTU is between the least of IPv6 and the daemon's largest; TCP below makes no fragments of any."""
+        text = "MTU of the overlay in bytes; derived: the largest that the daemon takes"
+        return super().takes() | {"mtu": Option("mtu", "derived", text, low=1280, high=LARGEST_MTU)}
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU that was asked for, or the daemon's own default: it does not follow from what is below."""
+        return int(options["mtu"]) or LARGEST_MTU
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes keys and configuration, and learns the addresses that follow from the keys."""
+        for node in nodes:
+            settings, generated = self.file(node.name, "settings"), self.file(node.name, "generated")
+            config, address = self.file(node.name, "conf"), self.file(node.name, "address")
+            node.write(settings, CONFIG.format(**self._values(node, first=node is nodes[0])))
+            node.run("yggdrasil", "-genconf", into=generated)
+            node.run(*("sh", "-c", 'cat "$0"; grep PrivateKey: "$1"', str(settings), str(generated)), into=config)
+            node.run("yggdrasil", "-useconffile", str(config), "-address", into=address)
+            overlay = self.place.above[node.name]
+            self.place.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
+
+    def _values(self, node: Node, first: bool) -> Mapping[str, object]:
+        """The values in the settings of a node."""
+        above, listener = self.place.above[node.name], next(iter(self.place.below.values()))
+        connection = (LISTEN if first else PEERS).format(first=listener.host, **self.options)
+        reason = (
+            "# All others are peers of this node." if first else "# The one peer, through which all others are found."
+        )
+        return {"reason": reason, "connection": connection, "interface": above.interface, "size": above.mtu}
+
+    def up(self, node: Node) -> None:
+        """Starts the daemon, which makes the interface with its address and its route."""
+        self.start(node, "yggdrasil", "-useconffile", str(self.file(node.name, "conf")))
+        # It listens before it makes the interface; a peer that nobody listens to tries again only after a minute.
+        node.until("test", "-e", f"/sys/class/net/{self.place.above[node.name].interface}")
