@@ -143,10 +143,16 @@ def interface(name: str, index: int = 0) -> str:
     return f"{name}-{index}"
 
 
+def _vxlan(packet: bytes) -> bool:
+    return packet[23] == 17 and packet[36:38] == b"\x12\xb5" and packet[42:50] == b"\x08\0\0\0\0\0\x2a\0"
+
+
 FILTERS: dict[str, Callable[[bytes], bool]] = {
     "ip or ip6": lambda packet: packet[12:14] == b"\x08\x00",
     "udp port 51820 and udp[8:4] = 0x04000000": lambda packet: packet[23] == 17 and packet[42:46] == b"\x04\0\0\0",
-    "udp port 4789 and udp[8] & 0x08 != 0": lambda packet: packet[23] == 17 and packet[36:38] == b"\x12\xb5",
+    "udp dst port 4789 and udp[8:4] = 0x08000000 and udp[12:4] = 0x00002a00": _vxlan,
+    # One capture stands for every VXLAN layer of a stack.
+    "udp dst port 4789 and udp[8:4] = 0x08000000 and udp[12:4] = 0x00000700": _vxlan,
 }
 """The evidence that some tunnels declare, as tcpdump would find it in a captured packet without IP options."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
+from tunbench.plan.shard import needed_underlay
 from tunbench.runner import registry, stack
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
@@ -37,8 +38,7 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
     shell = FakeShell({"wg genkey": SECRET + "\n", "wg pubkey": PUBLIC + "\n", "openssl req": begin_openssl})
     events = FakeEvents()
     nodes = two_nodes(shell, events)
-    lowest = registry.tunnel(spelling.partition("+")[0].partition(":")[0])
-    built = stack.build(spelling, UNDERLAYS[lowest.about.needs_underlay].endpoints)
+    built = stack.build(spelling, UNDERLAYS[needed_underlay(spelling)].endpoints)
     stack.prepare(built, nodes)
     with stack.up(built, nodes):
         events.told.append({"event": "command", "shell": "# up"})

@@ -1,14 +1,29 @@
-"""Generic Routing Encapsulation (RFC 2784) of IP packets."""
+"""Generic Routing Encapsulation (RFC 2784, with the key of RFC 2890) of IP packets."""
 
 from tunbench.runner import links
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import GRE
+from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.formats import GRE, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option
+from tunbench.runner.options import Option, Options
+
+OPTIONS = {
+    "ttl": links.TTL,
+    "checksum": Option("switch", "off", "checksum over header and payload (4 bytes more)"),
+    "key": Option("count", "0", "key of both directions (4 bytes more); 0 for none", high=(1 << 32) - 1),
+}
+
+CHECKSUM = Header("GRE checksum and reserved field", 4, "RFC 2784, sections 2.5 and 2.6")
+KEY = Header("GRE key", 4, "RFC 2890, section 2.1")
+
+CHECKSUM_PRESENT, KEY_PRESENT = 0x8000, 0x2000
+"""Flags in the first two bytes: RFC 2784, section 2.2, and RFC 2890, section 2."""
+
+ETHERTYPES = {4: 0x0800, 6: 0x86DD}
+"""The protocol type of a packet inside, by address family: RFC 2784, section 3, and RFC 7676, section 3."""
 
 
 class Gre(Tunnel):
-    """IP packets in GRE, without key, sequence number and checksum."""
+    """IP packets in GRE, without sequence numbers."""
 
     about = About(
         name="gre",
@@ -17,10 +32,37 @@ class Gre(Tunnel):
         claims=Claims(),
         evidence="ip proto 47",
         headers=(GRE,),
-        options={"ttl": Option("count", "64", "time to live of the outer header", low=1, high=255)},
-        modules=("ip_gre",),
+        options=OPTIONS,
+        families=(4, 6),
+        outer=(4, 6),
+        modules=("ip_gre", "ip6_gre"),
     )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """Checksum and key are fields of their own."""
+        inner = FAMILIES[str(options["inner"])]
+        return cls.about._replace(headers=headers(options), evidence=evidence(options, ETHERTYPES[inner]))
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        links.point_to_point(self, node, "gre", "ttl", str(self.options["ttl"]))
+        links.point_to_point(self, node, {4: "gre", 6: "ip6gre"}[self.place.outer], *words(self.options))
+
+
+def headers(options: Options) -> tuple[Header, ...]:
+    """The header, with the fields that the options ask for."""
+    return (GRE, *([CHECKSUM] if options["checksum"] else []), *([KEY] if options["key"] else []))
+
+
+def evidence(options: Options, protocol: int) -> str:
+    """A pcap filter for all of the header but the checksum: its flags, the protocol type inside, and the key."""
+    flags = (CHECKSUM_PRESENT if options["checksum"] else 0) | (KEY_PRESENT if options["key"] else 0)
+    text = f"ip proto 47 and ip[20:4] = {flags << 16 | protocol:#010x}"
+    at = 28 if options["checksum"] else 24
+    return f"{text} and ip[{at}:4] = {int(options['key']):#010x}" if options["key"] else text
+
+
+def words(options: Options) -> tuple[str, ...]:
+    """The options as `ip link` takes them."""
+    key = ("key", str(options["key"])) if options["key"] else ()
+    return ("ttl", str(options["ttl"]), *(["csum"] if options["checksum"] else []), *key)

@@ -1,24 +1,36 @@
-"""IP in IP (RFC 2003): the smallest tunnel there is."""
+"""IP in IP (RFC 2003, RFC 2473, RFC 4213): the smallest tunnel there is.
+
+The kernel has a kind of interface for each pair of address families: `ipip` for IPv4 in IPv4, `sit` for IPv6 in IPv4,
+and `ip6tnl` for both in IPv6.
+"""
 
 from tunbench.runner import links
-from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option
+from tunbench.runner.options import Options
 
 
 class Ipip(Tunnel):
-    """IPv4 packets in IPv4 packets, without a header of its own."""
+    """IP packets in IP packets, without a header of its own."""
 
     about = About(
         name="ipip",
-        summary="IPv4 in IPv4 (RFC 2003)",
+        summary="IP in IP (RFC 2003, RFC 2473)",
         layer=3,
         claims=Claims(),
         evidence="ip proto 4",
-        options={"ttl": Option("count", "64", "time to live of the outer header", low=1, high=255)},
-        modules=("ipip",),
+        options={"ttl": links.TTL},
+        families=(4, 6),
+        outer=(4, 6),
+        modules=links.IP_IN_IP_MODULES,
     )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The protocol number says what is inside."""
+        inner = FAMILIES[str(options["inner"])]
+        return cls.about._replace(evidence=f"ip proto {links.PROTOCOLS[inner]}")
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        links.point_to_point(self, node, "ipip", "ttl", str(self.options["ttl"]))
+        links.ip_in_ip(self, node)

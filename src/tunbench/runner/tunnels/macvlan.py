@@ -1,6 +1,6 @@
 """MACVLAN: a second MAC address on an Ethernet interface."""
 
-from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.contract import About, Claims, Place, Tunnel
 from tunbench.runner.formats import Format
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -14,37 +14,39 @@ class Macvlan(Tunnel):
         summary="MACVLAN: an interface with its own MAC address on the Ethernet below",
         layer=2,
         claims=Claims(),
-        # A locally administered prefix that nothing else in the lab has.
-        evidence="ether src 02:76:6c:00:00:01 or ether src 02:76:6c:00:00:02",
+        # A locally administered prefix that nothing else in the lab has, and the position in the stack.
+        evidence="ether[6:4] = 0x02766c00 and ether[10] = {position}",
         options={
+            # The mode passthru is left out: it takes the MAC address and all traffic of the interface below to itself.
             "mode": Option("choice", "bridge", "mode of the interface", choices=("bridge", "private", "vepa")),
         },
         needs_underlay="ethernet",
         families=(4, 6),
+        # One on top of the other is, to the kernel, a second one on the same Ethernet.
         exclusive=(),
         modules=("macvlan",),
     )
+
+    def __init__(self, options: Options, place: Place) -> None:
+        super().__init__({**options, "position": place.position}, place)
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Adds nothing to a frame."""
         return Format(())
 
+    @classmethod
+    def evidence(cls, options: Options, outer: int) -> str:
+        """The source address. Where the position in the stack is not known, it is that of the lowest layer."""
+        return cls.about.evidence.format(**{"position": 0, **options})
+
     def up(self, node: Node) -> None:
         """Makes the interface with the MAC address that the proof looks for."""
         overlay, below = self.place.above[node.name], self.place.below[node.name]
         number = list(self.place.above).index(node.name) + 1
+        mac = f"02:76:6c:00:{self.place.position:02x}:{number:02x}"
         node.run(
-            *(
-                "ip",
-                "link",
-                "add",
-                overlay.interface,
-                "link",
-                below.interface,
-                "address",
-                f"02:76:6c:00:00:{number:02x}",
-            ),
+            *("ip", "link", "add", overlay.interface, "link", below.interface, "address", mac),
             *("type", "macvlan", "mode", str(self.options["mode"])),
         )
         self.settle(node)

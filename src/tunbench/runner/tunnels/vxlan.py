@@ -1,9 +1,10 @@
 """Virtual eXtensible LAN (RFC 7348): Ethernet frames in UDP."""
 
+from tunbench.runner import links
 from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import ETHERNET, UDP, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option
+from tunbench.runner.options import Option, Options
 
 
 class Vxlan(Tunnel):
@@ -14,12 +15,14 @@ class Vxlan(Tunnel):
         summary="VXLAN: Ethernet in UDP (RFC 7348)",
         layer=2,
         claims=Claims(),
-        # The I flag of the VXLAN header, which must be set: RFC 7348, section 5.
-        evidence="udp port {port} and udp[8] & 0x08 != 0",
+        # RFC 7348, section 5: of the first four bytes only the I flag is set.
+        evidence="udp dst port {port} and udp[8:4] = 0x08000000",
         headers=(UDP, Header("VXLAN", 8, "RFC 7348, section 5"), ETHERNET),
         options={
             "vni": Option("count", "42", "VXLAN network identifier", low=0, high=(1 << 24) - 1),
             "port": Option("count", "4789", "UDP destination port", low=1, high=65535),
+            "ttl": links.TTL,
+            "checksum": links.CHECKSUM,
         },
         families=(4, 6),
         outer=(4, 6),
@@ -27,12 +30,18 @@ class Vxlan(Tunnel):
         modules=("vxlan",),
     )
 
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The next four bytes are the VNI and a reserved one."""
+        return cls.about._replace(evidence=f"{cls.about.evidence} and udp[12:4] = {int(options['vni']) << 8:#010x}")
+
     def up(self, node: Node) -> None:
         """Makes the interface, and an entry that sends what is not known to every peer."""
         overlay, below = self.place.above[node.name], self.place.below[node.name]
         node.run(
             *("ip", "link", "add", overlay.interface, "type", "vxlan", "id", str(self.options["vni"])),
-            *("local", below.address, "dev", below.interface, "dstport", str(self.options["port"])),
+            *("local", below.address, "dev", below.interface, "ttl", str(self.options["ttl"])),
+            *("dstport", str(self.options["port"]), *links.udp_checksum(self.options, self.place.outer)),
         )
         for peer in self.place.peers(node):
             there = self.place.below[peer].address

@@ -1,0 +1,51 @@
+"""Foo-over-UDP: IP in IP behind a UDP header, and nothing else.
+
+The kernel takes what arrives at the port out of UDP and handles it as the IP protocol that the port stands for. Any
+protocol can be carried so; here it is IP in IP, which adds no header of its own.
+"""
+
+from tunbench.runner import links
+from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.formats import UDP
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+
+class Fou(Tunnel):
+    """IP packets in UDP. The source port is a hash of the flow inside."""
+
+    about = About(
+        name="fou",
+        summary="Foo-over-UDP: IP in IP in UDP",
+        layer=3,
+        claims=Claims(),
+        evidence="udp dst port {port}",
+        headers=(UDP,),
+        options={
+            # No port is assigned; this is the one of the examples in ip-fou(8).
+            "port": Option("count", "5555", "UDP destination port", low=1, high=65535),
+            "ttl": links.TTL,
+            "checksum": links.CHECKSUM,
+        },
+        families=(4, 6),
+        outer=(4, 6),
+        exclusive=("port",),
+        modules=("fou", "fou6", *links.IP_IN_IP_MODULES),
+        programs=("modprobe",),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The version field of the IP packet inside stands directly behind the UDP header."""
+        version = FAMILIES[str(options["inner"])] << 4
+        return cls.about._replace(evidence=f"{cls.about.evidence} and udp[8] & 0xf0 = {version:#x}")
+
+    def up(self, node: Node) -> None:
+        """Opens the port for the protocol of what is inside, and makes the interface towards the other endpoint."""
+        protocol = links.PROTOCOLS[self.place.above[node.name].family]
+        links.over_udp(self, node, "fou", "ipproto", str(protocol))
+
+    def down(self, node: Node) -> None:
+        """Deletes the interface, and closes the port."""
+        super().down(node)
+        links.close_port(self, node)

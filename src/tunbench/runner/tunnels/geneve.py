@@ -1,0 +1,47 @@
+"""Generic Network Virtualization Encapsulation (RFC 8926): Ethernet frames in UDP."""
+
+from tunbench.runner import links
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import ETHERNET, UDP, Header
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+
+class Geneve(Tunnel):
+    """A layer 2 segment of two endpoints. The kernel finds the local address by the route to the remote one."""
+
+    about = About(
+        name="geneve",
+        summary="GENEVE: Ethernet in UDP (RFC 8926)",
+        layer=2,
+        claims=Claims(),
+        # RFC 8926, section 3.4: version, length of options and flags are 0; Transparent Ethernet Bridging (0x6558).
+        evidence="udp dst port {port} and udp[8:4] = 0x00006558",
+        headers=(UDP, Header("GENEVE", 8, "RFC 8926, section 3.4, without options"), ETHERNET),
+        options={
+            "vni": Option("count", "42", "virtual network identifier", low=0, high=(1 << 24) - 1),
+            "port": Option("count", "6081", "UDP destination port", low=1, high=65535),
+            "ttl": links.TTL,
+            "checksum": links.CHECKSUM,
+        },
+        families=(4, 6),
+        outer=(4, 6),
+        exclusive=("port", "vni"),
+        modules=("geneve",),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The next four bytes are the VNI and a reserved one."""
+        return cls.about._replace(evidence=f"{cls.about.evidence} and udp[12:4] = {int(options['vni']) << 8:#010x}")
+
+    def up(self, node: Node) -> None:
+        """Makes the interface towards the other endpoint."""
+        [peer] = self.place.peers(node)
+        node.run(
+            *("ip", "link", "add", self.place.above[node.name].interface, "type", "geneve"),
+            *("id", str(self.options["vni"]), "remote", self.place.below[peer].address),
+            *("ttl", str(self.options["ttl"]), "dstport", str(self.options["port"])),
+            *links.udp_checksum(self.options, self.place.outer),
+        )
+        self.settle(node)

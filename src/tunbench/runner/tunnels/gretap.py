@@ -1,0 +1,37 @@
+"""Ethernet over Generic Routing Encapsulation (RFC 2784, with the key of RFC 2890)."""
+
+from tunbench.runner import links
+from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.formats import ETHERNET, GRE
+from tunbench.runner.node import Node
+from tunbench.runner.options import Options
+from tunbench.runner.tunnels import gre
+
+BRIDGING = 0x6558
+"""The protocol type Transparent Ethernet Bridging: RFC 1701, as the registry of EtherTypes has it."""
+
+
+class Gretap(Tunnel):
+    """Ethernet frames in GRE, without sequence numbers."""
+
+    about = About(
+        name="gretap",
+        summary="GRE of Ethernet frames (RFC 2784)",
+        layer=2,
+        claims=Claims(),
+        evidence="ip proto 47",
+        headers=(GRE, ETHERNET),
+        options=gre.OPTIONS,
+        families=(4, 6),
+        outer=(4, 6),
+        modules=("ip_gre", "ip6_gre"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """Checksum and key are fields of their own."""
+        return cls.about._replace(headers=(*gre.headers(options), ETHERNET), evidence=gre.evidence(options, BRIDGING))
+
+    def up(self, node: Node) -> None:
+        """Makes the interface towards the other endpoint."""
+        links.point_to_point(self, node, {4: "gretap", 6: "ip6gretap"}[self.place.outer], *gre.words(self.options))

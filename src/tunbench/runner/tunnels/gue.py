@@ -1,0 +1,49 @@
+"""Generic UDP Encapsulation (draft-ietf-intarea-gue), variant 0, of IP in IP.
+
+Its header names the protocol inside; here it is IP in IP, which adds no header of its own. Remote checksum offload is
+left out: Linux adds its 8 bytes to some packets only, so no MTU could be exact.
+"""
+
+from tunbench.runner import links
+from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.formats import UDP, Header
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+
+class Gue(Tunnel):
+    """IP packets behind a header of 4 bytes in UDP. The source port is a hash of the flow inside."""
+
+    about = About(
+        name="gue",
+        summary="Generic UDP Encapsulation of IP in IP (draft-ietf-intarea-gue)",
+        layer=3,
+        claims=Claims(),
+        evidence="udp dst port {port}",
+        headers=(UDP, Header("GUE", 4, "draft-ietf-intarea-gue-09, section 3")),
+        options={
+            "port": Option("count", "6080", "UDP destination port", low=1, high=65535),
+            "ttl": links.TTL,
+            "checksum": links.CHECKSUM,
+        },
+        families=(4, 6),
+        outer=(4, 6),
+        exclusive=("port",),
+        modules=("fou", "fou6", *links.IP_IN_IP_MODULES),
+        programs=("modprobe",),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """All of the header: variant, control bit, length and flags are 0, and the second byte is the protocol."""
+        protocol = links.PROTOCOLS[FAMILIES[str(options["inner"])]]
+        return cls.about._replace(evidence=f"{cls.about.evidence} and udp[8:4] = {protocol << 16:#010x}")
+
+    def up(self, node: Node) -> None:
+        """Opens the port, and makes the interface towards the other endpoint."""
+        links.over_udp(self, node, "gue", "gue")
+
+    def down(self, node: Node) -> None:
+        """Deletes the interface, and closes the port."""
+        super().down(node)
+        links.close_port(self, node)

@@ -1,0 +1,108 @@
+"""IPVLAN: an interface with IP addresses of its own and the MAC address of the Ethernet below.
+
+In mode l2 it resolves addresses by itself. In the modes l3 and l3s it has no neighbours: what it sends is routed by the
+interface below, for which the endpoints get a rule with a table, and a neighbour entry for every peer. Mode l3s differs
+from l3 in that packets pass the hooks of netfilter.
+"""
+
+from collections.abc import Sequence
+from ipaddress import ip_interface
+
+from tunbench.runner.contract import FAMILIES, About, Claims, Place, Tunnel, address
+from tunbench.runner.formats import Format
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+TABLE = 100
+"""The routing table of the lowest layer; each layer has one of its own."""
+
+
+class Ipvlan(Tunnel):
+    """An interface with IP addresses of its own on the segment; nothing is added to a packet."""
+
+    about = About(
+        name="ipvlan",
+        summary="IPVLAN: an interface with its own IP addresses, and the MAC address of the Ethernet below",
+        # It hands out packets by their IP addresses: frames of other protocols, or to other MAC addresses, do not pass.
+        layer=3,
+        claims=Claims(),
+        evidence="src net {network} and dst net {network}",
+        options={"mode": Option("choice", "l2", "mode of the interface", choices=("l2", "l3", "l3s"))},
+        needs_underlay="ethernet",
+        families=(4, 6),
+        # One on top of the other is, to the kernel, a second one on the same Ethernet.
+        exclusive=(),
+        modules=("ipvlan",),
+    )
+
+    def __init__(self, options: Options, place: Place) -> None:
+        super().__init__({**options, "position": place.position}, place)
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """Adds nothing to a packet."""
+        return Format(())
+
+    @classmethod
+    def evidence(cls, options: Options, outer: int) -> str:
+        """Both addresses of a packet are those of the overlay, whose place in the stack they tell."""
+        return cls.about.evidence.format(network=network(options))
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Remembers the endpoints: each can tell its MAC address only when what is below is up."""
+        self.endpoints = {node.name: node for node in nodes}
+
+    def up(self, node: Node) -> None:
+        """Makes the interface, and routes what it sends."""
+        interface, below = self.place.above[node.name].interface, self.place.below[node.name].interface
+        mode = str(self.options["mode"])
+        node.run("ip", "link", "add", interface, "link", below, "type", "ipvlan", "mode", mode)
+        self.settle(node)
+        if self.routed:
+            node.run("ip", self.family, "rule", "add", *self.rule(node))
+            node.run("ip", self.family, "route", "add", *self.route(node))
+        for peer in self.place.peers(node) if self.routed else ():
+            there, path = self.place.above[peer].address, self.file(peer, "mac")
+            self.endpoints[peer].run("cat", f"/sys/class/net/{self.place.below[peer].interface}/address", into=path)
+            mac = node.read_shown(path)
+            node.run("ip", "neighbour", "add", there, "lladdr", mac, "dev", below, "nud", "permanent")
+
+    def down(self, node: Node) -> None:
+        """Deletes the interface, and what routes."""
+        super().down(node)
+        if self.routed:
+            node.try_run("ip", self.family, "rule", "del", *self.rule(node))
+            node.try_run("ip", self.family, "route", "del", *self.route(node))
+        for peer in self.place.peers(node) if self.routed else ():
+            below = self.place.below[node.name].interface
+            node.try_run("ip", "neighbour", "del", self.place.above[peer].address, "dev", below)
+
+    @property
+    def routed(self) -> bool:
+        """Whether the interface below routes what it sends."""
+        return self.options["mode"] != "l2"
+
+    @property
+    def family(self) -> str:
+        """The address family of the overlay, as `ip` takes it."""
+        return f"-{FAMILIES[str(self.options['inner'])]}"
+
+    @property
+    def table(self) -> str:
+        """The number of the routing table."""
+        return str(TABLE + self.place.position)
+
+    def rule(self, node: Node) -> tuple[str, ...]:
+        """What the interface below sends to the overlay; what a program sends there has no such interface."""
+        below = self.place.below[node.name].interface
+        return ("to", network(self.options), "oif", below, "lookup", self.table)
+
+    def route(self, node: Node) -> tuple[str, ...]:
+        """The way to the overlay."""
+        return (network(self.options), "dev", self.place.below[node.name].interface, "table", self.table)
+
+
+def network(options: Options) -> str:
+    """The network of the overlay. Where the position in the stack is not known, it is that of the lowest layer."""
+    here, prefix = address(FAMILIES[str(options["inner"])], int(options.get("position", 0)), 1)
+    return str(ip_interface(f"{here}/{prefix}").network)
