@@ -1,14 +1,189 @@
-"""The page docs/tunnels.md is what the tunnels declare: TUNBENCH_UPDATE_GOLDEN=1 writes it anew."""
+"""The pages of the documentation are true.
 
+docs/tunnels.md is what the tunnels declare: TUNBENCH_UPDATE_GOLDEN=1 writes it anew. What docs/adding-a-tunnel.md shows
+is executed: its tunnel, its workload and its plans, as if they had been put where the page says.
+"""
+
+import importlib
+import io
 import os
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
-from tunbench.report import tunnels
+import pytest
+from rich.console import Console
 
-PAGE = Path(__file__).parents[2] / "docs" / "tunnels.md"
+from tests.unit.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
+from tunbench import overhead as measuring
+from tunbench.analysis import overhead
+from tunbench.analysis.overhead import Finding, Row
+from tunbench.cli.overhead import _print
+from tunbench.plan.load import check
+from tunbench.report import tunnels as page_of_tunnels
+from tunbench.runner import registry, spelling, stack, tunnels, workloads
+from tunbench.runner.contract import About, common_options
+from tunbench.runner.options import KINDS, resolve
+from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner.workload import WorkloadFailed
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "tunnels.md"
+ADDING = (DOCS / "adding-a-tunnel.md").read_text()
 
 
 def test_the_page_of_the_tunnels_is_what_they_declare() -> None:
     if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
-        PAGE.write_text(tunnels.markdown())
-    assert PAGE.read_text() == tunnels.markdown()
+        PAGE.write_text(page_of_tunnels.markdown())
+    assert PAGE.read_text() == page_of_tunnels.markdown()
+
+
+def blocks(language: str) -> list[str]:
+    """The blocks of code on the page that are marked with this language; without one they show a terminal."""
+    every = re.findall(r"^```(\w*)\n(.*?)^```$", ADDING, re.MULTILINE | re.DOTALL)
+    return [text for marked, text in every if marked == language]
+
+
+def block(language: str, mark: str) -> str:
+    """The one block of this language that has the mark."""
+    [found] = [text for text in blocks(language) if mark in text]
+    return found
+
+
+def put(package: ModuleType, name: str, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Puts a module into a package, before all others of that name, until the test is over."""
+    folder.mkdir()
+    (folder / f"{name}.py").write_text(text)
+    whole = f"{package.__name__}.{name}"
+    shipped = sys.modules.pop(whole, None)
+    monkeypatch.setattr(package, "__path__", [str(folder), *package.__path__])
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop(whole, None)
+    vars(package).pop(name, None)
+    if shipped:
+        sys.modules[whole] = shipped
+
+
+@pytest.fixture
+def erspan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The page's tunnel is there."""
+    yield from put(tunnels, "erspan", block("python", "class Erspan"), tmp_path / "tunnels", monkeypatch)
+
+
+@pytest.fixture
+def full_mtu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The page's workload is there."""
+    yield from put(workloads, "full_mtu", block("python", "def execute"), tmp_path / "workloads", monkeypatch)
+
+
+def test_the_tunnel_of_the_page_is_found_by_being_there(erspan: None) -> None:
+    assert "erspan" in registry.tunnel_names()
+    assert registry.tunnel("erspan").about.name == "erspan"
+    assert "[erspan](#erspan)" in page_of_tunnels.markdown()
+
+
+def test_the_plan_of_the_page_can_run(erspan: None) -> None:
+    plan = check(block("toml", "erspan"), "try-erspan.toml")
+    assert plan.stacks == ["none", "erspan", "wireguard+erspan:inner=ipv6"]
+
+
+def test_the_commands_of_the_page_are_those_of_the_tunnel(
+    erspan: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move_home(monkeypatch, tmp_path)
+    events = FakeEvents()
+    built, nodes = stack.build("erspan", UNDERLAYS["ip"].endpoints), two_nodes(FakeShell(), events)
+    stack.prepare(built, nodes)
+    with stack.up(built, nodes):
+        told = events.commands
+    assert told == block("sh", "erspan-0").splitlines()
+
+
+def test_the_sizes_on_the_page_are_those_that_are_computed(erspan: None) -> None:
+    shown = block("", "tunbench overhead")
+    [command] = [line for line in shown.splitlines() if line.startswith("$ tunbench overhead ")]
+    stacks = command.split(" --")[0].split()[3:]
+    assert stacks == ["erspan", "wireguard+erspan:inner=ipv6"]
+    for text in stacks:
+        pile = overhead.built(text)
+        sizes = [overhead.computed(pile, packet) for packet in overhead.packets(pile, measuring.PAYLOADS).values()]
+        agreeing = Finding(text, [Row(one, one) for one in sizes], overhead.limits(pile), overhead.limits(pile), "")
+        drawn = io.StringIO()
+        _print(agreeing, Console(file=drawn, width=200))
+        assert "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) in shown
+
+
+def test_the_proof_on_the_page_is_what_the_tunnel_declares(erspan: None) -> None:
+    built = stack.build("erspan", UNDERLAYS["ip"].endpoints)
+    [layer] = built.layers
+    assert f'"layer":"erspan","where":"router/to-b","evidence":"{layer.evidence(layer.options, 4)}"' in ADDING
+
+
+def rows_below(heading: str) -> list[list[str]]:
+    """The cells of the table whose first row begins with this heading."""
+    table = ADDING.partition(f"| {heading} |")[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_every_field_of_a_declaration_is_explained() -> None:
+    assert [cells[0] for cells in rows_below("field of `About`")] == list(About._fields)
+
+
+def test_what_the_page_says_is_the_default_is_it(erspan: None) -> None:
+    about = registry.tunnel("erspan").about
+    defaults = [cells[0] for cells in rows_below("field of `About`") if cells[1].endswith("(default)")]
+    assert {"outer", "needs_underlay", "addons"} <= set(defaults)
+    assert [name for name in defaults if getattr(about, name) != About._field_defaults[name]] == []
+
+
+def test_every_option_that_all_tunnels_have_is_explained(erspan: None) -> None:
+    everything = registry.tunnel("erspan").about._replace(families=(4, 6), outer=(4, 6))
+    assert [cells[0] for cells in rows_below("option")] == list(common_options(everything))
+
+
+def test_every_kind_of_option_is_named() -> None:
+    [kinds] = re.findall(r"The kinds of options: (.*?)\. ", ADDING, re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", kinds)) == set(KINDS) - {"mtu"}
+
+
+def test_the_methods_that_the_page_overrides_are_those_of_a_tunnel(erspan: None) -> None:
+    kind = registry.tunnel("erspan")
+    methods = {
+        match[1]: match[2].split(", ")
+        for text in blocks("python")
+        if text.startswith("    ")
+        for match in re.finditer(r"def (\w+)\(([^)]*)\)", text)
+    }
+    assert set(methods) == {"format", "with_options"}
+    for name, parameters in methods.items():
+        code = getattr(kind, name).__func__.__code__
+        assert [one.partition(":")[0] for one in parameters] == list(code.co_varnames[: code.co_argcount])
+
+
+def test_the_workload_of_the_page_is_found_and_its_plan_can_run(erspan: None, full_mtu: None) -> None:
+    module = registry.workload("full-mtu")
+    assert module.ABOUT.name == "full-mtu"
+    assert module.seconds(resolve(module.ABOUT.options, {}, "full-mtu")) > 0
+    shown = block("", "$ cat try-mtu.toml").partition("$ cat try-mtu.toml\n")[2].partition("$ ")[0]
+    plan = check(shown, "try-mtu.toml")
+    assert plan.workloads == ["full-mtu"]
+    assert [spelling.join(spelling.stack(one)) for one in plan.stacks] == plan.stacks
+
+
+def test_the_workload_of_the_page_reads_what_ping_prints(full_mtu: None) -> None:
+    module = registry.workload("full-mtu")
+    [all_there] = module.parse(captured("ping-clean.txt"))
+    [all_lost] = module.parse(captured("ping-all-lost.txt"))
+    assert (all_there.value, all_lost.value) == (0, 1)
+    assert {all_there.metric} == set(module.ABOUT.metrics)
+    with pytest.raises(WorkloadFailed, match="ping printed no summary"):
+        module.parse(captured("ping-clean.txt").partition("packets transmitted")[0])
+
+
+def test_every_file_that_the_page_names_is_there(erspan: None) -> None:
+    named = {name for name in re.findall(r"`((?:src|tests|docs)/[\w/.-]+\.(?:py|md))`", ADDING) if "erspan" not in name}
+    assert len(named) >= 6
+    assert [name for name in named if not (DOCS.parent / name).is_file()] == []

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tunbench.plan.expand import BRING_UP, BUSY, REQUEST, compared, estimate, expand, trials, workload_seconds
 from tunbench.plan.load import load
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import seed_of_repeat
+from tunbench.plan.shard import needed_underlay, seed_of_repeat
 
 STACKS = ["wireguard", "ipip", "gre", "vxlan", "openvpn", "wireguard+vxlan", "openvpn:port=1195"]
 WORKLOADS = ["ping", "ping:count=7", "iperf3-tcp", "iperf3-udp:rate=1M"]
@@ -56,10 +56,38 @@ def test_every_shard_of_a_repeat_has_its_seed() -> None:
         (["none:underlay=ethernet", "none", "macvlan"], ["none:underlay=ethernet", "none", "macvlan"]),
         (["macvlan", "ipip"], ["macvlan", "ipip"]),
         (["none", "vxlan+macvlan"], ["none", "vxlan+macvlan"]),
+        (["none", "vxlan:outer=ipv6"], ["none", "vxlan:outer=ipv6", "none:underlay=ip6"]),
+        (["none", "vxlan:outer=ipv4"], ["none", "vxlan:outer=ipv4"]),
+        (["none", "vxlan:inner=ipv6+gre:ttl=3"], ["none", "vxlan:inner=ipv6+gre:ttl=3"]),
+        (["none:underlay=ip6", "none", "vxlan:outer=ipv6"], ["none:underlay=ip6", "none", "vxlan:outer=ipv6"]),
+        (["none:underlay=ip6", "vxlan"], ["none:underlay=ip6", "vxlan"]),
+        (
+            ["macvlan", "vxlan:outer=ipv6+gre", "none"],
+            ["macvlan", "vxlan:outer=ipv6+gre", "none", "none:underlay=ip6", "none:underlay=ethernet"],
+        ),
     ],
 )
-def test_none_is_measured_on_ethernet_where_it_is_compared_there(stacks: list[str], expected: list[str]) -> None:
+def test_none_is_measured_on_each_underlay_where_it_is_compared(stacks: list[str], expected: list[str]) -> None:
     assert compared(stacks) == expected
+
+
+ON_ANY = ["none", "none:underlay=ip6", "none:underlay=ethernet", "macvlan", "vxlan", "vxlan:outer=ipv6", "macvlan+ipip"]
+
+
+@settings(deadline=None)
+@given(stacks=some(ON_ANY))
+def test_ratios_have_their_none_and_nothing_else_is_added(stacks: list[str]) -> None:
+    found = compared(stacks)
+    added = found[len(stacks) :]
+    assert found[: len(stacks)] == stacks
+    assert compared(found) == found
+    assert all(stack.startswith("none:") for stack in added)
+    kinds = {needed_underlay(stack) for stack in stacks}
+    assert {needed_underlay(stack) for stack in found} == kinds
+    if "none" in stacks:
+        assert {needed_underlay(stack) for stack in found if stack.startswith("none")} == kinds
+    else:
+        assert added == []
 
 
 def test_time_of_a_trial() -> None:

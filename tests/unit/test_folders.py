@@ -1,4 +1,6 @@
+import base64
 import subprocess
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,30 @@ def test_a_long_name_has_a_folder_too(tmp_path: Path) -> None:
     folders = TrialFolders(tmp_path, SPEC | {"profile": {"name": "x" * 300}})
     folders.take(trial())
     assert len(list(tmp_path.rglob("commands.sh"))) == 1
+
+
+def captured_as(name: str, content: bytes) -> dict[str, Any]:
+    return {"event": "capture", "name": name, "pcap": base64.b64encode(zlib.compress(content)).decode()}
+
+
+def test_captures_stand_with_the_trial_that_follows_them_and_with_no_other(tmp_path: Path) -> None:
+    up = {**trial(), "workload": "up"}
+    taken(tmp_path, captured_as("proof-0.pcap", b"\xd4\0"), captured_as("proof-1.pcap", b""), up, trial())
+    found = {path.relative_to(tmp_path / "trials/wireguard/baseline"): path for path in tmp_path.rglob("*.pcap")}
+    assert {str(name): path.read_bytes() for name, path in found.items()} == {
+        "up/repeat-3/proof-0.pcap": b"\xd4\0",
+        "up/repeat-3/proof-1.pcap": b"",
+    }
+
+
+def test_captures_without_a_trial_leave_nothing(tmp_path: Path) -> None:
+    taken(tmp_path / "run", captured_as("proof-0.pcap", b"some"))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["../../proof.pcap", "/etc/passwd", "..", "", "nul\0"])
+def test_hostile_names_of_captures_stay_in_the_folder(name: str, tmp_path: Path) -> None:
+    folder = taken(tmp_path / "run", captured_as(name, b"some"), trial())
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path.parent for path in files} == {folder}
+    assert [content for path, content in files.items() if path.name != "commands.sh"] == [b"some"]

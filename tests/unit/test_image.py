@@ -175,6 +175,7 @@ def test_the_digest_of_a_definition_follows_all_that_it_says() -> None:
         replace(SMALL, name="other"),
         replace(SMALL, packages=("kmod", "procps")),
         replace(SMALL, addon=True),
+        replace(SMALL, excludes=("procps",)),
         replace(SMALL, suite="trixie"),
         replace(SMALL, source_date_epoch=1),
         replace(SMALL, without=()),
@@ -206,3 +207,58 @@ def test_a_manifest_that_lacks_something_is_noticed(text: str) -> None:
     (built() / "manifest.json").write_text(text)
     with pytest.raises(ImageError, match=r"manifest\.json is damaged"):
         image.check(SMALL)
+
+
+def left_behind(definition: Definition, packages: dict[str, str]) -> None:
+    """The manifest of an image."""
+    definition.folder.mkdir(parents=True)
+    image._write_manifest(definition, definition.folder, packages)
+
+
+ADDON = Definition(name="addon", packages=("libreswan", "kmod"), addon=True, excludes=("openvpn", "tinc"))
+
+
+def test_versions_are_those_of_the_images_that_are_built() -> None:
+    assert image.installed([SMALL, ADDON]) == {}
+    left_behind(SMALL, {"kmod": "30", "procps": "4"})
+    assert image.installed([SMALL, ADDON]) == {"kmod": "30", "procps": "4"}
+    left_behind(ADDON, {"kmod": "31", "libreswan": "4.10"})
+    assert image.installed([SMALL, ADDON]) == {"kmod": "31", "procps": "4", "libreswan": "4.10"}
+    assert image.installed([ADDON, SMALL])["kmod"] == "30"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"packages": 3}', '{"packages": null}', "\xff"])
+def test_a_damaged_manifest_has_no_versions_and_hides_no_others(text: str) -> None:
+    left_behind(SMALL, {"kmod": "30"})
+    ADDON.folder.mkdir(parents=True)
+    (ADDON.folder / "manifest.json").write_bytes(text.encode("latin-1"))
+    assert image.installed([ADDON, SMALL]) == {"kmod": "30"}
+
+
+def asked_for(definition: Definition, monkeypatch: pytest.MonkeyPatch, folder: Path) -> set[str]:
+    """The packages that mmdebstrap is told to install."""
+    program(folder, "mmdebstrap", f'for word; do echo "$word"; done >{folder}/asked')
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    image._debootstrap(definition, folder / "tree.tar", print, "deb file:///mirror bookworm main")
+    words = (folder / "asked").read_text().splitlines()
+    [included] = [word for word in words if word.startswith("--include=")]
+    return set(included.removeprefix("--include=").split(","))
+
+
+def test_an_addon_is_installed_beside_the_base_but_for_what_it_excludes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert {"openvpn", "tinc"} <= set(BASE.packages)
+    assert asked_for(ADDON, monkeypatch, tmp_path) == (set(BASE.packages) | {"libreswan"}) - {"openvpn", "tinc"}
+
+
+def test_the_base_excludes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert asked_for(BASE, monkeypatch, tmp_path) == set(BASE.packages)
+
+
+@pytest.mark.parametrize("name", ADDONS)
+def test_what_an_addon_excludes_is_in_the_base(name: str) -> None:
+    addon = ADDONS[name]
+    assert addon.addon and addon.name == name
+    assert set(addon.excludes) <= set(BASE.packages)
+    assert not set(addon.packages) & set(addon.excludes)

@@ -158,3 +158,28 @@ def test_nodes_have_names_of_their_own() -> None:
     a.run("true")
     b.run("true")
     assert events.commands == ["ip netns exec a true", "ip netns exec b true"]
+
+
+def test_until_ends_as_soon_as_there_is_nothing_to_wait_for() -> None:
+    a, events = node(shell := FakeShell({"ping": Result(1, "", "")}))
+    reasons = iter(["", "", "its daemon ended"])
+    began = time.monotonic()
+    assert not a.until("ping", timeout=20, unless=lambda: next(reasons))
+    assert time.monotonic() - began < 10
+    assert len(shell.calls) == 3
+    assert events.told[0]["status"] is None
+
+
+def test_what_succeeds_needs_no_reason_to_wait() -> None:
+    a, events = node(FakeShell())
+    assert a.until("ping", unless=lambda: pytest.fail("it was asked"))
+    assert events.told[0]["status"] == 0
+
+
+def test_a_log_that_a_program_writes_on_its_own_is_kept(home: Path) -> None:
+    a, events = node(FakeShell())
+    a.keep(home / "a" / "own.log")
+    assert a.tails() == {}
+    (home / "a" / "own.log").write_text("x" * TAIL + "connected")
+    assert a.tails() == {"a/own.log": "x" * (TAIL - 9) + "connected"}
+    assert events.told == []

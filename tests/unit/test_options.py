@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tunbench.runner.options import Option, nearest, resolve
 
@@ -40,3 +42,27 @@ def test_nearest_names_one_or_all() -> None:
     assert nearest("wiregaurd", ["none", "wireguard"]) == '; did you mean "wireguard"?'
     assert nearest("x", ["b", "a"]) == "; known: a, b"
     assert nearest("x", []) == "; known: none"
+
+
+MTU = Option("mtu", "derived", "MTU", low=576, high=65535)
+
+
+def test_an_mtu_is_derived_unless_it_is_given() -> None:
+    assert resolve({"mtu": MTU}, {}, "tunnel") == {"mtu": 0}
+    assert resolve({"mtu": MTU}, {"mtu": "derived"}, "tunnel") == {"mtu": 0}
+    assert resolve({"mtu": MTU}, {"mtu": "1400"}, "tunnel") == {"mtu": 1400}
+
+
+@given(st.integers(1, 100_000))
+def test_an_mtu_is_within_its_bounds(mtu: int) -> None:
+    if 576 <= mtu <= 65535:
+        assert MTU.value(str(mtu)) == mtu
+    else:
+        with pytest.raises(ValueError, match=f'"{mtu}" is out of range: allowed is 576 to 65535'):
+            MTU.value(str(mtu))
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1400B", "1e3", "1.5", "Derived", "auto", "nan"])
+def test_what_is_no_mtu_is_told(text: str) -> None:
+    with pytest.raises(ValueError):
+        MTU.value(text)

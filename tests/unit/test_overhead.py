@@ -231,7 +231,7 @@ def test_a_packet_that_does_not_fit_into_one_below_is_not_sent(home: Path) -> No
 def test_where_a_layer_compresses_the_sizes_are_bounds() -> None:
     sizes = {("tinc:compression=1", f"overhead:{name}"): Sizes(packet, (90,)) for name, packet in SMALL.items()}
     found = overhead.finding(Record({}, (), (), {}, (), 0), sizes, "tinc:compression=1", (16,))
-    assert [row.at_most for row in found.rows] == [True, True]
+    assert [row.spare for row in found.rows] == [1500, 1500]
     assert all(row.agrees for row in found.rows)
     assert not found.rows[0]._replace(measured=Sizes(44, (200,))).agrees
     assert not found.rows[0]._replace(measured=None).agrees

@@ -1,4 +1,6 @@
+import base64
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -124,3 +126,14 @@ def test_markers_are_random(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         with pytest.raises(ProofFailed, match="the marker is not to be found"):
             proof.prove(stack.build("none", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes, FakeEvents())
     assert len({text for text in shell.texts if "echo.py" in text}) == 2
+
+
+def test_the_captures_are_told_for_every_layer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = move_home(monkeypatch, tmp_path)
+    monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
+    shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
+    nodes = {name: Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in ("a", "b", "router")}
+    proof.prove(stack.build("vxlan+vxlan:vni=7", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes, events)
+    assert [one["name"] for one in events.of("capture")] == ["proof-0.pcap", "proof-1.pcap"]
+    for one in events.of("capture"):
+        assert zlib.decompress(base64.b64decode(one["pcap"])) == (CAPTURED / "proof-vxlan.pcap").read_bytes()

@@ -4,7 +4,19 @@ from typing import Any
 
 import pytest
 
-from tests.unit.fakes import MARKER, Answer, Call, FakeEvents, FakeLabShell, captured, interface, move_home, shard
+from tests.unit.fakes import (
+    CAPTURED,
+    MARKER,
+    Answer,
+    Call,
+    FakeEvents,
+    FakeLabShell,
+    captured,
+    interface,
+    move_home,
+    shard,
+)
+from tunbench.journal.folders import TrialFolders
 from tunbench.plan.profile import read_profile
 from tunbench.plan.shard import Profile, Shard
 from tunbench.runner import stack
@@ -199,3 +211,35 @@ def test_a_stack_that_fails_its_proof_has_no_time_to_come_up_either(home: Path) 
     events = lived(home, shard("wireguard", 1, PING), proof="proof-none.pcap")
     assert verdicts(events) == [("up", "failed"), (PING, "failed")]
     assert all(trial["samples"] == [] for trial in events.of("trial"))
+
+
+def test_a_daemon_that_dies_fails_every_trial_with_its_log(home: Path) -> None:
+    def die(call: Call, log: Path) -> int:
+        log.write_text(f"{log.parent.name}: Cannot allocate TUN/TAP dev dynamically\n")
+        return 1
+
+    answers: dict[str, Answer] = {"ping -n -I ": Result(1, "", "")}
+    lab, events = FakeLabShell(home, "proof-none.pcap", answers, {"openvpn": die}), FakeEvents()
+    live(shard("openvpn", 1, PING, TCP).spec(), lab, events)
+    assert verdicts(events) == [("up", "failed"), (PING, "failed"), (TCP, "failed")]
+    for trial in events.of("trial"):
+        assert trial["reason"] == "openvpn: its daemon on a ended with status 1"
+        assert trial["samples"] == []
+        for name in ("a", "b"):
+            assert trial["logs"][f"{name}/openvpn-0.log"] == f"{name}: Cannot allocate TUN/TAP dev dynamically\n"
+    assert all(process.ended for process in lab.started)
+
+
+@pytest.mark.parametrize(("proof", "verdict"), [("proof-vxlan.pcap", "ok"), ("proof-none.pcap", "failed")])
+def test_what_the_proof_captured_is_kept_whatever_it_shows(
+    proof: str, verdict: str, home: Path, tmp_path: Path
+) -> None:
+    one = shard("vxlan", 1, PING)
+    folders = TrialFolders(tmp_path / "run", one.spec())
+    events = lived(home, one, proof=proof)
+    for event in events.told:
+        folders.take(event)
+    assert verdicts(events) == [("up", verdict), (PING, verdict)]
+    [kept] = (tmp_path / "run").rglob("*.pcap")
+    assert kept == tmp_path / "run/trials/vxlan/baseline/up/repeat-1/proof-0.pcap"
+    assert kept.read_bytes() == (CAPTURED / proof).read_bytes()

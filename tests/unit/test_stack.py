@@ -1,8 +1,9 @@
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.unit.fakes import OK, Answer, FakeEvents, FakeShell, interface, move_home, two_nodes
+from tests.unit.fakes import OK, Answer, Begin, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.runner import stack
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.node import CommandFailed, Node
@@ -19,8 +20,10 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return move_home(monkeypatch, tmp_path)
 
 
-def built(spelling: str, answers: dict[str, Answer]) -> tuple[Stack, list[Node], FakeShell]:
-    shell = FakeShell(answers)
+def built(
+    spelling: str, answers: dict[str, Answer], begins: dict[str, Begin] | None = None
+) -> tuple[Stack, list[Node], FakeShell]:
+    shell = FakeShell(answers, begins)
     return stack.build(spelling, UNDERLAYS["ip"].endpoints), two_nodes(shell, FakeEvents()), shell
 
 
@@ -128,3 +131,43 @@ def test_a_daemon_that_did_not_start_is_not_stopped() -> None:
 def test_what_is_no_stack_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError):
         stack.build(text, UNDERLAYS["ip"].endpoints)
+
+
+SILENT: dict[str, Answer] = {"ping": Result(1, "", "")}
+
+
+def dies(*nodes: str) -> dict[str, Begin]:
+    """OpenVPN on these nodes ends at once with the status 3."""
+    return {"openvpn": lambda call, log: 3 if log.parent.name in nodes else None}
+
+
+@pytest.mark.parametrize(("nodes", "where"), [(["a"], "a"), (["b"], "b"), (["a", "b"], "a")])
+def test_a_daemon_that_dies_is_not_waited_for(nodes: list[str], where: str) -> None:
+    pile, endpoints, shell = built("ipip+openvpn", {"0.5 10.11.0.2": Result(1, "", "")}, dies(*nodes))
+    began = time.monotonic()
+    message = f"^openvpn: its daemon on {where} ended with status 3$"
+    with pytest.raises(StackFailed, match=message), stack.up(pile, endpoints):
+        pytest.fail("it did not come up")
+    assert time.monotonic() - began < stack.PATIENCE / 2
+    assert deleted(shell) == twice("openvpn", "ipip")
+
+
+def test_a_daemon_of_a_layer_below_is_no_matter_of_this_one() -> None:
+    pile, endpoints, _ = built("openvpn+ipip", {}, dies("a", "b"))
+    with stack.up(pile, endpoints):
+        assert [daemon.poll() for daemons in pile.layers[0].daemons.values() for daemon in daemons] == [3, 3]
+
+
+def test_a_daemon_that_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack, "PATIENCE", 0.05)
+    pile, endpoints, shell = built("openvpn", SILENT)
+    with pytest.raises(StackFailed, match=r"^openvpn: b did not answer a within 0\.05 s$"), stack.up(pile, endpoints):
+        pytest.fail("it did not come up")
+    assert [process.ended for process in shell.started] == ["stopped", "stopped"]
+
+
+def test_every_layer_stands_over_the_family_that_is_below_it() -> None:
+    pile = stack.build("wireguard:inner=ipv6+vxlan", UNDERLAYS["ip6"].endpoints)
+    assert [layer.place.outer for layer in pile.layers] == [6, 6]
+    assert [next(iter(overlay.values())).family for overlay in pile.overlays] == [6, 6, 4]
+    assert next(iter(pile.overlay.values())).mtu == 1500 - 80 - 70

@@ -96,15 +96,15 @@ class Row(NamedTuple):
 
     computed: Sizes
     measured: Sizes | None
-    at_most: bool = False
+    spare: int = 0
 
     @property
     def agrees(self) -> bool:
-        """Whether it was measured, and came out equal; with `at_most` what was computed is a bound."""
-        if self.measured is None or not self.at_most:
-            return self.computed == self.measured
+        """Whether it was measured, and came out equal, or smaller by no more than `spare` bytes."""
+        if self.measured is None or self.computed.packet != self.measured.packet:
+            return False
         pairs = zip(self.computed.below, self.measured.below, strict=True)
-        return self.computed.packet == self.measured.packet and all(most >= seen for most, seen in pairs)
+        return all(0 <= most - seen <= self.spare for most, seen in pairs)
 
 
 class Finding(NamedTuple):
@@ -118,7 +118,7 @@ class Finding(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether all that was computed was measured, and came out equal, or no larger where a layer compresses."""
+        """Whether all that was computed was measured, and came out equal, or smaller where a format allows that."""
         return self.computed == self.measured and all(row.agrees for row in self.rows)
 
 
@@ -130,10 +130,10 @@ def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[i
     """Puts computed and measured values of a stack side by side."""
     pile = built(stack)
     rows = [
-        Row(computed(pile, packet), measured.get((stack, workload)), any(form.compressed for form in formats(pile)))
+        Row(computed(pile, packet), measured.get((stack, workload)), sum(form.spare for form in formats(pile)))
         for workload, packet in packets(pile, payloads).items()
     ]
-    reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict == "failed"]
+    reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict != "ok"]
     return Finding(stack, rows, limits(pile), _measured_limits(record, stack), next(iter(reasons), ""))
 
 

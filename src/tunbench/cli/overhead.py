@@ -73,7 +73,7 @@ def _print(finding: Finding, console: Console) -> None:
     for row in finding.rows:
         each = [str(added) for added in row.computed.added] if len(layers) > 1 else []
         measured = _compared(row)
-        total = f"{'≤ ' if row.at_most else ''}{row.computed.total}"
+        total = f"{'≤ ' if row.spare else ''}{row.computed.total}"
         table.add_row(str(row.computed.packet), *each, total, measured, str(row.computed.below[0]))
     console.print(table)
     console.print(_limits(finding), highlight=False)

@@ -95,11 +95,11 @@ def _families_fit(layers: list[spelling.Part]) -> None:
         if index > 0 and layer.options.get("outer", f"ipv{family}") != f"ipv{family}":
             raise ValueError(f"{layer} asks for another outer address family than {under} has: take the option away")
         below, under = kind.yields(options, index, below), str(layer)
-        left = next(iter(below.values())).mtu
-        if left < SMALLEST_MTU:
+        top = next(iter(below.values()))
+        if top.mtu < SMALLEST_MTU[top.family]:
             raise ValueError(
-                f'"{spelling.join(layers)}" leaves an MTU of {left} bytes, and {SMALLEST_MTU} are needed: '
-                "take layers away"
+                f'"{spelling.join(layers)}" leaves an MTU of {top.mtu} bytes at {layer.name}, and '
+                f"{SMALLEST_MTU[top.family]} are needed for IPv{top.family}: take layers away or another mtu"
             )
 
 

@@ -15,8 +15,8 @@ from tunbench.runner.shell import Process
 FAMILIES = {"ipv4": 4, "ipv6": 6}
 """Address families as options name them."""
 
-SMALLEST_MTU = 576
-"""Bytes that every host must be able to take: RFC 791, section 3.1, "Total Length"."""
+SMALLEST_MTU = {4: 576, 6: 1280}
+"""Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
 
 
 class Unsupported(Exception):
@@ -60,9 +60,10 @@ class About(NamedTuple):
 
     `evidence` is a pcap filter for IPv4 in which options stand in braces; `headers` are what it adds between the IP
     header below and the packet that it carries. `families` are those of addresses that it can carry, `outer` those
-    that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in a stack;
-    without any it can stand there once only. `largest_mtu` is what its program can take. `packages` are those of
-    Debian whose versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base.
+    that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in a stack; with
+    an empty tuple it can stand there once only, with None as often as one likes. `largest_mtu` is what its program can
+    take. `packages` are those of Debian whose versions matter, if it is not the kernel's alone; `addons` are images of
+    the vm lab beyond the base.
     """
 
     name: str
@@ -200,7 +201,7 @@ def address(family: int, index: int, number: int) -> tuple[str, int]:
 def common_options(about: About) -> dict[str, Option]:
     """The options that a tunnel has besides its own, which follow from what it declares."""
     options = {
-        "mtu": Option("mtu", "derived", "MTU of the overlay in bytes", low=SMALLEST_MTU, high=about.largest_mtu),
+        "mtu": Option("mtu", "derived", "MTU of the overlay in bytes", low=SMALLEST_MTU[4], high=about.largest_mtu),
     }
     if len(about.families) > 1:
         options["inner"] = _family("address family of the overlay")

@@ -19,9 +19,13 @@ def switch(text: str) -> bool:
     return SWITCH[text]
 
 
+DERIVED = 0
+"""The value of an MTU that follows from what is below."""
+
+
 def mtu(text: str) -> int:
     """The bytes of an MTU; 0 for `derived`. Raises ValueError."""
-    return 0 if text == "derived" else quantity.count(text)
+    return DERIVED if text == "derived" else quantity.count(text)
 
 
 KINDS: dict[str, Callable[[str], Value]] = {
@@ -52,8 +56,9 @@ class Option(NamedTuple):
         value = KINDS[self.kind](text)
         if self.choices and value not in self.choices:
             raise ValueError(f'"{text}" is not one of {", ".join(self.choices)}')
-        free = self.kind == "mtu" and value == 0
-        if isinstance(value, int | float) and not free and not self.low <= value <= self.high:
+        if text == "derived" and self.kind == "mtu":
+            return value
+        if isinstance(value, int | float) and not self.low <= value <= self.high:
             raise ValueError(f'"{text}" is out of range: allowed is {self.low:g} to {self.high:g}')
         return value
 

@@ -68,7 +68,7 @@ FIRST_LZO = 10
 # The daemon sends what came out of the compression, also where that is larger than what went in.
 GROWTH = {
     "none": (),
-    "zlib": (Header("growth by zlib, at most", 11, "RFC 1950, section 2.2, and RFC 1951, section 3.2.4"),),
+    "zlib": (Header("growth by zlib, at most", 43, "tinc 1.0.36, src/net.h, MAXSIZE: MTU / 64 + 20"),),
     "lzo": (Header("growth by LZO, at most", 161, "tinc 1.0.36, src/net_packet.c, compress_packet(): n / 16 + 67"),),
 }
 """What data grow by that cannot be compressed, in a frame of 1514 bytes."""
@@ -124,8 +124,8 @@ class Tinc(Tunnel):
     def format(cls, options: Options, outer: int) -> Format:
         """What the cipher encrypts is padded to its block."""
         block = CIPHERS[str(options["cipher"])] or 1
-        compressed = bool(options["compression"])
-        return Format((IP[outer], *_outside(options)), _inside(options), block, compressed=compressed)
+        spare = LARGEST_MTU if options["compression"] else 0
+        return Format((IP[outer], *_outside(options)), _inside(options), block, spare=spare)
 
     nodes: Sequence[Node] = ()
 
