@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.plan.shard import needed_underlay
-from tunbench.runner import registry, stack
+from tunbench.runner import psk, registry, stack
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
 
@@ -33,9 +33,23 @@ def begin_openssl(call: Call) -> Result:
     return Result(0, "", "")
 
 
+def fill_in(call: Call) -> Result:
+    """As the shell does: the template with the key in its place is printed."""
+    key, template = (Path(path).read_text() for path in call.argv[-2:])
+    return Result(0, template.replace(psk.PLACE, key.strip()), "")
+
+
 def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
     """A stack that was prepared, brought up and taken down."""
-    shell = FakeShell({"wg genkey": SECRET + "\n", "wg pubkey": PUBLIC + "\n", "openssl req": begin_openssl})
+    shell = FakeShell(
+        {
+            "wg genkey": SECRET + "\n",
+            "wg pubkey": PUBLIC + "\n",
+            "openssl req": begin_openssl,
+            "openssl rand": SECRET + "\n",
+            f'sed "s/{psk.PLACE}': fill_in,
+        }
+    )
     events = FakeEvents()
     nodes = two_nodes(shell, events)
     built = stack.build(spelling, UNDERLAYS[needed_underlay(spelling)].endpoints)
@@ -70,11 +84,11 @@ def test_no_secret_is_told(spelling: str) -> None:
     assert not any(SECRET in call.text for call in shell.calls)
 
 
-@pytest.mark.parametrize("name", ["wireguard", "openvpn"])
+@pytest.mark.parametrize("name", ["wireguard", "openvpn", "ipsec", "ipsec:daemon=libreswan"])
 def test_the_secrets_of_the_last_test_were_there(name: str, home: Path) -> None:
     lived(name)
     keys = [path for path in home.rglob("*") if path.is_file() and SECRET in path.read_text()]
-    assert {path.parent.name for path in keys} == {"a", "b"}
+    assert {path.relative_to(home).parts[0] for path in keys} == {"a", "b"}
 
 
 def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
@@ -92,6 +106,11 @@ def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
         ("vxlan", 1450),
         ("wireguard", 1440),
         ("openvpn", 1448),
+        ("ipsec", 1446),
+        ("ipsec:mode=transport", 1466),
+        ("ipsec:cipher=aes128cbc-sha1,encap=on", 1422),
+        ("ipsec:inner=ipv6,outer=ipv6", 1426),
+        ("ipsec:mode=transport+gre", 1442),
         ("wireguard+vxlan", 1390),
         ("vxlan+wireguard", 1390),
         ("ipip+ipip+gre", 1436),
@@ -99,7 +118,7 @@ def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
     ],
 )
 def test_every_layer_takes_its_bytes_from_the_mtu(spelling: str, mtu: int) -> None:
-    built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
+    built = stack.build(spelling, UNDERLAYS[needed_underlay(spelling)].endpoints)
     assert {name: overlay.mtu for name, overlay in built.overlay.items()} == {"a": mtu, "b": mtu}
 
 
@@ -136,3 +155,37 @@ def test_the_evidence_follows_the_options() -> None:
 def test_openvpn_is_stopped_once(home: Path) -> None:
     _, shell = lived("openvpn")
     assert [process.ended for process in shell.started] == ["stopped", "stopped"]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "reason"),
+    [
+        ("ipsec:cipher=chacha20poly1305,ike=1", "defined for IKEv2 alone"),
+        ("ipsec:inner=ipv6,mode=transport", "take inner=ipv6 away"),
+        ("ipsec:mode=transport,mtu=1300", "take mtu away"),
+    ],
+)
+def test_what_ipsec_cannot_do_is_said(spelling: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        stack.build(spelling, UNDERLAYS["ip"].endpoints)
+
+
+# The total length of an echo request of 64 bytes, and of the largest, in IPv4 on the wire: captured in the lab.
+@pytest.mark.parametrize(
+    ("options", "small", "largest"),
+    [
+        ("", 148, 1500),
+        (":cipher=aes128cbc-sha1", 152, 1496),
+        (":cipher=aes256cbc-sha256", 156, 1500),
+        (":cipher=null-sha1", 136, 1500),
+        (":encap=on", 156, 1500),
+        (":mode=transport", 128, 1500),
+        (":cipher=aes128gcm8,mode=transport", 120, 1500),
+    ],
+)
+def test_the_sizes_of_esp_are_those_on_the_wire(options: str, small: int, largest: int) -> None:
+    built = stack.build(f"ipsec{options}", UNDERLAYS["ip"].endpoints)
+    [layer] = built.layers
+    mtu = built.overlay["a"].mtu
+    form = layer.format(layer.options, 4)
+    assert (form.size(64 + 28, mtu), form.size(mtu, mtu)) == (small, largest)

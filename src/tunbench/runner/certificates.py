@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 from tunbench.runner.node import Node
 
-KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+P256 = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 """NIST P-256, a key without a passphrase."""
+
+RSA2048 = ("-newkey", "rsa:2048", "-nodes")
+"""RSA of 2048 bits, for protocols that know nothing else."""
 
 
 class Pair(NamedTuple):
@@ -16,21 +19,21 @@ class Pair(NamedTuple):
     key: Path
 
 
-def authority(node: Node, stem: Path) -> Pair:
+def authority(node: Node, stem: Path, key: tuple[str, ...] = P256) -> Pair:
     """Makes an authority that signs with its own key."""
     pair = Pair(Path(f"{stem}.crt"), Path(f"{stem}.key"))
     node.run(
-        *("openssl", "req", "-x509", *KEY, "-days", "3650", "-subj", "/CN=Tunbench"),
+        *("openssl", "req", "-x509", *key, "-days", "3650", "-subj", "/CN=Tunbench"),
         *("-keyout", str(pair.key), "-out", str(pair.certificate)),
     )
     return pair
 
 
-def issue(node: Node, by: Pair, stem: Path, purpose: str) -> Pair:
+def issue(node: Node, by: Pair, stem: Path, purpose: str, key: tuple[str, ...] = P256) -> Pair:
     """Makes a key for the node and a certificate for it; `purpose` is serverAuth or clientAuth."""
     pair = Pair(Path(f"{stem}.crt"), Path(f"{stem}.key"))
     node.run(
-        *("openssl", "req", "-x509", *KEY, "-days", "3650", "-subj", f"/CN={node.name}"),
+        *("openssl", "req", "-x509", *key, "-days", "3650", "-subj", f"/CN={node.name}"),
         *("-CA", str(by.certificate), "-CAkey", str(by.key)),
         *("-addext", f"extendedKeyUsage={purpose}", "-addext", "keyUsage=digitalSignature"),
         *("-addext", "basicConstraints=critical,CA:FALSE"),

@@ -135,6 +135,11 @@ class Tunnel:
         """The interface on which one sees what this layer carries, as it is before it is encapsulated."""
         yield self.place.above[node.name].interface
 
+    @contextmanager
+    def beneath(self, node: Node, interface: str) -> Iterator[str]:
+        """The interface on which one sees what passes below, given the one that this layer runs over."""
+        yield interface
+
     @classmethod
     def with_options(cls, options: Options) -> About:
         """What it declares under these options."""

@@ -15,8 +15,8 @@ class Format(NamedTuple):
     """How a layer builds a packet around the one that it carries.
 
     `outside` is added as it is. `inside` is added to the packet, and both together are padded to a multiple of `block`
-    bytes; the first `kept` bytes of the packet are taken out of that. With `clipped` the padding ends at the MTU. A packet
-    can be smaller by up to `spare` bytes: with a field that is not always there, or with compression.
+    bytes; the first `kept` bytes of the packet are taken out of that. With `clipped` the padding ends at the MTU. A
+    packet can be smaller by up to `spare` bytes: with a field that is not always there, or with compression.
     """
 
     outside: tuple[Header, ...]

@@ -20,8 +20,9 @@ def view(stack: Stack, index: int, underlay: Underlay, nodes: Mapping[str, Node]
     if index == 0:
         yield nodes[underlay.middle], underlay.towards[second]
         return
-    with stack.layers[index - 1].watched(nodes[first]) as interface:
-        yield nodes[first], interface
+    node = nodes[first]
+    with stack.layers[index - 1].watched(node) as carried, stack.layers[index].beneath(node, carried) as interface:
+        yield node, interface
 
 
 def views(stack: Stack, underlay: Underlay, nodes: Mapping[str, Node]) -> list[View]:

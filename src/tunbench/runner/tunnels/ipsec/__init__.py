@@ -1,0 +1,154 @@
+"""IPsec: ESP in the kernel (RFC 4303), whose keys strongSwan or Libreswan negotiate by IKE."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from tunbench.runner import certificates, psk
+from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import IP, UDP, Format
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, strongswan
+from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
+from tunbench.runner.tunnels.ipsec.daemon import Credentials
+from tunbench.runner.tunnels.ipsec.modes import MODES, Mode
+
+DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
+
+ENCAPSULATED = "udp port 4500 and udp[8:4] != 0"
+"""The first four bytes are an SPI; those of IKE are zero there: RFC 3948, section 2.2."""
+
+
+class Ipsec(Tunnel):
+    """Two endpoints; the last one initiates."""
+
+    about = About(
+        name="ipsec",
+        summary="IPsec ESP in the kernel, with IKE by strongSwan or Libreswan (RFC 4303, RFC 7296)",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        evidence="ip proto 50",
+        options={
+            "daemon": Option("choice", "strongswan", "daemon that negotiates the keys", choices=tuple(DAEMONS)),
+            "ike": Option("choice", "2", "version of IKE", choices=("2", "1")),
+            "mode": Option("choice", "tunnel", "how traffic gets into the SAs", choices=tuple(MODES)),
+            "cipher": Option("choice", "aes128gcm16", "cipher of ESP", choices=tuple(CIPHERS)),
+            "auth": Option("choice", "psk", "shared key or certificates", choices=("psk", "cert")),
+            "encap": Option("switch", "off", "ESP in UDP, as if there were a NAT (RFC 3948)"),
+            "replay": Option("count", "32", "packets of the replay window, 0: none", low=0, high=4096),
+        },
+        families=(4, 6),
+        outer=(4, 6),
+        modules=("esp4", "esp6", "xfrm_interface", "ip_vti", "ip6_vti"),
+        programs=DAEMONS["strongswan"].programs,
+        version=DAEMONS["strongswan"].version,
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The daemon's programs, the format's headers and what the cipher and the window promise. Raises ValueError."""
+        daemon, cipher = DAEMONS[str(options["daemon"])], CIPHERS[str(options["cipher"])]
+        if reason := _lacking(options):
+            raise ValueError(f"ipsec: {reason}")
+        return cls.about._replace(
+            claims=Claims(cipher.secret, integrity=True, replay_protection=options["replay"] != 0),
+            evidence=ENCAPSULATED if options["encap"] else cls.about.evidence,
+            headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),
+            programs=daemon.programs,
+            addons=daemon.addons,
+            version=daemon.version,
+        )
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """The payload and its trailer are padded; in transport mode the packet's own IP header stays outside."""
+        cipher = CIPHERS[str(options["cipher"])]
+        outside = (*((UDP,) if options["encap"] else ()), *cipher.headers)
+        if MODES[str(options["mode"])].esp == "transport":
+            return Format(outside, ciphers.TRAILER, cipher.block, kept=IP[outer].size)
+        return Format((IP[outer], *outside), ciphers.TRAILER, cipher.block)
+
+    @classmethod
+    def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
+        """Without an interface of its own: the one below, with inner addresses, or in transport mode as it is."""
+        mode = MODES[str(options["mode"])]
+        if mode.esp == "transport":
+            return {node: one._replace(mtu=cls.mtu(options, one)) for node, one in below.items()}
+        own = super().yields(options, index, below)
+        if name := DAEMONS[str(options["daemon"])].interfaces.get(str(options["mode"])):
+            return {node: one._replace(interface=name) for node, one in own.items()}
+        if mode.interface:
+            return own
+        return {
+            node: one._replace(interface=below[node].interface, prefix=128 if one.family == 6 else 32)
+            for node, one in own.items()
+        }
+
+    @property
+    def mode(self) -> Mode:
+        """How traffic gets into the SAs."""
+        return MODES[str(self.options["mode"])]
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes a shared key, or an authority with a certificate for each node, and the daemons' configuration."""
+        daemon, first = DAEMONS[str(self.options["daemon"])], nodes[0]
+        if self.options["auth"] == "psk":
+            key = self.file(first.name, "psk")
+            psk.make(first, key)
+            credentials = {node.name: Credentials(psk=key) for node in nodes}
+        else:
+            # Libreswan has no ECDSA in IKEv1.
+            kind = certificates.RSA2048 if self.options["ike"] == "1" else certificates.P256
+            authority = certificates.authority(first, self.file(first.name, "ca"), kind)
+            credentials = {
+                node.name: Credentials(
+                    pair=certificates.issue(node, authority, self.file(node.name, "ike"), "serverAuth", kind),
+                    authority=authority,
+                )
+                for node in nodes
+            }
+        for node in nodes:
+            daemon.configure(self, node, credentials[node.name])
+
+    def up(self, node: Node) -> None:
+        """Makes what the mode needs, and lets the daemon negotiate."""
+        self.mode.up(self, node)
+        DAEMONS[str(self.options["daemon"])].up(self, node)
+
+    def down(self, node: Node) -> None:
+        """Stops the daemon, takes away what it left in the kernel, and what the mode needed."""
+        for daemon in reversed(self.daemons.pop(node.name, [])):
+            daemon.stop()
+        node.try_run("ip", "xfrm", "state", "flush")
+        node.try_run("ip", "xfrm", "policy", "flush")
+        self.mode.down(self, node)
+
+    @contextmanager
+    def watched(self, node: Node) -> Iterator[str]:
+        """Its interface; where it has none, one to which the packets that IPsec takes and gives are copied."""
+        if self.mode.interface:
+            yield self.place.above[node.name].interface
+            return
+        with copies.copied(self, node, copies.CARRIED) as interface:
+            yield interface
+
+    @contextmanager
+    def beneath(self, node: Node, interface: str) -> Iterator[str]:
+        """What is below; in tunnel mode without an interface of its own the kernel shows packets there twice."""
+        if self.mode.interface or self.mode.esp == "transport":
+            yield interface
+            return
+        with copies.copied(self, node, copies.BENEATH) as copy:
+            yield copy
+
+
+def _lacking(options: Options) -> str:
+    """Why these options do not go together; empty where they do."""
+    transport = MODES[str(options["mode"])].esp == "transport"
+    if transport and options["inner"] == "ipv6":
+        return "in transport mode the addresses are those below: take inner=ipv6 away"
+    if transport and options["mtu"]:
+        return "in transport mode the MTU follows from the interface below: take mtu away"
+    if options["ike"] == "1" and options["cipher"] == "chacha20poly1305":
+        return "ChaCha20-Poly1305 is defined for IKEv2 alone (RFC 7634, section 4)"
+    return ""

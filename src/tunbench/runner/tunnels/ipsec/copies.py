@@ -1,0 +1,57 @@
+"""Copies of packets on an interface made for them, where IPsec without an interface of its own lets none be seen.
+
+The packets that a policy takes have a transformation in their route until they have been encapsulated; those that were
+decapsulated have a security path. The kernel shows the latter once more on the interface that ESP came in by.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.node import Node
+
+CARRIED = "exists"
+"""Asks for the packets that IPsec carries, in the clear."""
+
+BENEATH = "missing"
+"""Asks for the packets that pass without IPsec, among them ESP."""
+
+RULES = """\
+table {table} {name} {{
+    chain out {{
+        type filter hook output priority filter
+        oifname {below} rt ipsec {ipsec} dup to {nowhere} device {name}
+    }}
+    chain in {{
+        type filter hook prerouting priority filter
+        iifname {below} meta ipsec {ipsec} dup to {nowhere} device {name}
+    }}
+}}
+"""
+
+NOWHERE = {"ip": "192.0.2.1", "ip6": "2001:db8::1"}
+"""Addresses for documentation, which nobody has: RFC 5737 and RFC 3849."""
+
+
+@contextmanager
+def copied(tunnel: Tunnel, node: Node, ipsec: str) -> Iterator[str]:
+    """The interface of copies, for a time."""
+    below = tunnel.place.below[node.name].interface
+    name = f"copies-{tunnel.place.position}"
+    rules = tunnel.file(node.name, "copies.nft")
+    text = "".join(
+        RULES.format(table=table, name=name, below=below, ipsec=ipsec, nowhere=nowhere)
+        for table, nowhere in NOWHERE.items()
+    )
+    node.write(rules, text)
+    node.run("ip", "link", "add", name, "arp", "off", "mtu", "65535", "type", "dummy")
+    try:
+        node.run("ip", "link", "set", name, "up")
+        for nowhere in NOWHERE.values():
+            node.run("ip", "route", "add", nowhere, "dev", name)
+        node.run("nft", "-f", str(rules))
+        yield name
+    finally:
+        for table in NOWHERE:
+            node.try_run("nft", "delete", "table", table, name)
+        node.try_run("ip", "link", "del", name)

@@ -1,0 +1,28 @@
+"""What a daemon of IKE has to offer to the layer."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tunbench.runner.certificates import Pair
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.node import Node
+
+
+class Credentials(NamedTuple):
+    """By what a node shows who it is: a shared key, or a certificate and the authority behind all of them."""
+
+    psk: Path | None = None
+    pair: Pair | None = None
+    authority: Pair | None = None
+
+
+class Daemon(NamedTuple):
+    """A daemon; `interfaces` are names that it insists on, by mode."""
+
+    programs: tuple[str, ...]
+    version: tuple[str, ...]
+    addons: tuple[str, ...]
+    interfaces: Mapping[str, str]
+    configure: Callable[[Tunnel, Node, Credentials], None]
+    up: Callable[[Tunnel, Node], None]

@@ -1,0 +1,130 @@
+"""Libreswan: pluto, configured by ipsec.conf."""
+
+from pathlib import Path
+
+from tunbench.runner import psk
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.node import Node
+from tunbench.runner.tunnels.ipsec import modes
+from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
+from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
+
+PATIENCE = 10.0
+"""Seconds in which the daemon must answer whack."""
+
+INITIATION = 40.0
+"""Seconds in which the SAs must be there."""
+
+# Each line that is not the daemon's own default and does not just say what is wanted has its reason.
+SETTINGS = """\
+version 2.0
+config setup
+    nssdir={nss}
+    secretsfile={secrets}
+    # There is no name to look up.
+    dnssec-enable=no
+conn tunbench
+    left={here}
+    right={there}
+{identities}
+    ikev2={ike}
+    type={esp}
+    esp={proposal}
+{selectors}
+    replay-window={replay}
+    encapsulation={encap}
+    # Addresses and routes are made with what they belong to.
+    leftupdown=%disabled
+{joined}
+"""
+
+IDENTITIES = {
+    "psk": """\
+    authby=secret
+    leftid=@{name}
+    rightid=@{peer}""",
+    "cert": """\
+    authby={signature}
+    leftcert={name}
+    leftid=%fromcert
+    rightid="CN={peer}"
+    rightca=%same""",
+}
+"""How a node shows who it is, by the option auth."""
+
+SIGNATURES = {"2": "ecdsa", "1": "rsasig"}
+"""What certificates sign with, by version of IKE: there is no ECDSA in pluto's IKEv1."""
+
+JOINED = {"vti": f"    mark={modes.MARK}/0xffffffff", "xfrm": f"    ipsec-interface={modes.MARK}"}
+"""What joins an interface and its policies, by mode."""
+
+SECRETS = f': PSK "{psk.PLACE}"\n'
+
+
+def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
+    """Writes the files that pluto reads, and makes its database of certificates."""
+    nss, secrets = tunnel.file(node.name, "nss"), tunnel.file(node.name, "secrets")
+    node.run("mkdir", str(nss))
+    node.run("certutil", "-N", "-d", f"sql:{nss}", "--empty-password")
+    if credentials.psk:
+        template = tunnel.file(node.name, "secrets.template")
+        node.write(template, SECRETS)
+        psk.fill(node, credentials.psk, template, secrets)
+    elif credentials.pair and credentials.authority:
+        node.write(secrets, "")
+        bundle = tunnel.file(node.name, "p12")
+        node.run(
+            *("openssl", "pkcs12", "-export", "-passout", "pass:", "-name", node.name, "-out", str(bundle)),
+            *("-in", str(credentials.pair.certificate), "-inkey", str(credentials.pair.key)),
+        )
+        authority = str(credentials.authority.certificate)
+        node.run("certutil", "-A", "-d", f"sql:{nss}", "-n", "authority", "-t", "CT,,", "-i", authority)
+        node.run("pk12util", "-d", f"sql:{nss}", "-W", "", "-i", str(bundle))
+    node.write(tunnel.file(node.name, "ipsec.conf"), settings(tunnel, node, nss, secrets))
+
+
+def settings(tunnel: Tunnel, node: Node, nss: Path, secrets: Path) -> str:
+    """The configuration of the daemon and of its one connection, without secrets."""
+    [peer] = tunnel.place.peers(node)
+    options, mode = tunnel.options, str(tunnel.options["mode"])
+    local, remote = modes.selectors(tunnel, node)
+    text = SETTINGS.format(
+        nss=nss,
+        secrets=secrets,
+        here=tunnel.place.below[node.name].address,
+        there=tunnel.place.below[peer].address,
+        identities=IDENTITIES[str(options["auth"])].format(
+            name=node.name, peer=peer, signature=SIGNATURES[str(options["ike"])]
+        ),
+        ike="insist" if options["ike"] == "2" else "no",
+        esp=modes.MODES[mode].esp,
+        proposal=CIPHERS[str(options["cipher"])].libreswan,
+        selectors="" if mode == "transport" else f"    leftsubnet={local}\n    rightsubnet={remote}",
+        replay=options["replay"],
+        encap="yes" if options["encap"] else "no",
+        joined=JOINED.get(mode, ""),
+    )
+    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
+
+
+def up(tunnel: Tunnel, node: Node) -> None:
+    """Starts pluto, which asks for an SA when a packet needs one; the last endpoint initiates it."""
+    config = str(tunnel.file(node.name, "ipsec.conf"))
+    node.run("mkdir", "-p", "/run/pluto")
+    pluto = tunnel.start(node, "ipsec", "pluto", "--nofork", "--stderrlog", "--config", config)
+    node.until("ipsec", "whack", "--status", timeout=PATIENCE, unless=lambda: pluto.poll() is not None)
+    node.run("ipsec", "auto", "--config", config, "--add", "tunbench")
+    # It is refused until pluto listens to IKE.
+    node.until("ipsec", "auto", "--route", "tunbench", timeout=PATIENCE, unless=lambda: pluto.poll() is not None)
+    if node.name == list(tunnel.place.below)[-1]:
+        node.run("ipsec", "auto", "--up", "tunbench", timeout=INITIATION)
+
+
+DAEMON = Daemon(
+    programs=("ipsec", "certutil", "pk12util", "openssl"),
+    version=("ipsec", "--version"),
+    addons=("libreswan",),
+    interfaces={"xfrm": f"ipsec{modes.MARK}"},
+    configure=configure,
+    up=up,
+)

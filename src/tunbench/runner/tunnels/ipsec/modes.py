@@ -1,0 +1,86 @@
+"""How traffic gets into the SAs: the modes as data, and what each needs on a node."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tunbench.runner import links
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.node import Node
+
+MARK = 42
+"""What joins an interface and its policies: the key and mark of a VTI, the ID of an XFRM interface."""
+
+EVERYTHING = {4: "0.0.0.0/0", 6: "::/0"}
+
+
+class Mode(NamedTuple):
+    """A mode: that of ESP, whether it has an interface of its own, and what goes up and comes down with it."""
+
+    esp: str
+    interface: bool
+    up: Callable[[Tunnel, Node], None]
+    down: Callable[[Tunnel, Node], None]
+
+
+def nothing(tunnel: Tunnel, node: Node) -> None:
+    """Nothing has to be made or taken away."""
+
+
+def add_route(tunnel: Tunnel, node: Node) -> None:
+    """Gives the node its inner address, and a route to that of its peer which says that it is the source."""
+    [peer] = tunnel.place.peers(node)
+    here, there = tunnel.place.above[node.name], tunnel.place.above[peer]
+    nodad = ["nodad"] if here.family == 6 else []
+    node.run("ip", "address", "add", here.cidr, "dev", here.interface, *nodad)
+    source = ("src", here.address, "mtu", str(here.mtu))
+    node.run("ip", "route", "add", there.cidr, "dev", here.interface, *source)
+
+
+def del_route(tunnel: Tunnel, node: Node) -> None:
+    """Takes route and address away."""
+    [peer] = tunnel.place.peers(node)
+    here, there = tunnel.place.above[node.name], tunnel.place.above[peer]
+    node.try_run("ip", "route", "del", there.cidr, "dev", here.interface)
+    node.try_run("ip", "address", "del", here.cidr, "dev", here.interface)
+
+
+def add_vti(tunnel: Tunnel, node: Node) -> None:
+    """Makes a VTI: it marks packets, and the policies ask for the mark."""
+    kind = "vti6" if tunnel.place.outer == 6 else "vti"
+    links.point_to_point(tunnel, node, kind, "key", str(MARK))
+
+
+def add_xfrm(tunnel: Tunnel, node: Node) -> None:
+    """Makes an XFRM interface: the policies and SAs with its ID belong to it."""
+    interface, below = tunnel.place.above[node.name].interface, tunnel.place.below[node.name].interface
+    node.run("ip", "link", "add", interface, "type", "xfrm", "dev", below, "if_id", str(MARK))
+    tunnel.settle(node)
+
+
+def del_interface(tunnel: Tunnel, node: Node) -> None:
+    """Deletes the interface."""
+    node.try_run("ip", "link", "del", tunnel.place.above[node.name].interface)
+
+
+MODES = {
+    # Policies for the two inner addresses, which the interface below has besides its own.
+    "tunnel": Mode("tunnel", False, add_route, del_route),
+    # Policies for the two addresses below.
+    "transport": Mode("transport", False, nothing, nothing),
+    # Policies for everything, with the mark that the interface gives to packets.
+    "vti": Mode("tunnel", True, add_vti, del_interface),
+    # Policies for everything, with the ID of the interface.
+    "xfrm": Mode("tunnel", True, add_xfrm, del_interface),
+}
+"""By the name of the option; the first is the default."""
+
+
+def selectors(tunnel: Tunnel, node: Node) -> tuple[str, str]:
+    """The traffic that the policies take, from the node and from its peer, as networks."""
+    [peer] = tunnel.place.peers(node)
+    above = tunnel.place.above
+    if MODES[str(tunnel.options["mode"])].interface:
+        everything = EVERYTHING[above[node.name].family]
+        return everything, everything
+    width = 128 if above[node.name].family == 6 else 32
+    return f"{above[node.name].address}/{width}", f"{above[peer].address}/{width}"

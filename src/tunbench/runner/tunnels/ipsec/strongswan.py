@@ -1,0 +1,161 @@
+"""strongSwan: charon-systemd, configured by swanctl."""
+
+from tunbench.runner import psk
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.node import Node
+from tunbench.runner.tunnels.ipsec import modes
+from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
+from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
+
+PATIENCE = 10.0
+"""Seconds in which the daemon must answer swanctl."""
+
+INITIATION = 40.0
+"""Seconds in which the SAs must be there."""
+
+SETTINGS = """\
+charon-systemd {
+    # What is used here. The distribution's list names plugins that are not installed.
+    load = random nonce pem pkcs1 pkcs8 x509 pubkey constraints openssl kdf kernel-netlink socket-default vici
+    # Routes are made with the addresses they belong to, and not in a table of the daemon's own.
+    install_routes = no
+    routing_table = 0
+    # There is no journal in the lab. Level 1 has no keys.
+    journal {
+        default = -1
+    }
+    filelog {
+        stderr {
+            default = 1
+            flush_line = yes
+        }
+    }
+}
+swanctl {
+    load = pem pkcs1 pkcs8 x509 pubkey openssl
+}
+"""
+
+# Each line that is not the daemon's own default and does not just say what is wanted has its reason.
+CONNECTION = """\
+connections {{
+    tunbench {{
+        version = {ike}
+        local_addrs = {here}
+        remote_addrs = {there}
+        encap = {encap}
+        local {{
+            {local}
+        }}
+        remote {{
+            {remote}
+        }}
+        children {{
+            tunbench {{
+                mode = {esp}
+                esp_proposals = {proposal}
+                local_ts = {local_ts}
+                remote_ts = {remote_ts}
+                replay_window = {replay}
+                # Nothing passes in the clear, and the next packet asks for an SA that was lost.
+                start_action = trap
+                {joined}
+            }}
+            {neighbours}
+        }}
+    }}
+}}
+"""
+
+JOINED = {
+    "vti": f"mark_in = {modes.MARK}\n                mark_out = {modes.MARK}",
+    "xfrm": f"if_id_in = {modes.MARK}\n                if_id_out = {modes.MARK}",
+}
+"""What joins an interface and its policies, by mode."""
+
+NEIGHBOURS = """\
+# Neighbours on one link must find each other before there is an SA.
+            neighbours-{kind} {{
+                mode = pass
+                local_ts = ::/0[ipv6-icmp/{kind}]
+                remote_ts = ::/0[ipv6-icmp/{kind}]
+                start_action = trap
+            }}"""
+
+SOLICITATION_AND_ADVERTISEMENT = (135, 136)
+"""Types of ICMPv6: RFC 4861, sections 4.3 and 4.4."""
+
+SECRETS = f"""\
+secrets {{
+    ike-tunbench {{
+        secret = "{psk.PLACE}"
+    }}
+}}
+"""
+
+IDENTITIES = {"psk": "auth = psk\n            id = {name}", "cert": 'auth = pubkey\n            id = "CN={name}"'}
+"""How a node shows who it is, by the option auth."""
+
+
+def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
+    """Writes the files that charon-systemd and swanctl read."""
+    node.write(tunnel.file(node.name, "strongswan.conf"), SETTINGS)
+    # Keys and authorities are looked for in folders beside the file.
+    folder = tunnel.file(node.name, "swanctl")
+    node.run("mkdir", "-p", str(folder / "private"), str(folder / "x509ca"))
+    if credentials.psk:
+        template = tunnel.file(node.name, "swanctl.template")
+        node.write(template, connection(tunnel, node, "") + SECRETS)
+        psk.fill(node, credentials.psk, template, folder / "swanctl.conf")
+    elif credentials.pair and credentials.authority:
+        node.run("cp", str(credentials.pair.key), str(folder / "private"))
+        node.run("cp", str(credentials.authority.certificate), str(folder / "x509ca"))
+        node.write(folder / "swanctl.conf", connection(tunnel, node, f"certs = {credentials.pair.certificate}"))
+
+
+def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
+    """The configuration of the one connection, without secrets."""
+    [peer] = tunnel.place.peers(node)
+    options = tunnel.options
+    identity, mode = IDENTITIES[str(options["auth"])], str(options["mode"])
+    local_ts, remote_ts = modes.selectors(tunnel, node)
+    taken = mode == "transport" and tunnel.place.outer == 6
+    neighbours = [NEIGHBOURS.format(kind=kind) for kind in SOLICITATION_AND_ADVERTISEMENT] if taken else []
+    text = CONNECTION.format(
+        ike=options["ike"],
+        here=tunnel.place.below[node.name].address,
+        there=tunnel.place.below[peer].address,
+        encap="yes" if options["encap"] else "no",
+        local=identity.format(name=node.name) + (f"\n            {certificates}" if certificates else ""),
+        remote=identity.format(name=peer),
+        esp=modes.MODES[mode].esp,
+        proposal=CIPHERS[str(options["cipher"])].strongswan,
+        local_ts=local_ts,
+        remote_ts=remote_ts,
+        replay=options["replay"],
+        joined=JOINED.get(mode, ""),
+        neighbours="\n            ".join(neighbours),
+    )
+    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
+
+
+def up(tunnel: Tunnel, node: Node) -> None:
+    """Starts charon and loads the connection; the last endpoint initiates it."""
+    settings = f"STRONGSWAN_CONF={tunnel.file(node.name, 'strongswan.conf')}"
+    swanctl = ("env", settings, "swanctl")
+    charon = tunnel.start(node, "env", settings, "charon-systemd")
+    node.until(*swanctl, "--stats", timeout=PATIENCE, unless=lambda: charon.poll() is not None)
+    node.run(*swanctl, "--load-all", "--file", str(tunnel.file(node.name, "swanctl") / "swanctl.conf"))
+    if node.name == list(tunnel.place.below)[-1]:
+        node.run(*swanctl, "--initiate", "--child", "tunbench", timeout=INITIATION)
+
+
+DAEMON = Daemon(
+    programs=("charon-systemd", "swanctl", "openssl"),
+    # --version asks the daemon, which is gone by then; the first line of --help has it too.
+    version=("swanctl", "--help"),
+    addons=(),
+    interfaces={},
+    configure=configure,
+    up=up,
+)
