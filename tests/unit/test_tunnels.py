@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.plan.shard import needed_underlay
-from tunbench.runner import psk, registry, stack
+from tunbench.runner import registry, secrets, stack
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
 
@@ -35,8 +35,8 @@ def begin_openssl(call: Call) -> Result:
 
 def fill_in(call: Call) -> Result:
     """As the shell does: the template with the key in its place is printed."""
-    key, template = (Path(path).read_text() for path in call.argv[-2:])
-    return Result(0, template.replace(psk.PLACE, key.strip()), "")
+    template, key = (Path(path).read_text() for path in call.argv[-2:])
+    return Result(0, template.replace(secrets.PLACE, key.strip()), "")
 
 
 def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
@@ -47,7 +47,7 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
             "wg pubkey": PUBLIC + "\n",
             "openssl req": begin_openssl,
             "openssl rand": SECRET + "\n",
-            f'sed "s/{psk.PLACE}': fill_in,
+            f'sed "s/{secrets.PLACE}': fill_in,
         }
     )
     events = FakeEvents()

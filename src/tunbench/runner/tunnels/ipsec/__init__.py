@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tunbench.runner import certificates, psk
+from tunbench.runner import certificates, secrets
 from tunbench.runner.contract import About, Claims, Overlay, Tunnel
 from tunbench.runner.formats import IP, UDP, Format
 from tunbench.runner.node import Node
@@ -40,7 +40,10 @@ class Ipsec(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         modules=("esp4", "esp6", "xfrm_interface", "ip_vti", "ip6_vti"),
+        # Both would want the same ports and the same policies.
+        exclusive=(),
         programs=DAEMONS["strongswan"].programs,
+        packages=("linux-image-amd64", *DAEMONS["strongswan"].packages),
         version=DAEMONS["strongswan"].version,
     )
 
@@ -55,6 +58,7 @@ class Ipsec(Tunnel):
             evidence=ENCAPSULATED if options["encap"] else cls.about.evidence,
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),
             programs=daemon.programs,
+            packages=("linux-image-amd64", *daemon.packages),
             addons=daemon.addons,
             version=daemon.version,
         )
@@ -94,7 +98,7 @@ class Ipsec(Tunnel):
         daemon, first = DAEMONS[str(self.options["daemon"])], nodes[0]
         if self.options["auth"] == "psk":
             key = self.file(first.name, "psk")
-            psk.make(first, key)
+            secrets.make(first, key, 32)
             credentials = {node.name: Credentials(psk=key) for node in nodes}
         else:
             # Libreswan has no ECDSA in IKEv1.

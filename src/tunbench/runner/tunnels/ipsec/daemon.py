@@ -22,6 +22,7 @@ class Daemon(NamedTuple):
 
     programs: tuple[str, ...]
     version: tuple[str, ...]
+    packages: tuple[str, ...]
     addons: tuple[str, ...]
     interfaces: Mapping[str, str]
     configure: Callable[[Tunnel, Node, Credentials], None]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunbench.runner import psk
+from tunbench.runner import secrets
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.node import Node
 from tunbench.runner.tunnels.ipsec import modes
@@ -58,20 +58,18 @@ SIGNATURES = {"2": "ecdsa", "1": "rsasig"}
 JOINED = {"vti": f"    mark={modes.MARK}/0xffffffff", "xfrm": f"    ipsec-interface={modes.MARK}"}
 """What joins an interface and its policies, by mode."""
 
-SECRETS = f': PSK "{psk.PLACE}"\n'
+SECRETS = f': PSK "{secrets.PLACE}"\n'
 
 
 def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
     """Writes the files that pluto reads, and makes its database of certificates."""
-    nss, secrets = tunnel.file(node.name, "nss"), tunnel.file(node.name, "secrets")
+    nss, shared = tunnel.file(node.name, "nss"), tunnel.file(node.name, "secrets")
     node.run("mkdir", str(nss))
     node.run("certutil", "-N", "-d", f"sql:{nss}", "--empty-password")
     if credentials.psk:
-        template = tunnel.file(node.name, "secrets.template")
-        node.write(template, SECRETS)
-        psk.fill(node, credentials.psk, template, secrets)
+        secrets.fill(node, shared, SECRETS, credentials.psk)
     elif credentials.pair and credentials.authority:
-        node.write(secrets, "")
+        node.write(shared, "")
         bundle = tunnel.file(node.name, "p12")
         node.run(
             *("openssl", "pkcs12", "-export", "-passout", "pass:", "-name", node.name, "-out", str(bundle)),
@@ -80,17 +78,17 @@ def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
         authority = str(credentials.authority.certificate)
         node.run("certutil", "-A", "-d", f"sql:{nss}", "-n", "authority", "-t", "CT,,", "-i", authority)
         node.run("pk12util", "-d", f"sql:{nss}", "-W", "", "-i", str(bundle))
-    node.write(tunnel.file(node.name, "ipsec.conf"), settings(tunnel, node, nss, secrets))
+    node.write(tunnel.file(node.name, "ipsec.conf"), settings(tunnel, node, nss, shared))
 
 
-def settings(tunnel: Tunnel, node: Node, nss: Path, secrets: Path) -> str:
+def settings(tunnel: Tunnel, node: Node, nss: Path, shared: Path) -> str:
     """The configuration of the daemon and of its one connection, without secrets."""
     [peer] = tunnel.place.peers(node)
     options, mode = tunnel.options, str(tunnel.options["mode"])
     local, remote = modes.selectors(tunnel, node)
     text = SETTINGS.format(
         nss=nss,
-        secrets=secrets,
+        secrets=shared,
         here=tunnel.place.below[node.name].address,
         there=tunnel.place.below[peer].address,
         identities=IDENTITIES[str(options["auth"])].format(
@@ -123,6 +121,7 @@ def up(tunnel: Tunnel, node: Node) -> None:
 DAEMON = Daemon(
     programs=("ipsec", "certutil", "pk12util", "openssl"),
     version=("ipsec", "--version"),
+    packages=("libreswan",),
     addons=("libreswan",),
     interfaces={"xfrm": f"ipsec{modes.MARK}"},
     configure=configure,

@@ -1,6 +1,6 @@
 """strongSwan: charon-systemd, configured by swanctl."""
 
-from tunbench.runner import psk
+from tunbench.runner import secrets
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.node import Node
 from tunbench.runner.tunnels.ipsec import modes
@@ -88,7 +88,7 @@ SOLICITATION_AND_ADVERTISEMENT = (135, 136)
 SECRETS = f"""\
 secrets {{
     ike-tunbench {{
-        secret = "{psk.PLACE}"
+        secret = "{secrets.PLACE}"
     }}
 }}
 """
@@ -104,9 +104,7 @@ def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
     folder = tunnel.file(node.name, "swanctl")
     node.run("mkdir", "-p", str(folder / "private"), str(folder / "x509ca"))
     if credentials.psk:
-        template = tunnel.file(node.name, "swanctl.template")
-        node.write(template, connection(tunnel, node, "") + SECRETS)
-        psk.fill(node, credentials.psk, template, folder / "swanctl.conf")
+        secrets.fill(node, folder / "swanctl.conf", connection(tunnel, node, "") + SECRETS, credentials.psk)
     elif credentials.pair and credentials.authority:
         node.run("cp", str(credentials.pair.key), str(folder / "private"))
         node.run("cp", str(credentials.authority.certificate), str(folder / "x509ca"))
@@ -154,6 +152,7 @@ DAEMON = Daemon(
     programs=("charon-systemd", "swanctl", "openssl"),
     # --version asks the daemon, which is gone by then; the first line of --help has it too.
     version=("swanctl", "--help"),
+    packages=("charon-systemd", "strongswan-swanctl"),
     addons=(),
     interfaces={},
     configure=configure,

@@ -1,0 +1,154 @@
+"""MAC Security (IEEE 802.1AE) in the kernel, with keys that are given or agreed upon by MKA (IEEE 802.1X)."""
+
+from collections.abc import Sequence
+
+from tunbench.runner import secrets
+from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import Format, Header
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+SECTAG = Header("SecTAG", 8, "IEEE 802.1AE-2018, section 9.3")
+SCI = Header("Secure Channel Identifier", 8, "IEEE 802.1AE-2018, section 9.9")
+ICV = Header("integrity check value", 16, "IEEE 802.1AE-2018, section 14.5")
+
+CIPHERS = {"aes128gcm": ("gcm-aes-128", 16), "aes256gcm": ("gcm-aes-256", 32)}
+"""Cipher suites as iproute2 names them, and the bytes of their keys: IEEE 802.1AE-2018, section 14."""
+
+# Each line that is not the daemon's own default has its reason.
+MKA = """\
+# EAPOL of IEEE 802.1X-2010, the first version that has MKA.
+eapol_version=3
+# There is no access point to look for.
+ap_scan=0
+network={{
+    # The key is given: no EAP comes before.
+    key_mgmt=NONE
+    eapol_flags=0
+    # MACsec must be used; the first endpoint, whose priority is the lowest number, is the key server.
+    macsec_policy=1
+    mka_priority={priority}
+    macsec_integ_only={integrity_only}
+    macsec_replay_protect={replay}
+    macsec_replay_window={window}
+    mka_cak=@SECRET@
+    mka_ckn={ckn}
+}}
+"""
+
+CKN = "74756e62656e6368"
+"""The name of the connectivity association key, which is no secret: the octets of "tunbench"."""
+
+
+ASSOCIATION = f"sa 0 pn 1 on key 00 {secrets.PLACE}"
+"""The first secure association of a channel, as `ip macsec` takes it."""
+
+
+class Macsec(Tunnel):
+    """A secure channel from each endpoint to all others."""
+
+    about = About(
+        name="macsec",
+        summary="MACsec in the kernel (IEEE 802.1AE), keys static or by MKA",
+        layer=2,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        # E and C, bits 4 and 3 of the TCI, which is the byte after the EtherType: IEEE 802.1AE-2018, section 9.5.
+        evidence="ether proto 0x88e5 and ether[14] & 0x0c = 0x0c",
+        headers=(SECTAG, SCI, ICV),
+        options={
+            "keys": Option("choice", "static", "where keys come from", choices=("static", "mka")),
+            "cipher": Option("choice", "aes128gcm", "cipher suite; MKA has aes128gcm only", choices=tuple(CIPHERS)),
+            "encrypt": Option("switch", "on", "confidentiality; off: integrity only"),
+            "replay": Option("switch", "on", "replay protection"),
+            "window": Option("count", "0", "replay window in packets", low=0, high=(1 << 32) - 1),
+            "send-sci": Option("switch", "on", "secure channel identifier in each frame"),
+        },
+        needs_underlay="ethernet",
+        families=(4, 6),
+        exclusive=(),
+        modules=("macsec",),
+        programs=("openssl",),
+        packages=("linux-image-amd64", "wpasupplicant"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """Claims, evidence and headers follow the options. Raises ValueError for MKA with AES-256."""
+        about = cls.about
+        if options["keys"] == "mka":
+            if options["cipher"] != "aes128gcm":
+                # ieee802_1x_kay_init() sets DEFAULT_CS_INDEX; the setting macsec_csindex came with version 2.11.
+                raise ValueError("macsec: as key server of MKA, wpa_supplicant 2.10 can choose GCM-AES-128 only")
+            about = about._replace(programs=("openssl", "wpa_supplicant"), version=("wpa_supplicant", "-v"))
+        if not options["encrypt"]:
+            about = about._replace(evidence="ether proto 0x88e5 and ether[14] & 0x0c = 0")
+        return about._replace(
+            claims=Claims(bool(options["encrypt"]), integrity=True, replay_protection=bool(options["replay"])),
+            headers=(SECTAG, SCI, ICV) if options["send-sci"] else (SECTAG, ICV),
+        )
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """What is added to a frame; there is no outer IP header."""
+        return Format(cls.with_options(options).headers)
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The kernel keeps room for the identifier, sent or not: macsec_change_mtu() in drivers/net/macsec.c."""
+        return super().mtu({**options, "send-sci": True}, below)
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes a key for each node to send with, or the one from which MKA derives all others."""
+        if self.options["keys"] == "static":
+            for node in nodes:
+                secrets.make(node, self.file(node.name, "key"), CIPHERS[str(self.options["cipher"])][1])
+            return
+        cak = self.file(nodes[0].name, "cak")
+        secrets.make(nodes[0], cak, 16)
+        for priority, node in enumerate(nodes, start=16):
+            text = MKA.format(
+                priority=priority,
+                integrity_only=int(not self.options["encrypt"]),
+                replay=int(self.options["replay"]),
+                window=self.options["window"],
+                ckn=CKN,
+            )
+            secrets.fill(node, self.file(node.name, "conf"), text, cak)
+
+    def up(self, node: Node) -> None:
+        """Makes the interface, and gives it its keys or to the daemon that does."""
+        interface, below = self.place.above[node.name].interface, self.place.below[node.name].interface
+        on = {True: "on", False: "off"}
+        static = self.options["keys"] == "static"
+        node.run(
+            *("ip", "link", "add", interface, "link", below, *(("address", self.mac(node.name)) if static else ())),
+            *("type", "macsec", "port", "1", "cipher", CIPHERS[str(self.options["cipher"])][0]),
+            *("encrypt", on[bool(self.options["encrypt"])], "send_sci", on[bool(self.options["send-sci"])]),
+            *("replay", on[bool(self.options["replay"])]),
+            *(("window", str(self.options["window"])) if self.options["replay"] else ()),
+        )
+        if static:
+            self.key(node)
+        else:
+            config = str(self.file(node.name, "conf"))
+            # It finds the interface by its identifier, the MAC address below and port 1, and hands it the keys.
+            self.start(node, "wpa_supplicant", "-D", "macsec_linux", "-i", below, "-c", config)
+        self.settle(node)
+
+    def key(self, node: Node) -> None:
+        """Gives the interface its own key to send with, and for each peer that of the peer."""
+        interface = self.place.above[node.name].interface
+        self._add(node, node.name, f"macsec add {interface} tx {ASSOCIATION}")
+        for peer in self.place.peers(node):
+            channel = f"macsec add {interface} rx port 1 address {self.mac(peer)}"
+            self._add(node, peer, f"{channel}\n{channel} {ASSOCIATION}")
+
+    def _add(self, node: Node, sender: str, lines: str) -> None:
+        """Executes lines of `ip` with the key of the one that sends; on a command line everyone could read it."""
+        batch = self.file(node.name, f"{sender}.batch")
+        secrets.fill(node, batch, f"{lines}\n", self.file(sender, "key"))
+        node.run("ip", "-batch", str(batch))
+
+    def mac(self, name: str) -> str:
+        """The MAC address of a node's interface, from which the identifier of its secure channel follows."""
+        return f"02:6d:73:00:{self.place.position:02x}:{list(self.place.above).index(name) + 1:02x}"
