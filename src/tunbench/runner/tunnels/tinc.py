@@ -55,10 +55,10 @@ LARGEST_MTU = 1500
 """Bytes: tinc 1.0.36, src/net.h, as Debian builds it, without jumbograms."""
 
 PACKET = "tinc 1.0.36, src/net_packet.c, send_udppacket()"
-CIPHERS = {"aes-256-cbc": 16, "aes-192-cbc": 16, "aes-128-cbc": 16, "none": 0}
+CIPHERS = {"aes-256-cbc": 16, "aes-128-cbc": 16, "none": 0}
 """Bytes of each cipher's block; PKCS#7 padding fills the last one, and is at least one byte."""
 
-DIGESTS = {"sha256": 32, "sha512": 64, "sha1": 20, "none": 0}
+DIGESTS = {"sha256": 32, "sha512": 64, "none": 0}
 """Bytes of each digest (FIPS 180-4, figure 1), the most that MACLength can be."""
 
 

@@ -24,16 +24,13 @@ AEAD = Cipher((Header("AEAD tag", 16, DATA),), aead=True)
 CBC = Cipher((Header("IV", 16, CRYPTO),), (Header("least padding", 1, "RFC 5652, section 6.3"),), block=16)
 CIPHERS = {
     "AES-256-GCM": AEAD,
-    "AES-192-GCM": AEAD,
     "AES-128-GCM": AEAD,
     "CHACHA20-POLY1305": AEAD,
     "AES-256-CBC": CBC,
-    "AES-192-CBC": CBC,
-    "AES-128-CBC": CBC,
     "none": Cipher((), hides=False),
 }
 
-DIGESTS = {"SHA1": 20, "SHA256": 32, "SHA512": 64}
+DIGESTS = {"SHA1": 20, "SHA256": 32}
 """Bytes of the HMAC with each digest (RFC 2104, section 2, and FIPS 180-4, figure 1)."""
 
 DEFAULT_DIGEST = "SHA1"
