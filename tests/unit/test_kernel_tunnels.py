@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.fakes import FakeEvents, FakeShell, two_nodes
 from tunbench.plan.shard import needed_underlay
-from tunbench.runner import stack
+from tunbench.runner import proof, stack
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.shell import Result
 from tunbench.runner.stack import Stack
@@ -18,7 +18,7 @@ def built(spelling: str) -> Stack:
 def evidence(spelling: str) -> str:
     """That of the uppermost layer."""
     layer = built(spelling).layers[-1]
-    return layer.evidence(layer.options, layer.place.outer)
+    return proof.expected(layer)
 
 
 # Each was the largest packet that passed, unfragmented, in the lab: Linux 6.1.

@@ -58,12 +58,12 @@ class Claims(NamedTuple):
 class About(NamedTuple):
     """What a tunnel declares.
 
-    `evidence` is a pcap filter for IPv4 in which options stand in braces; `headers` are what it adds between the IP
-    header below and the packet that it carries. `families` are those of addresses that it can carry, `outer` those
-    that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in a stack; with
-    an empty tuple it can stand there once only, with None as often as one likes. `largest_mtu` is what its program can
-    take. `packages` are those of Debian whose versions matter, if it is not the kernel's alone; `addons` are images of
-    the vm lab beyond the base.
+    `evidence` is a pcap filter for IPv4 in which options and the position stand in braces; `headers` are what it adds
+    between the IP header below and the packet that it carries. `families` are those of addresses that it can carry,
+    `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
+    a stack; with an empty tuple it can stand there once only, with None as often as one likes. `largest_mtu` is what
+    its program can take. `packages` are those of Debian whose versions matter, if it is not the kernel's alone;
+    `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -151,9 +151,9 @@ class Tunnel:
         return Format((IP[outer], *cls.with_options(options).headers))
 
     @classmethod
-    def evidence(cls, options: Options, outer: int) -> str:
-        """The pcap filter that every packet of this layer passes, over that address family."""
-        text = cls.with_options(options).evidence.format(**options)
+    def evidence(cls, options: Options, outer: int, position: int = 0) -> str:
+        """The pcap filter that every packet of this layer passes, over that address family and at that position."""
+        text = cls.with_options(options).evidence.format(**options, position=position)
         return in_ipv6(text) if outer == 6 else text
 
     @classmethod

@@ -62,7 +62,7 @@ def _send(
             program = (sys.executable, "-I", "-S", echo.__file__)
             nodes[first].ask(*program, stack.overlay[second].address, marker.hex(), str(ECHOES))
     events.tell("capture", name=path.name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
-    evident = capture.filtered(watcher, path, layer.evidence(layer.options, layer.place.outer))
+    evident = capture.filtered(watcher, path, expected(layer))
     return f"{watcher.name}/{interface}", capture.packets(path), evident
 
 
@@ -74,7 +74,7 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
     marked = [packet for packet in seen if marker in packet]
     marked_inside = [packet for packet in evident if marker in packet]
     hidden = any(_confidential(above) for above in stack.layers[index:])
-    name, evidence = layer.about.name, layer.evidence(layer.options, layer.place.outer)
+    name, evidence = layer.about.name, expected(layer)
     if len(shown) < 2 * ECHOES:
         raise ProofFailed(
             f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {2 * ECHOES} were to be seen"
@@ -88,6 +88,11 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
     if not hidden and not marked_inside:
         raise ProofFailed(f"{name}: the marker is not to be found in the packets on {where} that show its evidence")
     return Finding(name, where, evidence, len(large), len(shown), len(marked), hidden)
+
+
+def expected(layer: Tunnel) -> str:
+    """The pcap filter that every packet of a layer passes in its place."""
+    return layer.evidence(layer.options, layer.place.outer, layer.place.position)
 
 
 def _confidential(layer: Tunnel) -> bool:

@@ -8,7 +8,7 @@ from l3 in that packets pass the hooks of netfilter.
 from collections.abc import Sequence
 from ipaddress import ip_interface
 
-from tunbench.runner.contract import FAMILIES, About, Claims, Place, Tunnel, address
+from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel, address
 from tunbench.runner.formats import Format
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -35,18 +35,15 @@ class Ipvlan(Tunnel):
         modules=("ipvlan",),
     )
 
-    def __init__(self, options: Options, place: Place) -> None:
-        super().__init__({**options, "position": place.position}, place)
-
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Adds nothing to a packet."""
         return Format(())
 
     @classmethod
-    def evidence(cls, options: Options, outer: int) -> str:
+    def evidence(cls, options: Options, outer: int, position: int = 0) -> str:
         """Both addresses of a packet are those of the overlay, whose place in the stack they tell."""
-        return cls.about.evidence.format(network=network(options))
+        return cls.about.evidence.format(network=network(options, position))
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Remembers the endpoints: each can tell its MAC address only when what is below is up."""
@@ -88,6 +85,11 @@ class Ipvlan(Tunnel):
         return f"-{FAMILIES[str(self.options['inner'])]}"
 
     @property
+    def network(self) -> str:
+        """The network of the overlay."""
+        return network(self.options, self.place.position)
+
+    @property
     def table(self) -> str:
         """The number of the routing table."""
         return str(TABLE + self.place.position)
@@ -95,14 +97,14 @@ class Ipvlan(Tunnel):
     def rule(self, node: Node) -> tuple[str, ...]:
         """What the interface below sends to the overlay; what a program sends there has no such interface."""
         below = self.place.below[node.name].interface
-        return ("to", network(self.options), "oif", below, "lookup", self.table)
+        return ("to", self.network, "oif", below, "lookup", self.table)
 
     def route(self, node: Node) -> tuple[str, ...]:
         """The way to the overlay."""
-        return (network(self.options), "dev", self.place.below[node.name].interface, "table", self.table)
+        return (self.network, "dev", self.place.below[node.name].interface, "table", self.table)
 
 
-def network(options: Options) -> str:
-    """The network of the overlay. Where the position in the stack is not known, it is that of the lowest layer."""
-    here, prefix = address(FAMILIES[str(options["inner"])], int(options.get("position", 0)), 1)
+def network(options: Options, position: int) -> str:
+    """The network of the overlay at a position in a stack."""
+    here, prefix = address(FAMILIES[str(options["inner"])], position, 1)
     return str(ip_interface(f"{here}/{prefix}").network)

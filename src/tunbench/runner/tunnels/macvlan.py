@@ -1,6 +1,6 @@
 """MACVLAN: a second MAC address on an Ethernet interface."""
 
-from tunbench.runner.contract import About, Claims, Place, Tunnel
+from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import Format
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -27,18 +27,10 @@ class Macvlan(Tunnel):
         modules=("macvlan",),
     )
 
-    def __init__(self, options: Options, place: Place) -> None:
-        super().__init__({**options, "position": place.position}, place)
-
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Adds nothing to a frame."""
         return Format(())
-
-    @classmethod
-    def evidence(cls, options: Options, outer: int) -> str:
-        """The source address. Where the position in the stack is not known, it is that of the lowest layer."""
-        return cls.about.evidence.format(**{"position": 0, **options})
 
     def up(self, node: Node) -> None:
         """Makes the interface with the MAC address that the proof looks for."""

@@ -23,6 +23,7 @@ config setup
     secretsfile={secrets}
     # There is no name to look up.
     dnssec-enable=no
+{policy}
 conn tunbench
     left={here}
     right={there}
@@ -54,6 +55,9 @@ IDENTITIES = {
 
 SIGNATURES = {"2": "ecdsa", "1": "rsasig"}
 """What certificates sign with, by version of IKE: there is no ECDSA in pluto's IKEv1."""
+
+POLICIES = {"2": "", "1": "    # Since version 4.10 it is dropped by default.\n    ikev1-policy=accept"}
+"""What the daemon is told of IKEv1, by version of IKE."""
 
 JOINED = {"vti": f"    mark={modes.MARK}/0xffffffff", "xfrm": f"    ipsec-interface={modes.MARK}"}
 """What joins an interface and its policies, by mode."""
@@ -94,6 +98,7 @@ def settings(tunnel: Tunnel, node: Node, nss: Path, shared: Path) -> str:
         identities=IDENTITIES[str(options["auth"])].format(
             name=node.name, peer=peer, signature=SIGNATURES[str(options["ike"])]
         ),
+        policy=POLICIES[str(options["ike"])],
         ike="insist" if options["ike"] == "2" else "no",
         esp=modes.MODES[mode].esp,
         proposal=CIPHERS[str(options["cipher"])].libreswan,
