@@ -31,6 +31,10 @@ KINDS = {
         "the kernel installed another impairment than the profile asked for",
         "Change the profile to what this kernel can install, or run the plan in the vm lab.",
     ),
+    "left-behind": Kind(
+        "something of a stack was still there after it had been taken down",
+        "Let the tunnel's method `down` take it away.",
+    ),
     "outside": Kind(
         "something tried to send packets out of the lab",
         "Find the program by the packets, and tell it to stay inside: no updates, no telemetry.",

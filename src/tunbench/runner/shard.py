@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tunbench.runner import impairment, nodes, proof, registry, spelling, stack, underlay
+from tunbench.runner import impairment, leftovers, nodes, proof, registry, spelling, stack, underlay
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.events import Events
 from tunbench.runner.node import CommandFailed, Node
@@ -21,6 +21,9 @@ Spec = Mapping[str, Any]
 
 FAILURES = (CommandFailed, stack.StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
 """What makes a verdict `failed`. Anything else is a mistake of ours, and ends the runner with a traceback."""
+
+SHOWN = 10
+"""Things left behind that a warning names at most."""
 
 BRING_UP = "up"
 """What stands in the column `workload` for the time that the stack took to come up."""
@@ -57,6 +60,7 @@ def _live_with(under: Underlay, made: Mapping[str, Node], spec: Spec, waiting: l
     pile = stack.build(spec["stack"], under.endpoints)
     events.tell("phase", name="prepare", at=now())
     stack.prepare(pile, endpoints)
+    before = leftovers.look(endpoints)
     began = now()
     events.tell("phase", name="up", at=began)
     with stack.up(pile, endpoints):
@@ -74,6 +78,8 @@ def _live_with(under: Underlay, made: Mapping[str, Node], spec: Spec, waiting: l
             _execute(waiting, endpoints, pile, views(pile, under, made), events)
             _look_at_queues(impaired, made, events)
         events.tell("phase", name="down", at=now())
+    if left := sorted(leftovers.look(endpoints) - before):
+        events.tell("warning", name="left-behind", text="; ".join(left[:SHOWN]))
     if spec["repeat"] == 1:
         _tell_versions(pile, spec["workloads"], made, events)
 

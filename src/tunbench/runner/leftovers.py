@@ -1,0 +1,98 @@
+"""What a stack leaves behind on a node: it is compared before it comes up and after it has been taken down."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from tunbench.runner.node import Node
+
+FALLBACKS = {
+    *("gre0", "gretap0", "erspan0", "tunl0", "sit0", "ip6tnl0", "ip6gre0", "ip_vti0", "ip6_vti0"),
+    *("ip6erspan0", "ip6gretap0"),
+}
+"""Interfaces that the kernel makes in every namespace as soon as their module is there: Linux 6.1."""
+
+COMMANDS = (("ip", "-batch", "-"), ("nft", "list", "tables"))
+QUESTIONS = "rule show\nxfrm state\nxfrm policy\n"
+
+Seen = frozenset[str]
+
+
+def look(nodes: Sequence[Node]) -> Seen:
+    """The interfaces, addresses, routes, rules, IPsec states and policies, nftables and processes of the nodes."""
+    return frozenset(f"{node.name}: {what}" for node in nodes for what in _on(node))
+
+
+def _on(node: Node) -> Iterable[str]:
+    for name, read in FILES.items():
+        yield from read(_lines(node, name))
+    for argv in COMMANDS:
+        result = node.shell.run([*node.enter, *argv], 10, QUESTIONS if argv[0] == "ip" else "")
+        # What is indented belongs to the line before, and has counters that move.
+        yield from (line for line in result.stdout.splitlines() if line[:1].strip())
+    yield from (f"process {name}" for name in _processes(node))
+
+
+def _lines(node: Node, name: str) -> list[str]:
+    """A file of the node's network namespace, by the process that holds it."""
+    try:
+        return Path("/proc", _holder(node), "net", name).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _interfaces(lines: list[str]) -> Iterable[str]:
+    names = (line.partition(":")[0].strip() for line in lines if ":" in line)
+    return (f"interface {name}" for name in names if name not in FALLBACKS)
+
+
+def _addresses(lines: list[str]) -> Iterable[str]:
+    return (f"address or network {found[0]}" for line in lines if (found := re.search(r"\d+\.\d+\.\d+\.\d+", line)))
+
+
+def _addresses6(lines: list[str]) -> Iterable[str]:
+    # The kernel gives link-local addresses itself, and some time after an interface is up.
+    fields = (line.split() for line in lines)
+    return (f"address {line[0]} on {line[5]}" for line in fields if not line[0].startswith("fe80"))
+
+
+def _routes(lines: list[str]) -> Iterable[str]:
+    return (f"route {' '.join(line.split()[:3])}" for line in lines[1:])
+
+
+def _routes6(lines: list[str]) -> Iterable[str]:
+    fields = (line.split() for line in lines)
+    return (f"route {line[0]} on {line[9]}" for line in fields if not line[0].startswith(("fe80", "ff")))
+
+
+FILES: dict[str, Callable[[list[str]], Iterable[str]]] = {
+    "dev": _interfaces,
+    "fib_trie": _addresses,
+    "if_inet6": _addresses6,
+    "route": _routes,
+    "ipv6_route": _routes6,
+}
+"""Files of /proc/PID/net, and what is read of each: see proc(5) and Linux 6.1, net/ipv6/route.c."""
+
+
+def _processes(node: Node) -> Iterable[str]:
+    """The names of the processes in the node's PID namespace."""
+    namespace = _namespace(_holder(node))
+    for process in Path("/proc").glob("[0-9]*"):
+        if namespace and _namespace(process.name) == namespace:
+            try:
+                yield (process / "comm").read_text().strip()
+            except OSError:
+                continue
+
+
+def _namespace(process: str) -> str:
+    try:
+        return str(Path("/proc", process, "ns", "pid").readlink())
+    except OSError:
+        return ""
+
+
+def _holder(node: Node) -> str:
+    """The process ID, as the lab sees it, of the process that holds the node's namespaces."""
+    return node.enter[node.enter.index("--target") + 1] if "--target" in node.enter else "none"
