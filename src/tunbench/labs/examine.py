@@ -9,6 +9,8 @@ from tunbench.labs import image, kvm
 from tunbench.labs.definition import BASE
 from tunbench.labs.vm import QEMU
 from tunbench.runner import registry
+from tunbench.runner.contract import Tunnel
+from tunbench.runner.options import resolve
 
 
 class Finding(NamedTuple):
@@ -84,12 +86,25 @@ def _native() -> list[Finding]:
 
 
 def _programs() -> list[str]:
-    tunnels = {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.programs}
+    tunnels = {program for name in registry.tunnel_names() for program in _programs_of(registry.tunnel(name))}
     workloads = {program for name in registry.workload_names() for program in registry.workload(name).ABOUT.programs}
     return sorted(tunnels | workloads | {"ip", "tcpdump", "unshare", "nsenter"})
 
 
+def _programs_of(kind: type[Tunnel]) -> set[str]:
+    """The programs of a tunnel, whatever its options choose."""
+    given = [{name: choice} for name, option in kind.takes().items() for choice in option.choices]
+    programs: set[str] = set()
+    for options in [{}, *given]:
+        try:
+            programs.update(kind.with_options(resolve(kind.takes(), options, kind.about.name)).programs)
+        except ValueError:
+            continue
+    return programs
+
+
 PACKAGES = {
+    "certutil": "libnss3-tools",
     "ip": "iproute2",
     "ipsec": "libreswan",
     "modprobe": "kmod",
@@ -97,6 +112,7 @@ PACKAGES = {
     "nft": "nftables",
     "nsenter": "util-linux",
     "ping": "iputils-ping",
+    "pk12util": "libnss3-tools",
     "pppd": "ppp",
     "pptp": "pptp-linux",
     "swanctl": "strongswan-swanctl",

@@ -124,7 +124,7 @@ def up(tunnel: Tunnel, node: Node) -> None:
 
 
 DAEMON = Daemon(
-    programs=("ipsec", "certutil", "pk12util", "openssl"),
+    programs=("ipsec", "certutil", "pk12util", "openssl", "nft"),
     version=("ipsec", "--version"),
     packages=("libreswan",),
     addons=("libreswan",),

@@ -149,7 +149,7 @@ def up(tunnel: Tunnel, node: Node) -> None:
 
 
 DAEMON = Daemon(
-    programs=("charon-systemd", "swanctl", "openssl"),
+    programs=("charon-systemd", "swanctl", "openssl", "nft"),
     # --version asks the daemon, which is gone by then; the first line of --help has it too.
     version=("swanctl", "--help"),
     packages=("charon-systemd", "strongswan-swanctl"),
