@@ -72,9 +72,12 @@ def test_what_can_be_joined_is_read_as_it_stands(text: str) -> None:
         ("vxlan+vxlan", "vxlan stands in it twice: give one of them another port or vni, as vxlan:port=…"),
         ("vxlan+wireguard+vxlan:inner=ipv6", "vxlan stands in it twice"),
         ("macvlan+macvlan:mode=vepa", "macvlan can stand in a stack once only"),
-        ("wireguard:port=1194+openvpn", "wireguard and openvpn both want the port 1194: give one of them another"),
-        ("vxlan+vxlan:vni=7+wireguard:port=4789", "vxlan and wireguard both want the port 4789"),
-        ("wireguard:port=4789+vxlan+vxlan:vni=7", "wireguard and vxlan both want the port 4789"),
+        ("wireguard:port=1194+openvpn", "wireguard and openvpn both want the port udp 1194: give one of them another"),
+        ("vxlan+vxlan:vni=7+wireguard:port=4789", "vxlan and wireguard both want the port udp 4789"),
+        ("wireguard:port=4789+vxlan+vxlan:vni=7", "wireguard and vxlan both want the port udp 4789"),
+        ("wireguard:port=4500+ipsec", "wireguard and ipsec both want the port udp 4500"),
+        ("pptp+openvpn:proto=tcp,port=1723", "pptp and openvpn both want the port tcp 1723"),
+        ("ipsec+vxlan+ipsec", "ipsec can stand in a stack once only"),
         ("none+wireguard", "joins none, which is no layer"),
         ("none:underlay=ip6+wireguard", "joins none, which is no layer"),
         ("none+none", "joins none, which is no layer"),
@@ -147,3 +150,16 @@ def test_spellings_of_one_stack_have_one_meaning() -> None:
     assert meaning_of_stack("wireguard:inner=ipv6") != meaning_of_stack("wireguard")
     assert meaning_of_stack("wireguard:mtu=1440") != meaning_of_stack("wireguard")
     assert meaning_of_stack("vxlan+wireguard") != meaning_of_stack("wireguard+vxlan")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openvpn:proto=tcp,port=4789+vxlan",
+        "l2tpv3:encap=ip+vxlan:port=1701",
+        "openconnect:transport=tls+openvpn:port=443",
+        "vxlan+vxlan:vni=7",
+    ],
+)
+def test_ports_of_other_protocols_and_of_one_kind_do_not_clash(text: str) -> None:
+    assert read_stack(text) == text

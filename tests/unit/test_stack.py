@@ -5,10 +5,10 @@ import pytest
 
 from tests.unit.fakes import OK, Answer, Begin, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.runner import stack
-from tunbench.runner.contract import Unsupported
+from tunbench.runner.contract import StackFailed, Unsupported
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.shell import Result
-from tunbench.runner.stack import Stack, StackFailed
+from tunbench.runner.stack import Stack
 from tunbench.runner.underlay import UNDERLAYS
 
 # What iproute2 6.1 prints where the kernel does not know the kind of interface.

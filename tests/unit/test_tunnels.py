@@ -47,7 +47,7 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
             "wg pubkey": PUBLIC + "\n",
             "openssl req": begin_openssl,
             "openssl rand": SECRET + "\n",
-            f'sed "s/{secrets.PLACE}': fill_in,
+            f'printf "s/{secrets.PLACE}': fill_in,
         }
     )
     events = FakeEvents()

@@ -117,6 +117,9 @@ def _as_data(finding: Finding) -> dict[str, object]:
                 "layer": layer.about.name,
                 "headers": [header._asdict() for header in (*form.outside, *form.inside)],
                 "padded_to": form.block,
+                "kept_outside": form.kept,
+                "padded_within_mtu": form.clipped,
+                "smaller_by_at_most": form.spare,
             }
             for layer, form in zip(pile.layers, analysis.formats(pile), strict=True)
         ],

@@ -6,7 +6,7 @@ from itertools import pairwise
 from tunbench.plan.shard import needed_underlay
 from tunbench.runner import registry, spelling
 from tunbench.runner.contract import SMALLEST_MTU, About, Overlay
-from tunbench.runner.options import Options, resolve
+from tunbench.runner.options import resolve
 from tunbench.runner.stack import declared, read
 from tunbench.runner.underlay import UNDERLAYS
 
@@ -60,24 +60,26 @@ def _carried(below: About, above: About) -> None:
 
 def _apart(layers: list[spelling.Part]) -> None:
     """Two layers must not want the same thing of a node, such as a UDP port."""
-    taken: dict[object, str] = {}
+    wanted: set[object] = set()
+    ports: dict[str, str] = {}
     for layer in layers:
         kind, options = read(layer)
         exclusive = kind.about.exclusive
-        if exclusive is None:
-            continue
-        wanted = (layer.name, *(options[name] for name in exclusive))
-        ports = {("port", options["port"])} if "port" in options else set()
-        for key in (wanted, *ports):
-            if key in taken and not (key in ports and taken[key] == layer.name):
-                raise ValueError(f'"{spelling.join(layers)}" cannot come up: {_clash(layer.name, taken[key], options)}')
-        taken |= dict.fromkeys((wanted, *ports), layer.name)
+        if exclusive is not None:
+            mine = (layer.name, *(options[name] for name in exclusive))
+            if mine in wanted:
+                raise ValueError(f'"{spelling.join(layers)}" cannot come up: {_twice(layer.name, exclusive)}')
+            wanted.add(mine)
+        for port in (text.format(**options) for text in declared(layer).ports):
+            # The kernel hands out to several interfaces of one kind what arrives at their common port.
+            if ports.setdefault(port, layer.name) != layer.name:
+                raise ValueError(
+                    f'"{spelling.join(layers)}" cannot come up: {ports[port]} and {layer.name} both want the port '
+                    f"{port}: give one of them another"
+                )
 
 
-def _clash(name: str, other: str, options: Options) -> str:
-    if name != other:
-        return f"{other} and {name} both want the port {options['port']}: give one of them another, as {name}:port=…"
-    exclusive = registry.tunnel(name).about.exclusive
+def _twice(name: str, exclusive: tuple[str, ...]) -> str:
     if not exclusive:
         return f"{name} can stand in a stack once only"
     return f"{name} stands in it twice: give one of them another {' or '.join(exclusive)}, as {name}:{exclusive[0]}=…"

@@ -8,6 +8,7 @@ from tunbench.runner import registry
 from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import Format
 from tunbench.runner.options import Option, resolve
+from tunbench.runner.underlay import UNDERLAYS
 
 HEAD = """\
 # Tunnels
@@ -15,8 +16,9 @@ HEAD = """\
 Every technology that this version brings up, made from what each declares: `tunbench list tunnels --markdown` prints
 this page. Layers are joined by `+`, from the underlay up, and options follow a colon: `ipsec:mode=transport+gre:ttl=9`.
 
-Every tunnel takes `mtu`; without it the MTU is the largest that fits, unfragmented, into the layer below. `inner` is
-the address family of what a tunnel carries, `outer` that of the network below it, where there is a choice.
+Every tunnel but `none` takes `mtu`; without it the MTU is the largest that fits, unfragmented, into the layer below, if
+its own section does not say otherwise. `inner` is the address family of what a tunnel carries, `outer` that of the
+network below it, where there is a choice.
 """
 
 
@@ -119,7 +121,8 @@ def _format(kind: type[Tunnel]) -> Format:
 
 
 def _default_mtu(kind: type[Tunnel]) -> int:
-    return _format(kind).largest(1500)
+    below = UNDERLAYS["ip6" if 4 not in kind.about.outer else "ip"].endpoints
+    return next(iter(kind.yields(_options(kind), 0, below).values())).mtu
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -9,6 +9,9 @@ from tunbench.runner.node import Node
 from tunbench.runner.shell import wait_until
 from tunbench.runner.workload import WorkloadFailed
 
+HEADER = 24
+"""Bytes before the first packet of a pcap file; draft-ietf-opsawg-pcap, section 4."""
+
 SNAP = 65535
 """Bytes of a packet that are kept: all of it."""
 
@@ -42,9 +45,9 @@ def packets(path: Path) -> list[bytes]:
     """The bytes of every packet of a pcap file, as far as it is whole. Raises ValueError where it is none."""
     data = path.read_bytes()
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
-    if order is None:
+    if order is None or len(data) < HEADER:
         raise ValueError(f"{path} is no pcap file")
-    found, offset = [], 24
+    found, offset = [], HEADER
     while offset + 16 <= len(data):
         length = struct.unpack_from(order + "I", data, offset + 8)[0]
         if offset + 16 + length > len(data):

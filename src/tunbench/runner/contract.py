@@ -23,6 +23,10 @@ class Unsupported(Exception):
     """The lab cannot run it, and the message says why; a verdict, not an error."""
 
 
+class StackFailed(Exception):
+    """A stack did not come up, and the message says where."""
+
+
 class Overlay(NamedTuple):
     """What a stack yields on a node, and what the next layer takes; the underlay has the same shape."""
 
@@ -61,9 +65,9 @@ class About(NamedTuple):
     `evidence` is a pcap filter for IPv4 in which options and the position stand in braces; `headers` are what it adds
     between the IP header below and the packet that it carries. `families` are those of addresses that it can carry,
     `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
-    a stack; with an empty tuple it can stand there once only, with None as often as one likes. `largest_mtu` is what
-    its program can take. `packages` are those of Debian whose versions matter, if it is not the kernel's alone;
-    `addons` are images of the vm lab beyond the base.
+    a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
+    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. `packages` are those of
+    Debian whose versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -77,6 +81,7 @@ class About(NamedTuple):
     families: tuple[int, ...] = (4,)
     outer: tuple[int, ...] = (4,)
     exclusive: tuple[str, ...] | None = None
+    ports: tuple[str, ...] = ()
     largest_mtu: int = 65535
     roles: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
@@ -188,6 +193,22 @@ class Tunnel:
         process = node.start(*argv, log=log or f"{self.about.name}-{self.place.position}")
         self.daemons.setdefault(node.name, []).append(process)
         return process
+
+    def wait(self, node: Node, *argv: str, timeout: float, what: str) -> None:
+        """Waits until a command succeeds on the node. Raises StackFailed: at once where a daemon of the layer ended.
+
+        `timeout` is in seconds, and `what` says what was waited for in vain.
+        """
+        if not node.until(*argv, timeout=timeout, unless=self._ended):
+            raise StackFailed(f"{self.about.name}: {self._ended() or f'{what} within {timeout:g} s'}")
+
+    def _ended(self) -> str:
+        """Which daemon of the layer has ended, if any has."""
+        for node, daemons in self.daemons.items():
+            for daemon in daemons:
+                if (status := daemon.poll()) is not None:
+                    return f"its daemon on {node} ended with status {status}"
+        return ""
 
     def settle(self, node: Node) -> None:
         """Gives the interface of the layer its MTU and address, and sets it up."""

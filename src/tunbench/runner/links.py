@@ -35,16 +35,20 @@ def point_to_point(tunnel: Tunnel, node: Node, kind: str, *words: str) -> None:
     [peer] = tunnel.place.peers(node)
     here, there = tunnel.place.below[node.name].address, tunnel.place.below[peer].address
     interface = tunnel.place.above[node.name].interface
-    limit = WITHOUT_LIMIT if tunnel.place.outer == 6 else ()
-    node.run("ip", "link", "add", interface, "type", kind, "local", here, "remote", there, *words, *limit)
+    node.run("ip", "link", "add", interface, "type", kind, "local", here, "remote", there, *words)
     tunnel.settle(node)
+
+
+def encapsulated(tunnel: Tunnel, node: Node, kind: str, *words: str) -> None:
+    """The same for kinds that could say in each packet over IPv6 how deep tunnels are nested."""
+    point_to_point(tunnel, node, kind, *words, *(WITHOUT_LIMIT if tunnel.place.outer == 6 else ()))
 
 
 def ip_in_ip(tunnel: Tunnel, node: Node, *words: str) -> None:
     """Makes an interface that carries IP packets of the overlay's family in IP packets, and settles it."""
     families = (tunnel.place.above[node.name].family, tunnel.place.outer)
     ttl = ("ttl", str(tunnel.options["ttl"]))
-    point_to_point(tunnel, node, IP_IN_IP[families], *MODES.get(families, ()), *ttl, *words)
+    encapsulated(tunnel, node, IP_IN_IP[families], *MODES.get(families, ()), *ttl, *words)
 
 
 def over_udp(tunnel: Tunnel, node: Node, kind: str, *received: str) -> None:

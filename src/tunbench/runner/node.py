@@ -68,7 +68,8 @@ class Node:
         """
         result = self.try_run(*argv, timeout=timeout, into=into, stdin=stdin)
         if result.status != 0:
-            raise CommandFailed(self.typed(argv), result)
+            # What goes into a file may be a secret, and stands in no message.
+            raise CommandFailed(self.typed(argv), result._replace(stdout="") if into else result)
         return result.stdout
 
     def try_run(

@@ -59,7 +59,7 @@ class Option(NamedTuple):
         if text == "derived" and self.kind == "mtu":
             return value
         if isinstance(value, int | float) and not self.low <= value <= self.high:
-            raise ValueError(f'"{text}" is out of range: allowed is {self.low:g} to {self.high:g}')
+            raise ValueError(f'"{text}" is out of range: allowed is {self.low:.15g} to {self.high:.15g}')
         return value
 
 

@@ -7,8 +7,8 @@ from tunbench.runner.node import Node
 PLACE = "@SECRET@"
 """What stands for the secret in a text that is journaled."""
 
-FILL = f'sed "s/{PLACE}/$(cat "$1")/" "$0"'
-"""Shell text: prints a file with the secret that is in another one."""
+FILL = f'secret=$(cat "$1") && printf "s/{PLACE}/%s/" "$secret" | sed -f - "$0"'
+"""Shell text: prints a file with the secret that is in another one, and has it on no command line."""
 
 
 def make(node: Node, path: Path, size: int) -> None:

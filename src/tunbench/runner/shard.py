@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tunbench.runner import impairment, leftovers, nodes, proof, registry, spelling, stack, underlay
-from tunbench.runner.contract import Unsupported
+from tunbench.runner.contract import StackFailed, Unsupported
 from tunbench.runner.events import Events
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.options import resolve
@@ -19,7 +19,7 @@ from tunbench.runner.workload import Trial, View, WorkloadFailed, now
 Spec = Mapping[str, Any]
 """What the controlling process hands over: see `tunbench.plan.shard.Shard.spec`."""
 
-FAILURES = (CommandFailed, stack.StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
+FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
 """What makes a verdict `failed`. Anything else is a mistake of ours, and ends the runner with a traceback."""
 
 SHOWN = 10

@@ -16,10 +16,6 @@ UNKNOWN_DEVICE = "Unknown device type"
 """What iproute2 prints where the kernel has no such kind of interface."""
 
 
-class StackFailed(Exception):
-    """A stack did not come up, and the message says where."""
-
-
 class Stack(NamedTuple):
     """The layers of a stack with what they run over: `overlays[i]` is below `layers[i]`, the last is the result."""
 
@@ -109,15 +105,4 @@ def wait_for_answers(layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Seque
         # Bound to the interface: what is not up yet must not be asked for on the way to the edge.
         interface, address = overlay[first.name].interface, overlay[other.name].address
         ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", address)
-        if not first.until(*ping, timeout=PATIENCE, unless=lambda: _dead(layer)):
-            reason = _dead(layer) or f"{other.name} did not answer {first.name} within {PATIENCE:g} s"
-            raise StackFailed(f"{layer.about.name}: {reason}")
-
-
-def _dead(layer: Tunnel) -> str:
-    """Which daemon of a layer has ended, if any has."""
-    for node, daemons in layer.daemons.items():
-        for daemon in daemons:
-            if (status := daemon.poll()) is not None:
-                return f"its daemon on {node} ended with status {status}"
-    return ""
+        layer.wait(first, *ping, timeout=PATIENCE, what=f"{other.name} did not answer {first.name}")

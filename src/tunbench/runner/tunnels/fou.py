@@ -30,6 +30,7 @@ class Fou(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
+        ports=("udp {port}",),
         modules=("fou", "fou6", *links.IP_IN_IP_MODULES),
         programs=("modprobe",),
     )

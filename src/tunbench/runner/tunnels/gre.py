@@ -46,7 +46,7 @@ class Gre(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        links.point_to_point(self, node, {4: "gre", 6: "ip6gre"}[self.place.outer], *words(self.options))
+        links.encapsulated(self, node, {4: "gre", 6: "ip6gre"}[self.place.outer], *words(self.options))
 
 
 def headers(options: Options) -> tuple[Header, ...]:

@@ -34,4 +34,4 @@ class Gretap(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        links.point_to_point(self, node, {4: "gretap", 6: "ip6gretap"}[self.place.outer], *gre.words(self.options))
+        links.encapsulated(self, node, {4: "gretap", 6: "ip6gretap"}[self.place.outer], *gre.words(self.options))

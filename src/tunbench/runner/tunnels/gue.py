@@ -29,6 +29,7 @@ class Gue(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
+        ports=("udp {port}",),
         modules=("fou", "fou6", *links.IP_IN_IP_MODULES),
         programs=("modprobe",),
     )

@@ -47,6 +47,7 @@ class L2tpv3(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         exclusive=("session",),
+        ports=("udp {port}",),
         modules=("l2tp_eth", "l2tp_netlink", "l2tp_ip", "l2tp_ip6"),
     )
 
@@ -60,7 +61,9 @@ class L2tpv3(Tunnel):
             *([Header("Layer-2-Specific Sublayer", 4, "RFC 3931, section 4.6")] if options["l2spec"] != "none" else []),
             ETHERNET,
         )
-        return cls.about._replace(headers=headers, evidence=EVIDENCE[encap])
+        return cls.about._replace(
+            headers=headers, evidence=EVIDENCE[encap], ports=cls.about.ports if encap == "udp" else ()
+        )
 
     def up(self, node: Node) -> None:
         """Makes the tunnel, and the session with its interface."""

@@ -64,6 +64,7 @@ class Nebula(Tunnel):
         },
         outer=(4, 6),
         exclusive=("port",),
+        ports=("udp {port}",),
         largest_mtu=LARGEST_MTU,
         modules=("tun",),
         programs=("nebula", "nebula-cert"),

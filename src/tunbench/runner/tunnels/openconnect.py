@@ -55,6 +55,9 @@ config-per-user = {users}
 mtu = {link}
 """
 
+PATIENCE = 10.0
+"""Seconds in which the server must listen."""
+
 SCRIPT = """\
 # Instead of vpnc-script: an address and the MTU, but no routes and no name servers.
 if [ "$reason" = connect ]; then
@@ -84,6 +87,7 @@ class Openconnect(Tunnel):
         # Over IPv6 the client's own search for the MTU of DTLS ends 12 bytes below what fits, and it cuts packets off.
         outer=(4,),
         exclusive=("port",),
+        ports=("tcp {port}", "udp {port}"),
         modules=("tun",),
         programs=("ocserv", "openconnect", "openssl"),
         packages=("ocserv", "openconnect"),
@@ -95,7 +99,7 @@ class Openconnect(Tunnel):
         """Headers follow transport and cipher."""
         if options["transport"] == "tls":
             # The same in TLS (RFC 8446, section 5.1), after 32 bytes of TCP header.
-            return cls.about._replace(headers=TLS, evidence="tcp port {port} and tcp[32] = 23")
+            return cls.about._replace(ports=("tcp {port}",), headers=TLS, evidence="tcp port {port} and tcp[32] = 23")
         return cls.about._replace(headers=DTLS + CIPHERS[str(options["cipher"])][1])
 
     @classmethod
@@ -147,7 +151,8 @@ class Openconnect(Tunnel):
         if node.name == server:
             config, pid = self.file(server, "conf"), self.file(server, "pid")
             self.start(node, "ocserv", "-f", "-d", "2", "-c", str(config), "-p", str(pid))
-            node.until("sh", "-c", 'ss -Hltn "sport = :$0" | grep -q .', str(port))
+            listens = ("sh", "-c", 'ss -Hltn "sport = :$0" | grep -q .', str(port))
+            self.wait(node, *listens, timeout=PATIENCE, what=f"{node.name} did not listen")
             return
         self.start(
             *(node, "openconnect", "--non-inter", "--no-system-trust", "--cafile", str(self.file(server, "ca.crt"))),

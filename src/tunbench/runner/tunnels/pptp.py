@@ -71,7 +71,7 @@ noipparam
 GRE = Header("enhanced GRE with sequence and acknowledgment number", 16, "RFC 2637, section 4.1")
 """The acknowledgment number, of 4 bytes, is not in every packet: only where there is something to acknowledge."""
 
-PPP = Header("PPP, protocol field compressed", 1, "RFC 1661, sections 2 and 6.5")
+PPP = Header("PPP, protocol field compressed", 1, "RFC 1661, sections 2, 6.5 and 6.6")
 
 EVIDENCE = (
     "ip proto 47 and ip[22:2] = 0x880b and "
@@ -98,6 +98,7 @@ class Pptp(Tunnel):
         modules=("ppp_async", "ppp_mppe"),
         programs=("openssl", "pppd", "pptp", "pptpd"),
         exclusive=(),
+        ports=("tcp 1723",),
         packages=("pptpd", "pptp-linux", "ppp"),
         version=("pptpd", "--version"),
     )

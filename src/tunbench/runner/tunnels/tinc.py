@@ -7,8 +7,6 @@ from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import ETHERNET, IP, UDP, Format, Header
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
-from tunbench.runner.shell import Process
-from tunbench.runner.stack import StackFailed
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -98,6 +96,7 @@ class Tinc(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
+        ports=("udp {port}", "tcp {port}"),
         largest_mtu=LARGEST_MTU,
         modules=("tun",),
         programs=("tincd",),
@@ -171,7 +170,8 @@ class Tinc(Tunnel):
             *(node, "tincd", "-c", str(self._folder(node.name)), f"--pidfile={pidfile}"),
             *("--no-detach", "--debug=1"),
         )
-        node.until("test", "-e", f"/sys/class/net/{interface}")
+        path = f"/sys/class/net/{interface}"
+        self.wait(node, "test", "-e", path, timeout=PATIENCE, what=f"{node.name} made no interface")
         self.settle(node)
         if len(self.daemons) == len(self.nodes):
             for one in self.nodes:
@@ -183,7 +183,7 @@ class Tinc(Tunnel):
         return min(self.place.above[node.name].mtu, fits) + ETHERNET.size
 
     def _wait_for_udp(self, node: Node) -> None:
-        """Waits until full packets of a node reach its peers by UDP. Raises StackFailed."""
+        """Waits until full packets of a node reach its peers by UDP."""
         overlay, pidfile = self.place.above[node.name], self.file(node.name, "pid")
         log = node.home / f"tinc-{self.place.position}.log"
         frame = self._frame(node)
@@ -191,13 +191,7 @@ class Tinc(Tunnel):
             ping = ("ping", "-n", "-I", overlay.interface, "-c", "2", "-i", "0.2", "-W", "0.5")
             there = self.place.above[peer].address
             script = ("sh", "-c", SETTLED, "settled", str(pidfile), str(log), peer, str(frame), *ping, there)
-            if not node.until(*script, timeout=PATIENCE, unless=lambda: _ended(self.daemons)):
-                raise StackFailed(f"tinc: {peer} had no full packet of {node.name} by UDP within {PATIENCE:g} s")
-
-
-def _ended(daemons: Mapping[str, Sequence[Process]]) -> bool:
-    """Whether any daemon has ended."""
-    return any(daemon.poll() is not None for some in daemons.values() for daemon in some)
+            self.wait(node, *script, timeout=PATIENCE, what=f"{peer} had no full packet of {node.name} by UDP")
 
 
 def mac_length(options: Options) -> int:

@@ -27,6 +27,7 @@ class Vxlan(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port", "vni"),
+        ports=("udp {port}",),
         modules=("vxlan",),
     )
 

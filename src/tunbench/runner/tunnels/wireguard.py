@@ -13,6 +13,10 @@ UAPI = "/var/run/wireguard/{interface}.sock"
 """The socket through which `wg` speaks to a daemon; the kernel needs none."""
 
 
+PATIENCE = 10.0
+"""Seconds in which the daemon must be there."""
+
+
 class Implementation(NamedTuple):
     """What an implementation of the protocol needs of the lab, and the command that prints its version."""
 
@@ -52,6 +56,7 @@ class Wireguard(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
+        ports=("udp {port}",),
         modules=("wireguard",),
         programs=("wg",),
         packages=("linux-image-amd64", "wireguard-tools"),
@@ -82,7 +87,8 @@ class Wireguard(Tunnel):
         port = str(self.options["port"])
         if self.options["impl"] == "go":
             self.start(node, "wireguard-go", "--foreground", interface)
-            node.until("test", "-S", UAPI.format(interface=interface))
+            socket = UAPI.format(interface=interface)
+            self.wait(node, "test", "-S", socket, timeout=PATIENCE, what=f"wireguard-go on {node.name} did not listen")
         else:
             node.run("ip", "link", "add", interface, "type", "wireguard")
         key = self.file(node.name, "private.key")

@@ -24,6 +24,9 @@ AdminListen: none
 LISTEN = 'Listen: ["{transport}://{first}:{port}"]'
 PEERS = 'Peers: ["{transport}://{first}:{port}"]'
 
+PATIENCE = 10.0
+"""Seconds in which the daemon must have made its interface."""
+
 PREFIX = 7
 """The prefix length of 200::/7, which the daemon gives its interface."""
 
@@ -82,6 +85,7 @@ class Yggdrasil(Tunnel):
         outer=(4, 6),
         # All of its interfaces would have the same route.
         exclusive=(),
+        ports=("tcp {port}",),
         # The daemon asks the kernel for BBR congestion control, and goes on with the default where there is none.
         modules=("tun", "tcp_bbr"),
         # No version: Debian's build prints "unknown"; the packages of the image tell it.
@@ -133,4 +137,5 @@ class Yggdrasil(Tunnel):
         """Starts the daemon, which makes the interface with its address and its route."""
         self.start(node, "yggdrasil", "-useconffile", str(self.file(node.name, "conf")))
         # It listens before it makes the interface; a peer that nobody listens to tries again only after a minute.
-        node.until("test", "-e", f"/sys/class/net/{self.place.above[node.name].interface}")
+        path = f"/sys/class/net/{self.place.above[node.name].interface}"
+        self.wait(node, "test", "-e", path, timeout=PATIENCE, what=f"{node.name} made no interface")

@@ -42,6 +42,7 @@ class Ipsec(Tunnel):
         modules=("esp4", "esp6", "xfrm_interface", "ip_vti", "ip6_vti"),
         # Both would want the same ports and the same policies.
         exclusive=(),
+        ports=("udp 500", "udp 4500"),
         programs=DAEMONS["strongswan"].programs,
         packages=("linux-image-amd64", *DAEMONS["strongswan"].packages),
         version=DAEMONS["strongswan"].version,
@@ -96,6 +97,9 @@ class Ipsec(Tunnel):
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Makes a shared key, or an authority with a certificate for each node, and the daemons' configuration."""
         daemon, first = DAEMONS[str(self.options["daemon"])], nodes[0]
+        if self.mode.esp == "transport":
+            # The layer below may have learned its addresses only now.
+            self.place.above.update(self.yields(self.options, self.place.position, self.place.below))
         if self.options["auth"] == "psk":
             key = self.file(first.name, "psk")
             secrets.make(first, key, 32)

@@ -16,6 +16,9 @@ CARRIED = "exists"
 BENEATH = "missing"
 """Asks for the packets that pass without IPsec, among them ESP."""
 
+NAMES = {CARRIED: "carried", BENEATH: "beneath"}
+"""Both kinds of copies may be looked at together."""
+
 RULES = """\
 table {table} {name} {{
     chain out {{
@@ -29,29 +32,32 @@ table {table} {name} {{
 }}
 """
 
-NOWHERE = {"ip": "192.0.2.1", "ip6": "2001:db8::1"}
-"""Addresses for documentation, which nobody has: RFC 5737 and RFC 3849."""
+NOWHERE = {
+    CARRIED: {"ip": "192.0.2.1", "ip6": "2001:db8::1"},
+    BENEATH: {"ip": "192.0.2.2", "ip6": "2001:db8::2"},
+}
+"""Addresses for documentation, which nobody has (RFC 5737 and RFC 3849), by what is asked for."""
 
 
 @contextmanager
 def copied(tunnel: Tunnel, node: Node, ipsec: str) -> Iterator[str]:
     """The interface of copies, for a time."""
     below = tunnel.place.below[node.name].interface
-    name = f"copies-{tunnel.place.position}"
-    rules = tunnel.file(node.name, "copies.nft")
+    name = f"{NAMES[ipsec]}-{tunnel.place.position}"
+    rules = tunnel.file(node.name, f"{NAMES[ipsec]}.nft")
     text = "".join(
         RULES.format(table=table, name=name, below=below, ipsec=ipsec, nowhere=nowhere)
-        for table, nowhere in NOWHERE.items()
+        for table, nowhere in NOWHERE[ipsec].items()
     )
     node.write(rules, text)
     node.run("ip", "link", "add", name, "arp", "off", "mtu", "65535", "type", "dummy")
     try:
         node.run("ip", "link", "set", name, "up")
-        for nowhere in NOWHERE.values():
+        for nowhere in NOWHERE[ipsec].values():
             node.run("ip", "route", "add", nowhere, "dev", name)
         node.run("nft", "-f", str(rules))
         yield name
     finally:
-        for table in NOWHERE:
+        for table in NOWHERE[ipsec]:
             node.try_run("nft", "delete", "table", table, name)
         node.try_run("ip", "link", "del", name)

@@ -114,11 +114,12 @@ def up(tunnel: Tunnel, node: Node) -> None:
     """Starts pluto, which asks for an SA when a packet needs one; the last endpoint initiates it."""
     config = str(tunnel.file(node.name, "ipsec.conf"))
     node.run("mkdir", "-p", "/run/pluto")
-    pluto = tunnel.start(node, "ipsec", "pluto", "--nofork", "--stderrlog", "--config", config)
-    node.until("ipsec", "whack", "--status", timeout=PATIENCE, unless=lambda: pluto.poll() is not None)
+    tunnel.start(node, "ipsec", "pluto", "--nofork", "--stderrlog", "--config", config)
+    silent = f"pluto on {node.name} did not answer whack"
+    tunnel.wait(node, "ipsec", "whack", "--status", timeout=PATIENCE, what=silent)
     node.run("ipsec", "auto", "--config", config, "--add", "tunbench")
     # It is refused until pluto listens to IKE.
-    node.until("ipsec", "auto", "--route", "tunbench", timeout=PATIENCE, unless=lambda: pluto.poll() is not None)
+    tunnel.wait(node, "ipsec", "auto", "--route", "tunbench", timeout=PATIENCE, what=silent)
     if node.name == list(tunnel.place.below)[-1]:
         node.run("ipsec", "auto", "--up", "tunbench", timeout=INITIATION)
 

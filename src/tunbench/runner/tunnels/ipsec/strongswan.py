@@ -141,8 +141,8 @@ def up(tunnel: Tunnel, node: Node) -> None:
     """Starts charon and loads the connection; the last endpoint initiates it."""
     settings = f"STRONGSWAN_CONF={tunnel.file(node.name, 'strongswan.conf')}"
     swanctl = ("env", settings, "swanctl")
-    charon = tunnel.start(node, "env", settings, "charon-systemd")
-    node.until(*swanctl, "--stats", timeout=PATIENCE, unless=lambda: charon.poll() is not None)
+    tunnel.start(node, "env", settings, "charon-systemd")
+    tunnel.wait(node, *swanctl, "--stats", timeout=PATIENCE, what=f"charon on {node.name} did not answer swanctl")
     node.run(*swanctl, "--load-all", "--file", str(tunnel.file(node.name, "swanctl") / "swanctl.conf"))
     if node.name == list(tunnel.place.below)[-1]:
         node.run(*swanctl, "--initiate", "--child", "tunbench", timeout=INITIATION)

@@ -55,6 +55,7 @@ class Openvpn(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
+        ports=("udp {port}",),
         modules=("tun",),
         programs=("openvpn", "openssl"),
         packages=("openvpn",),
@@ -68,6 +69,7 @@ class Openvpn(Tunnel):
             layer=2 if options["device"] == "tap" else 3,
             claims=AUTHS[str(options["auth"])].claims._replace(confidentiality=CIPHERS[cipher_of(options)].hides),
             evidence=evidence(options),
+            ports=(f"{options['proto']} {{port}}",),
             headers=(*outside(options), *inside(options)),
         )
 
