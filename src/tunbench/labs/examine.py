@@ -111,6 +111,7 @@ PACKAGES = {
     "nebula-cert": "nebula",
     "nft": "nftables",
     "nsenter": "util-linux",
+    "pgrep": "procps",
     "ping": "iputils-ping",
     "pk12util": "libnss3-tools",
     "pppd": "ppp",

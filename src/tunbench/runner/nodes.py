@@ -21,6 +21,13 @@ node-proc /proc proc
 """
 """What is private to a node, as an fstab: daemons with fixed paths can run once on each."""
 
+# A program that asks for the name of its own host finds it here, and asks no name server.
+HOSTS = """\
+127.0.0.1 localhost
+::1 localhost ip6-localhost ip6-loopback
+127.0.1.1 {name}
+"""
+
 # The first word of /proc/self/stat is read before the node gets a /proc of its own: the process as the lab sees it.
 HOLD = """\
 set -e
@@ -58,6 +65,7 @@ def _hold(name: str, name_server: str, shell: Shell) -> Process:
     for folder in (home / ".etc", home / ".work"):
         folder.mkdir(parents=True)
     (home / ".etc" / "resolv.conf").write_text(f"nameserver {name_server}\n")
+    (home / ".etc" / "hosts").write_text(HOSTS.format(name=name))
     (home / ".fstab").write_text(MOUNTS.format(home=home))
     script = HOLD.format(name=name, home=home)
     return shell.start(

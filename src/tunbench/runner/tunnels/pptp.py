@@ -68,6 +68,9 @@ delegate
 noipparam
 """
 
+HANGING_UP = 3.0
+"""Seconds in which a call must be over."""
+
 GRE = Header("enhanced GRE with sequence and acknowledgment number", 16, "RFC 2637, section 4.1")
 """The acknowledgment number, of 4 bytes, is not in every packet: only where there is something to acknowledge."""
 
@@ -96,7 +99,7 @@ class Pptp(Tunnel):
         headers=(GRE, PPP, Header("MPPE", 2, "RFC 3078, section 3"), Header("protocol", 2, "RFC 1661, section 2")),
         options={"mppe": Option("switch", "on", "MPPE encryption with keys of 128 bits, stateless")},
         modules=("ppp_async", "ppp_mppe"),
-        programs=("openssl", "pppd", "pptp", "pptpd"),
+        programs=("openssl", "pgrep", "pppd", "pptp", "pptpd"),
         exclusive=(),
         ports=("tcp 1723",),
         packages=("pptpd", "pptp-linux", "ppp"),
@@ -153,3 +156,9 @@ class Pptp(Tunnel):
             self.start(node, "pptpd", "--fg", "--conf", str(self.file(node.name, "conf")))
         else:
             self.start(node, "pppd", "file", str(self.file(node.name, "options")))
+
+    def down(self, node: Node) -> None:
+        """Stops the daemon. The programs that carry the call have left its process group: they are given time."""
+        super().down(node)
+        if not node.until("sh", "-c", "! pgrep pptp", timeout=HANGING_UP):
+            node.try_run("pkill", "-KILL", "pptp")
