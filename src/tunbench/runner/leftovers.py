@@ -76,14 +76,16 @@ FILES: dict[str, Callable[[list[str]], Iterable[str]]] = {
 
 
 def _processes(node: Node) -> Iterable[str]:
-    """The names of the processes in the node's PID namespace."""
+    """The names of the processes in the node's PID namespace, without those that have ended and nobody asked about."""
     namespace = _namespace(_holder(node))
     for process in Path("/proc").glob("[0-9]*"):
         if namespace and _namespace(process.name) == namespace:
             try:
-                yield (process / "comm").read_text().strip()
+                name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(") ")
             except OSError:
                 continue
+            if not rest.startswith("Z"):
+                yield name
 
 
 def _namespace(process: str) -> str:

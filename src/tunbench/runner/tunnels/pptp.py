@@ -160,5 +160,5 @@ class Pptp(Tunnel):
     def down(self, node: Node) -> None:
         """Stops the daemon. The programs that carry the call have left its process group: they are given time."""
         super().down(node)
-        if not node.until("sh", "-c", "! pgrep pptp", timeout=HANGING_UP):
+        if not node.until("sh", "-c", "! pgrep --runstates D,R,S pptp", timeout=HANGING_UP):
             node.try_run("pkill", "-KILL", "pptp")
