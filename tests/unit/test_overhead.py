@@ -277,3 +277,18 @@ def test_an_unknown_link_type_is_told(tmp_path: Path) -> None:
 
 def test_the_usual_headers() -> None:
     assert [one.size for one in (IP[4], IP[6], UDP, ETHERNET)] == [20, 40, 8, 14]
+
+
+@pytest.mark.parametrize("stack", ["openvpn:auth=none,mssfix=1300", "yggdrasil"])
+def test_a_clamped_mss_may_be_smaller_than_what_the_mtu_allows(stack: str) -> None:
+    found = overhead.finding(Record({}, (), (), {}, (), 0), {}, stack, ())._replace(rows=[])
+    assert found.bound
+    smaller = found.computed._replace(mss=found.computed.mss - 100)
+    assert found._replace(measured=smaller).agrees
+    assert not found._replace(measured=found.computed._replace(mss=found.computed.mss + 1)).agrees
+    assert not found._replace(measured=smaller._replace(mtu=1)).agrees
+    assert not found._replace(measured=smaller, bound=False).agrees
+
+
+def test_an_mss_is_no_bound_elsewhere() -> None:
+    assert not overhead.finding(Record({}, (), (), {}, (), 0), {}, "openvpn", ()).bound

@@ -15,6 +15,10 @@ TCP_HEADER = 20
 """Bytes without options: RFC 9293, section 3.1. The MSS does not count options: RFC 6691, section 2."""
 
 
+HALF_WINDOW = 65535 // 2
+"""Bytes: Linux sends no segment larger than half of its peer's window, which begins below 64 KiB (Linux 6.1,
+include/net/tcp.h, tcp_bound_to_half_wnd())."""
+
 LIMITS = "pmtu"
 """The workload that measures the largest packet and the MSS."""
 
@@ -115,11 +119,18 @@ class Finding(NamedTuple):
     computed: Limits
     measured: Limits | None
     reason: str
+    bound: bool = False
 
     @property
     def agrees(self) -> bool:
-        """Whether all that was computed was measured, and came out equal, or smaller where a format allows that."""
-        return self.computed == self.measured and all(row.agrees for row in self.rows)
+        """Whether all that was computed was measured, and came out equal, or smaller where that is allowed.
+
+        The MSS may be smaller where it is a `bound`, and a packet by what its format has to spare.
+        """
+        if self.measured is None or self.measured.mtu != self.computed.mtu:
+            return False
+        same = self.measured.mss <= self.computed.mss if self.bound else self.measured.mss == self.computed.mss
+        return same and all(row.agrees for row in self.rows)
 
 
 Measured = Mapping[tuple[str, str], Sizes]
@@ -134,7 +145,9 @@ def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[i
         for workload, packet in packets(pile, payloads).items()
     ]
     reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict != "ok"]
-    return Finding(stack, rows, limits(pile), _measured_limits(record, stack), next(iter(reasons), ""))
+    expected = limits(pile)
+    bound = expected.mss > HALF_WINDOW or any(layer.declared.clamps for layer in pile.layers)
+    return Finding(stack, rows, expected, _measured_limits(record, stack), next(iter(reasons), ""), bound)
 
 
 def _measured_limits(record: Record, stack: str) -> Limits | None:

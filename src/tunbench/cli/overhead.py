@@ -100,7 +100,9 @@ def _limits(finding: Finding) -> str:
     found: Sequence[float | None] = finding.measured or (None, None)
     texts = []
     for name, expected, seen in zip(names, finding.computed, found, strict=True):
-        colour = "green" if seen == expected else "red"
+        bound = finding.bound and name == names[1]
+        right = seen is not None and (seen <= expected if bound else seen == expected)
+        colour = "green" if right else "red"
         shown = "–" if seen is None else f"{seen:g}"
         texts.append(f"{name} {expected:g} B, measured [{colour}]{shown}[/{colour}]")
     return "  " + "; ".join(texts)

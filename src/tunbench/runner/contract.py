@@ -66,8 +66,9 @@ class About(NamedTuple):
     between the IP header below and the packet that it carries. `families` are those of addresses that it can carry,
     `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
     a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
-    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. `packages` are those of
-    Debian whose versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base.
+    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. It `clamps` if
+    it rewrites the MSS of TCP connections. `packages` are those of Debian whose versions matter, if it is not the
+    kernel's alone; `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -83,6 +84,7 @@ class About(NamedTuple):
     exclusive: tuple[str, ...] | None = None
     ports: tuple[str, ...] = ()
     largest_mtu: int = 65535
+    clamps: bool = False
     roles: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()

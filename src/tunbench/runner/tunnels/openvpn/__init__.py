@@ -68,6 +68,7 @@ class Openvpn(Tunnel):
         return cls.about._replace(
             layer=2 if options["device"] == "tap" else 3,
             claims=AUTHS[str(options["auth"])].claims._replace(confidentiality=CIPHERS[cipher_of(options)].hides),
+            clamps=options["mssfix"] != 0,
             evidence=evidence(options),
             ports=(f"{options['proto']} {{port}}",),
             headers=(*outside(options), *inside(options)),
