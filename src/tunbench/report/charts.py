@@ -15,6 +15,9 @@ WIDTH = 280
 ROW = 30
 """Pixels of a row at least."""
 
+MANY, WIDE = 20, 40
+"""Stacks of which labels get lines of so many characters."""
+
 LINE = 15
 """Pixels of a line of a row's label."""
 
@@ -62,7 +65,7 @@ def intervals(rows: Sequence[Row], unit: str, title: str) -> Chart:
     span = axes.from_zero_or_wide([value / shown.factor for row in rows for value in (row.low, row.high, *row.values)])
     table = pl.DataFrame(
         {
-            "stack": [labels.wrapped(row.stack) for row in rows],
+            "stack": stack_labels(rows),
             "square": [row.square for row in rows],
             **{name: [getattr(row, name) / shown.factor for row in rows] for name in ("median", "low", "high")},
             "baseline": [None if row.baseline is None else row.baseline / shown.factor for row in rows],
@@ -70,7 +73,9 @@ def intervals(rows: Sequence[Row], unit: str, title: str) -> Chart:
         },
         schema_overrides={"baseline": pl.Float64},
     )
-    trials = [(labels.wrapped(row.stack), value / shown.factor) for row in rows for value in row.values]
+    trials = [
+        (name, value / shown.factor) for name, row in zip(stack_labels(rows), rows, strict=True) for value in row.values
+    ]
     dots = pl.DataFrame(trials, schema={"stack": pl.String, "value": pl.Float64}, orient="row")
     scale, axis = axes.scale(span), axes.axis(span, f"{title}, {shown.symbol}")
     base = alt.Chart(table).encode(y=_rows(table))
@@ -98,7 +103,7 @@ def spreads(rows: Sequence[Spread], unit: str, title: str) -> Chart:
     shown = units.scale(min(row.p50 for row in rows), unit)
     table = pl.DataFrame(
         {
-            "stack": [labels.wrapped(row.stack) for row in rows],
+            "stack": stack_labels(rows),
             **{name: [getattr(row, name) / shown.factor for row in rows] for name in names},
             "text": [units.quantity(row.p50, unit) for row in rows],
         }
@@ -127,7 +132,7 @@ def heat(cells: Sequence[Heat]) -> Chart:
     """Stacks by conditions: the ratio as a number in each cell, which is the fuller the nearer the ratio is to 1."""
     table = pl.DataFrame(
         {
-            "stack": [labels.wrapped(cell.stack) for cell in cells],
+            "stack": stack_labels(cells),
             "condition": [labels.wrapped(cell.condition, 12) for cell in cells],
             "fill": [min(cell.ratio or 0, 1) for cell in cells],
             "text": [units.number(cell.ratio, 2) if cell.ratio is not None else cell.word for cell in cells],
@@ -156,9 +161,15 @@ def panel(*layers: alt.Chart, height: float, width: float = WIDTH) -> Chart:
     return alt.LayerChart(layer=list(layers)).properties(width=width, height=height)
 
 
+def stack_labels(rows: Sequence[Row] | Sequence[Spread] | Sequence[Heat]) -> list[str]:
+    """The labels of the rows: of many, in lines as long as a screen is wide, so that the chart is not too high."""
+    line = WIDE if len({row.stack for row in rows}) > MANY else labels.LINE
+    return [labels.wrapped(row.stack, line) for row in rows]
+
+
 def _row(rows: Sequence[Row] | Sequence[Spread] | Sequence[Heat]) -> float:
     """Pixels of a row that has room for the longest label."""
-    return max(ROW, 8 + LINE * max(labels.wrapped(row.stack).count("\n") + 1 for row in rows))
+    return max(ROW, 8 + LINE * max(name.count("\n") + 1 for name in stack_labels(rows)))
 
 
 def _rows(table: pl.DataFrame) -> alt.Y:

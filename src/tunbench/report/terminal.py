@@ -38,7 +38,7 @@ def _empty(findings: Findings) -> Table:
     made.add_column("stack", overflow="fold")
     made.add_column("profile", overflow="fold")
     for workload in fast:
-        made.add_column(_heading("throughput [low, high]", workload, fast), justify="right", min_width=INTERVAL)
+        made.add_column(_heading("throughput [low, high]", workload, fast), justify="right", min_width=_width(findings))
         made.add_column("÷ none", justify="right")
     for workload in late:
         made.add_column(_heading("rtt", workload, late), justify="right")
@@ -46,6 +46,12 @@ def _empty(findings: Findings) -> Table:
         made.add_column(_heading("loss", workload, workloads(findings, "loss")), justify="right")
     made.add_column("verdict")
     return made
+
+
+def _width(findings: Findings) -> int:
+    """The characters that an interval needs, where there is one."""
+    throughput = findings.cells.filter((pl.col("metric") == "throughput") & (pl.col("low") != pl.col("high")))
+    return INTERVAL if len(throughput) else 0
 
 
 def _heading(name: str, workload: str, among: list[str]) -> str:
@@ -70,7 +76,9 @@ def _interval(here: pl.DataFrame, metric: str, workload: str) -> str:
     if not found:
         return units.NOTHING
     low, median, high = found["low"], found["median"], found["high"]
-    return f"{units.quantity(median, found['unit'])} {units.interval(low, median, high, found['unit'])}"
+    value = units.quantity(median, found["unit"])
+    # One trial alone has no range.
+    return value if low == high else f"{value} {units.interval(low, median, high, found['unit'])}"
 
 
 def _ratio(here: pl.DataFrame, metric: str, workload: str) -> str:
