@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from tunbench.labs import image
-from tunbench.labs.definition import BASE
+from tunbench.labs.definition import ADDONS, BASE
 
 
 @pytest.fixture(scope="session", autouse=True)
 def base_image() -> Path:
-    """The image of the lab; these tests need it, and build it where it is not there."""
+    """The images of the lab; these tests need them, and build them where they are not there."""
+    for addon in ADDONS.values():
+        image.ensure(addon, print)
     return image.ensure(BASE, print)
