@@ -167,7 +167,7 @@ class FakeLabShell(FakeShell):
         self.proof = CAPTURED / proof
         usual: dict[str, Answer] = {
             "-w": self._filter,
-            "echo.py": "",
+            "-I -S -": "",
             "ping -V": "ping from iputils 20221126\n",
             "ping -n -I ": "",
             "ping -n": captured("ping-clean.txt"),

@@ -110,10 +110,10 @@ def test_a_marker_is_sent_and_looked_for_below_every_layer(
     built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
     findings = proof.prove(built, UNDERLAYS["ip"], nodes, FakeEvents())
     assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]
-    sent = [text for text in shell.texts if "echo.py" in text]
+    sent = [text for text in shell.texts if "-I -S -" in text]
     assert len(sent) == len(captures)
     assert all(text.endswith(f"{built.overlay['b'].address} 00112233445566778899aabbccddeeff 5") for text in sent)
-    assert not any("echo.py" in text for text in events.commands), "nobody needs the proof to repeat a trial"
+    assert not any("-I -S -" in text for text in events.commands), "nobody needs the proof to repeat a trial"
     for name, where, file in captures:
         assert any(f"exec {name} tcpdump -i {where} " in text and f"{file}.pcap" in text for text in events.commands)
 
@@ -125,7 +125,7 @@ def test_markers_are_random(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     for _ in range(2):
         with pytest.raises(ProofFailed, match="the marker is not to be found"):
             proof.prove(stack.build("none", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes, FakeEvents())
-    assert len({text for text in shell.texts if "echo.py" in text}) == 2
+    assert len({text for text in shell.texts if "-I -S -" in text}) == 2
 
 
 def test_the_captures_are_told_for_every_layer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ import os
 import sys
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner import capture, echo
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.events import Events
-from tunbench.runner.node import HOME, Node
+from tunbench.runner.node import HOME, TIMEOUT, Node
 from tunbench.runner.stack import Stack
 from tunbench.runner.underlay import Underlay
 from tunbench.runner.view import view
@@ -59,8 +60,11 @@ def _send(
     with view(stack, index, underlay, nodes) as (watcher, interface):
         path = HOME / watcher.name / f"proof-{index}.pcap"
         with capture.capturing(watcher, interface, path):
-            program = (sys.executable, "-I", "-S", echo.__file__)
-            nodes[first].ask(*program, stack.overlay[second].address, marker.hex(), str(ECHOES))
+            # A node may not see the file of the program, nor the environment of this interpreter.
+            program = (str(Path(sys.executable).resolve()), "-I", "-S", "-")
+            text = Path(echo.__file__).read_text()
+            arguments = (stack.overlay[second].address, marker.hex(), str(ECHOES))
+            nodes[first].shell.run([*nodes[first].enter, *program, *arguments], TIMEOUT, text)
     events.tell("capture", name=path.name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
     evident = capture.filtered(watcher, path, expected(layer))
     return f"{watcher.name}/{interface}", capture.packets(path), evident
