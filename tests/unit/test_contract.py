@@ -191,8 +191,7 @@ def test_the_log_of_a_daemon_is_that_of_its_layer(home: Path) -> None:
     [node, _] = two_nodes(FakeShell(), FakeEvents())
     layer = over()
     layer.start(node, "daemon")
-    layer.start(node, "another", log="another")
-    assert list(node.tails()) == ["a/wide-0.log", "a/another.log"]
+    assert list(node.tails()) == ["a/wide-0.log"]
     assert (home / "a" / "wide-0.log").exists()
 
 

@@ -2,8 +2,6 @@
 
 import os
 
-import pytest
-
 from tests.unit.fakes import FakeEvents, FakeShell
 from tunbench.runner import leftovers
 from tunbench.runner.node import Node
@@ -75,7 +73,6 @@ def test_what_is_new_stands_out() -> None:
     assert leftovers.look([node(XFRM)]) - leftovers.look([node("")]) == {"a: src 10.0.1.2 dst 10.0.2.2"}
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/net/dev"), reason="only Linux has it")  # noqa: PTH110
 def test_a_real_process_has_interfaces_and_processes() -> None:
     seen = leftovers.look([node("", str(os.getpid()))])
     assert "a: interface lo" in seen

@@ -17,7 +17,7 @@ KINDS = ("", "ip", "ip6", "ethernet")
 
 
 def stacks(record: Record) -> list[str]:
-    """The stacks of a run: those over IP, then those over Ethernet, each kind led by its `none`.
+    """The stacks of a run: those over IP, over IPv6 and over Ethernet, each kind led by its `none`.
 
     Within a kind they stand as the manifest's plan lists them, and then as they appear in the record.
     """

@@ -127,10 +127,19 @@ class Finding(NamedTuple):
 
         The MSS may be smaller where it is a `bound`, and a packet by what its format has to spare.
         """
-        if self.measured is None or self.measured.mtu != self.computed.mtu:
+        return self.mtu_agrees and self.mss_agrees and all(row.agrees for row in self.rows)
+
+    @property
+    def mtu_agrees(self) -> bool:
+        """Whether the largest packet that passes is the one that was computed."""
+        return self.measured is not None and self.measured.mtu == self.computed.mtu
+
+    @property
+    def mss_agrees(self) -> bool:
+        """Whether the MSS is the one that was computed, or below it where that is a bound."""
+        if self.measured is None:
             return False
-        same = self.measured.mss <= self.computed.mss if self.bound else self.measured.mss == self.computed.mss
-        return same and all(row.agrees for row in self.rows)
+        return self.measured.mss <= self.computed.mss if self.bound else self.measured.mss == self.computed.mss
 
 
 Measured = Mapping[tuple[str, str], Sizes]

@@ -51,11 +51,9 @@ def tunnels(
         return print_json(rows)
     columns = ("name", "layer", "claims", "needs", "version", "summary")
     print_table(columns, [_tunnel_row(row) for row in rows])
-    for row in rows if names else []:
-        print_table(
-            (f"option of {row['name']}", *page.OPTION_COLUMNS[1:]),
-            [list(cells) for cells in page.option_rows(registry.tunnel(row["name"]), mark="")],
-        )
+    for name in names or []:
+        heads = (f"option of {name}", *page.OPTION_COLUMNS[1:])
+        print_table(heads, page.option_rows(registry.tunnel(name), mark=""))
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from tunbench.analysis import overhead as analysis
 from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
+from tunbench.plan.stack import read_stack
 from tunbench.runner.formats import Format
 
 
@@ -42,8 +42,9 @@ def overhead(
     """
     console = Console(stderr=True)
     payloads = tuple(sorted(set(payload or measuring.PAYLOADS)))
-    with bad_input_exits(*MISTAKES):
-        order = running.order(measuring.plan(stacks, payloads), "STACK", {})
+    with bad_input_exits(ValueError, *MISTAKES):
+        wanted = list(dict.fromkeys(read_stack(stack) for stack in stacks))
+        order = running.order(measuring.plan(wanted, payloads), "overhead", {})
         folder = out or running.default_folder("overhead")
         running.create(folder, order)
         execute(folder, order, workers or os.cpu_count() or 1, console)
@@ -96,16 +97,19 @@ def _compared(row: Row) -> str:
 
 
 def _limits(finding: Finding) -> str:
-    names = ("largest packet unfragmented", "TCP MSS")
-    found: Sequence[float | None] = finding.measured or (None, None)
-    texts = []
-    for name, expected, seen in zip(names, finding.computed, found, strict=True):
-        bound = finding.bound and name == names[1]
-        right = seen is not None and (seen <= expected if bound else seen == expected)
-        colour = "green" if right else "red"
-        shown = "–" if seen is None else f"{seen:g}"
-        texts.append(f"{name} {expected:g} B, measured [{colour}]{shown}[/{colour}]")
-    return "  " + "; ".join(texts)
+    computed, measured = finding.computed, finding.measured
+    mtu = _shown(measured.mtu if measured else None, finding.mtu_agrees)
+    mss = _shown(measured.mss if measured else None, finding.mss_agrees)
+    at_most = "at most " if finding.bound else ""
+    return (
+        f"  largest packet unfragmented {computed.mtu:g} B, measured {mtu}; TCP MSS {at_most}{computed.mss:g} B, "
+        f"measured {mss}"
+    )
+
+
+def _shown(value: float | None, agrees: bool) -> str:
+    colour = "green" if agrees else "red"
+    return f"[{colour}]{'–' if value is None else f'{value:g}'}[/{colour}]"
 
 
 def _as_data(finding: Finding) -> dict[str, object]:

@@ -16,6 +16,10 @@ SNAP = 65535
 """Bytes of a packet that are kept: all of it."""
 
 
+LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
+"""Bytes before the network layer, by link type: Ethernet, raw IP (twice), Linux cooked (twice); pcap-linktype(7)."""
+
+
 @contextmanager
 def capturing(node: Node, interface: str, path: Path, expression: str = "", only: str = "inout") -> Iterator[None]:
     """Captures what passes an interface of the node into a file, from the first packet to the last.
@@ -43,6 +47,19 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", only
 
 def packets(path: Path) -> list[bytes]:
     """The bytes of every packet of a pcap file, as far as it is whole. Raises ValueError where it is none."""
+    return _read(path)[1]
+
+
+def sizes(path: Path) -> list[int]:
+    """The bytes of every packet of a pcap file, without its link-layer header. Raises ValueError."""
+    kind, found = _read(path)
+    if kind not in LINK_HEADERS:
+        raise ValueError(f"{path} has the unknown link type {kind}")
+    return [len(packet) - LINK_HEADERS[kind] for packet in found]
+
+
+def _read(path: Path) -> tuple[int, list[bytes]]:
+    """The link type of a pcap file, and its packets."""
     data = path.read_bytes()
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
     if order is None or len(data) < HEADER:
@@ -54,21 +71,7 @@ def packets(path: Path) -> list[bytes]:
             break
         found.append(data[offset + 16 : offset + 16 + length])
         offset += 16 + length
-    return found
-
-
-LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
-"""Bytes before the network layer, by link type: Ethernet, raw IP (twice), Linux cooked (twice); pcap-linktype(7)."""
-
-
-def sizes(path: Path) -> list[int]:
-    """The bytes of every packet of a pcap file, without its link-layer header. Raises ValueError."""
-    found = packets(path)
-    data = path.read_bytes()
-    kind = struct.unpack_from("<I" if data[:4] == b"\xd4\xc3\xb2\xa1" else ">I", data, 20)[0]
-    if kind not in LINK_HEADERS:
-        raise ValueError(f"{path} has the unknown link type {kind}")
-    return [len(packet) - LINK_HEADERS[kind] for packet in found]
+    return struct.unpack_from(order + "I", data, 20)[0], found
 
 
 def filtered(node: Node, path: Path, expression: str) -> list[bytes]:

@@ -19,6 +19,10 @@ SMALLEST_MTU = {4: 576, 6: 1280}
 """Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
 
 
+STARTING = 10.0
+"""Seconds in which a daemon must be there."""
+
+
 class Unsupported(Exception):
     """The lab cannot run it, and the message says why; a verdict, not an error."""
 
@@ -66,8 +70,8 @@ class About(NamedTuple):
     between the IP header below and the packet that it carries. `families` are those of addresses that it can carry,
     `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
     a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
-    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. It `clamps` if
-    it rewrites the MSS of TCP connections. `packages` are those of Debian whose versions matter, if it is not the
+    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. It `clamps` if it
+    rewrites the MSS of TCP connections. `packages` are those of Debian whose versions matter, if it is not the
     kernel's alone; `addons` are images of the vm lab beyond the base.
     """
 
@@ -190,13 +194,13 @@ class Tunnel:
         """The path of a file of this layer for a node, which every node can read."""
         return HOME / node / f"{self.about.name}-{self.place.position}-{name}"
 
-    def start(self, node: Node, *argv: str, log: str = "") -> Process:
+    def start(self, node: Node, *argv: str) -> Process:
         """Starts a daemon that `down` will stop; if it ends before the overlay answers, the stack has failed."""
-        process = node.start(*argv, log=log or f"{self.about.name}-{self.place.position}")
+        process = node.start(*argv, log=f"{self.about.name}-{self.place.position}")
         self.daemons.setdefault(node.name, []).append(process)
         return process
 
-    def wait(self, node: Node, *argv: str, timeout: float, what: str) -> None:
+    def wait(self, node: Node, *argv: str, what: str, timeout: float = STARTING) -> None:
         """Waits until a command succeeds on the node. Raises StackFailed: at once where a daemon of the layer ended.
 
         `timeout` is in seconds, and `what` says what was waited for in vain.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tunbench.runner.node import Node
+from tunbench.runner.node import TIMEOUT, Node
 
 FALLBACKS = {
     *("gre0", "gretap0", "erspan0", "tunl0", "sit0", "ip6tnl0", "ip6gre0", "ip_vti0", "ip6_vti0"),
@@ -12,8 +12,11 @@ FALLBACKS = {
 }
 """Interfaces that the kernel makes in every namespace as soon as their module is there: Linux 6.1."""
 
-COMMANDS = (("ip", "-batch", "-"), ("nft", "list", "tables"))
-QUESTIONS = "rule show\nxfrm state\nxfrm policy\n"
+COMMANDS = (
+    (("ip", "-batch", "-"), "rule show\nxfrm state\nxfrm policy\n"),
+    (("nft", "list", "tables"), ""),
+)
+"""Commands that list things, and what each reads."""
 
 Seen = frozenset[str]
 
@@ -26,8 +29,8 @@ def look(nodes: Sequence[Node]) -> Seen:
 def _on(node: Node) -> Iterable[str]:
     for name, read in FILES.items():
         yield from read(_lines(node, name))
-    for argv in COMMANDS:
-        result = node.shell.run([*node.enter, *argv], 10, QUESTIONS if argv[0] == "ip" else "")
+    for argv, questions in COMMANDS:
+        result = node.shell.run([*node.enter, *argv], TIMEOUT, questions)
         # What is indented belongs to the line before, and has counters that move.
         yield from (line for line in result.stdout.splitlines() if line[:1].strip())
     yield from (f"process {name}" for name in _processes(node))

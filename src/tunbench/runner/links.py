@@ -13,6 +13,18 @@ CHECKSUM = Option(
     choices=("default", "on", "off"),
 )
 
+
+def udp_options(port: str) -> dict[str, Option]:
+    """The options of what the kernel carries in UDP; `port` is the usual one."""
+    return {
+        "port": Option("count", port, "UDP destination port", low=1, high=65535),
+        "ttl": TTL,
+        "checksum": CHECKSUM,
+    }
+
+
+VNI = Option("count", "42", "virtual network identifier", low=0, high=(1 << 24) - 1)
+
 IP_IN_IP = {(4, 4): "ipip", (6, 4): "sit", (4, 6): "ip6tnl", (6, 6): "ip6tnl"}
 """The kernel's kind of interface, by the address families inside and outside."""
 

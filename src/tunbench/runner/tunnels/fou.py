@@ -8,7 +8,7 @@ from tunbench.runner import links
 from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
 from tunbench.runner.formats import UDP
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.options import Options
 
 
 class Fou(Tunnel):
@@ -21,12 +21,8 @@ class Fou(Tunnel):
         claims=Claims(),
         evidence="udp dst port {port}",
         headers=(UDP,),
-        options={
-            # No port is assigned; this is the one of the examples in ip-fou(8).
-            "port": Option("count", "5555", "UDP destination port", low=1, high=65535),
-            "ttl": links.TTL,
-            "checksum": links.CHECKSUM,
-        },
+        # No port is assigned; this is the one of the examples in ip-fou(8).
+        options=links.udp_options("5555"),
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),

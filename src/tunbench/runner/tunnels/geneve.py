@@ -4,7 +4,7 @@ from tunbench.runner import links
 from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import ETHERNET, UDP, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.options import Options
 
 
 class Geneve(Tunnel):
@@ -18,12 +18,7 @@ class Geneve(Tunnel):
         # RFC 8926, section 3.4: version, length of options and flags are 0; Transparent Ethernet Bridging (0x6558).
         evidence="udp dst port {port} and udp[8:4] = 0x00006558",
         headers=(UDP, Header("GENEVE", 8, "RFC 8926, section 3.4, without options"), ETHERNET),
-        options={
-            "vni": Option("count", "42", "virtual network identifier", low=0, high=(1 << 24) - 1),
-            "port": Option("count", "6081", "UDP destination port", low=1, high=65535),
-            "ttl": links.TTL,
-            "checksum": links.CHECKSUM,
-        },
+        options={"vni": links.VNI, **links.udp_options("6081")},
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port", "vni"),

@@ -8,7 +8,7 @@ from tunbench.runner import links
 from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
 from tunbench.runner.formats import UDP, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.options import Options
 
 
 class Gue(Tunnel):
@@ -21,11 +21,7 @@ class Gue(Tunnel):
         claims=Claims(),
         evidence="udp dst port {port}",
         headers=(UDP, Header("GUE", 4, "draft-ietf-intarea-gue-09, section 3")),
-        options={
-            "port": Option("count", "6080", "UDP destination port", low=1, high=65535),
-            "ttl": links.TTL,
-            "checksum": links.CHECKSUM,
-        },
+        options=links.udp_options("6080"),
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),

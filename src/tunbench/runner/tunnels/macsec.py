@@ -31,7 +31,7 @@ network={{
     macsec_integ_only={integrity_only}
     macsec_replay_protect={replay}
     macsec_replay_window={window}
-    mka_cak=@SECRET@
+    mka_cak={secret}
     mka_ckn={ckn}
 }}
 """
@@ -112,6 +112,7 @@ class Macsec(Tunnel):
                 replay=int(self.options["replay"]),
                 window=self.options["window"],
                 ckn=CKN,
+                secret=secrets.PLACE,
             )
             secrets.fill(node, self.file(node.name, "conf"), text, cak)
 

@@ -55,9 +55,6 @@ config-per-user = {users}
 mtu = {link}
 """
 
-PATIENCE = 10.0
-"""Seconds in which the server must listen."""
-
 SCRIPT = """\
 # Instead of vpnc-script: an address and the MTU, but no routes and no name servers.
 if [ "$reason" = connect ]; then
@@ -152,7 +149,7 @@ class Openconnect(Tunnel):
             config, pid = self.file(server, "conf"), self.file(server, "pid")
             self.start(node, "ocserv", "-f", "-d", "2", "-c", str(config), "-p", str(pid))
             listens = ("sh", "-c", 'ss -Hltn "sport = :$0" | grep -q .', str(port))
-            self.wait(node, *listens, timeout=PATIENCE, what=f"{node.name} did not listen")
+            self.wait(node, *listens, what=f"{node.name} did not listen")
             return
         self.start(
             *(node, "openconnect", "--non-inter", "--no-system-trust", "--cafile", str(self.file(server, "ca.crt"))),

@@ -127,7 +127,7 @@ class Pptp(Tunnel):
         secrets.make(server, secret, 16)
         here, there = (self.place.above[node.name] for node in nodes)
         for node in nodes:
-            line = f"{client.name} {server.name} @SECRET@ {there.address}\n"
+            line = f"{client.name} {server.name} {secrets.PLACE} {there.address}\n"
             secrets.fill(node, self.file(node.name, "chap-secrets"), line, secret)
             text = (COMMON + (SERVER if node is server else CLIENT)).format(
                 interface=here.interface,

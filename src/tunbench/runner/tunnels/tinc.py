@@ -46,8 +46,8 @@ found=$(grep "^ $peer at " "$log" | tail -n 1 | sed -n 's/.*(min \\([0-9]*\\) ma
 test "$found" -ge "$frame"
 """
 
-PATIENCE = 40.0
-"""Seconds: the daemon sends probes of random sizes once a second, at most thirty times."""
+PATIENCE = 25.0
+"""Seconds, once for each node: the daemon sends probes of random sizes once a second."""
 
 LARGEST_MTU = 1500
 """Bytes: tinc 1.0.36, src/net.h, as Debian builds it, without jumbograms."""
@@ -171,7 +171,7 @@ class Tinc(Tunnel):
             *("--no-detach", "--debug=1"),
         )
         path = f"/sys/class/net/{interface}"
-        self.wait(node, "test", "-e", path, timeout=PATIENCE, what=f"{node.name} made no interface")
+        self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")
         self.settle(node)
         if len(self.daemons) == len(self.nodes):
             for one in self.nodes:

@@ -4,7 +4,7 @@ from tunbench.runner import links
 from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import ETHERNET, UDP, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.options import Options
 
 
 class Vxlan(Tunnel):
@@ -18,12 +18,7 @@ class Vxlan(Tunnel):
         # RFC 7348, section 5: of the first four bytes only the I flag is set.
         evidence="udp dst port {port} and udp[8:4] = 0x08000000",
         headers=(UDP, Header("VXLAN", 8, "RFC 7348, section 5"), ETHERNET),
-        options={
-            "vni": Option("count", "42", "VXLAN network identifier", low=0, high=(1 << 24) - 1),
-            "port": Option("count", "4789", "UDP destination port", low=1, high=65535),
-            "ttl": links.TTL,
-            "checksum": links.CHECKSUM,
-        },
+        options={"vni": links.VNI, **links.udp_options("4789")},
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port", "vni"),

@@ -13,10 +13,6 @@ UAPI = "/var/run/wireguard/{interface}.sock"
 """The socket through which `wg` speaks to a daemon; the kernel needs none."""
 
 
-PATIENCE = 10.0
-"""Seconds in which the daemon must be there."""
-
-
 class Implementation(NamedTuple):
     """What an implementation of the protocol needs of the lab, and the command that prints its version."""
 
@@ -88,7 +84,7 @@ class Wireguard(Tunnel):
         if self.options["impl"] == "go":
             self.start(node, "wireguard-go", "--foreground", interface)
             socket = UAPI.format(interface=interface)
-            self.wait(node, "test", "-S", socket, timeout=PATIENCE, what=f"wireguard-go on {node.name} did not listen")
+            self.wait(node, "test", "-S", socket, what=f"wireguard-go on {node.name} did not listen")
         else:
             node.run("ip", "link", "add", interface, "type", "wireguard")
         key = self.file(node.name, "private.key")

@@ -24,9 +24,6 @@ AdminListen: none
 LISTEN = 'Listen: ["{transport}://{first}:{port}"]'
 PEERS = 'Peers: ["{transport}://{first}:{port}"]'
 
-PATIENCE = 10.0
-"""Seconds in which the daemon must have made its interface."""
-
 PREFIX = 7
 """The prefix length of 200::/7, which the daemon gives its interface."""
 
@@ -138,4 +135,4 @@ class Yggdrasil(Tunnel):
         self.start(node, "yggdrasil", "-useconffile", str(self.file(node.name, "conf")))
         # It listens before it makes the interface; a peer that nobody listens to tries again only after a minute.
         path = f"/sys/class/net/{self.place.above[node.name].interface}"
-        self.wait(node, "test", "-e", path, timeout=PATIENCE, what=f"{node.name} made no interface")
+        self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")

@@ -9,9 +9,6 @@ from tunbench.runner.tunnels.ipsec import modes
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
 
-PATIENCE = 10.0
-"""Seconds in which the daemon must answer whack."""
-
 INITIATION = 40.0
 """Seconds in which the SAs must be there."""
 
@@ -116,10 +113,10 @@ def up(tunnel: Tunnel, node: Node) -> None:
     node.run("mkdir", "-p", "/run/pluto")
     tunnel.start(node, "ipsec", "pluto", "--nofork", "--stderrlog", "--config", config)
     silent = f"pluto on {node.name} did not answer whack"
-    tunnel.wait(node, "ipsec", "whack", "--status", timeout=PATIENCE, what=silent)
+    tunnel.wait(node, "ipsec", "whack", "--status", what=silent)
     node.run("ipsec", "auto", "--config", config, "--add", "tunbench")
     # It is refused until pluto listens to IKE.
-    tunnel.wait(node, "ipsec", "auto", "--route", "tunbench", timeout=PATIENCE, what=silent)
+    tunnel.wait(node, "ipsec", "auto", "--route", "tunbench", what=silent)
     if node.name == list(tunnel.place.below)[-1]:
         node.run("ipsec", "auto", "--up", "tunbench", timeout=INITIATION)
 

@@ -7,9 +7,6 @@ from tunbench.runner.tunnels.ipsec import modes
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
 
-PATIENCE = 10.0
-"""Seconds in which the daemon must answer swanctl."""
-
 INITIATION = 40.0
 """Seconds in which the SAs must be there."""
 
@@ -142,7 +139,7 @@ def up(tunnel: Tunnel, node: Node) -> None:
     settings = f"STRONGSWAN_CONF={tunnel.file(node.name, 'strongswan.conf')}"
     swanctl = ("env", settings, "swanctl")
     tunnel.start(node, "env", settings, "charon-systemd")
-    tunnel.wait(node, *swanctl, "--stats", timeout=PATIENCE, what=f"charon on {node.name} did not answer swanctl")
+    tunnel.wait(node, *swanctl, "--stats", what=f"charon on {node.name} did not answer swanctl")
     node.run(*swanctl, "--load-all", "--file", str(tunnel.file(node.name, "swanctl") / "swanctl.conf"))
     if node.name == list(tunnel.place.below)[-1]:
         node.run(*swanctl, "--initiate", "--child", "tunbench", timeout=INITIATION)
