@@ -43,7 +43,7 @@ def sound(parse: Parse, text: str) -> None:
         samples = parse(text)
     except WorkloadFailed:
         return
-    for metric, value, at in samples:
+    for metric, value, at, _ in samples:
         assert math.isfinite(value), (metric, value)
         assert value >= 0, (metric, value)
         assert at is None or (math.isfinite(at) and at >= 0), (metric, at)

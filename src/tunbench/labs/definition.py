@@ -62,7 +62,7 @@ BASE = Definition(
         *("linux-image-amd64", "kmod", "busybox-static"),
         *("iproute2", "iputils-ping", "ethtool", "nftables", "procps", "tcpdump"),
         *("python3-minimal", "libpython3-stdlib"),
-        *("iperf3", "openssl"),
+        *("hey", "iperf", "iperf3", "irtt", "nginx-light", "openssh-client", "openssh-server", "openssl", "sockperf"),
         *("charon-systemd", "strongswan-swanctl", "libstrongswan-standard-plugins", "libcharon-extra-plugins"),
         *("nebula", "ocserv", "openconnect", "openvpn", "ppp", "pptpd", "pptp-linux", "tinc"),
         *("wireguard-tools", "wireguard-go", "wpasupplicant", "yggdrasil"),

@@ -8,19 +8,22 @@ from typing import Any
 from tunbench.runner.shell import wait_until
 from tunbench.runner.workload import Trial, WorkloadFailed
 
-PORT = "5201"
+PORT = 5201
+"""The first port of its servers: each pair of nodes that is under way at once has one."""
+
 PATIENCE = 20.0
 """Seconds that the client may take beyond the test's own duration."""
 
 
 def measure(trial: Trial, seconds: float, *arguments: str, server_arguments: Sequence[str] = ()) -> dict[str, Any]:
     """Runs one test that lasts so many seconds, and returns the client's JSON. Raises WorkloadFailed."""
-    server = trial.server.start("iperf3", "--server", "--one-off", "--port", PORT, *server_arguments, log="iperf3")
+    port = trial.port(PORT)
+    server = trial.server.start("iperf3", "--server", "--one-off", "--port", port, *server_arguments, log="iperf3")
     try:
-        if not trial.server.until_prints("ss", "-Hltn", f"sport = :{PORT}", timeout=PATIENCE):
-            raise WorkloadFailed(f"the iperf3 server did not listen on port {PORT} in {PATIENCE:g} s")
+        if not trial.server.until_prints("ss", "-Hltn", f"sport = :{port}", timeout=PATIENCE):
+            raise WorkloadFailed(f"the iperf3 server did not listen on port {port} in {PATIENCE:g} s")
         result = trial.client.try_run(
-            *("iperf3", "--client", trial.target, "--port", PORT, "--json", *arguments),
+            *("iperf3", "--client", trial.target, "--port", port, "--json", *arguments),
             timeout=seconds + PATIENCE,
         )
         wait_until(lambda: server.poll() is not None, 1)

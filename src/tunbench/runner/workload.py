@@ -8,6 +8,8 @@ from typing import NamedTuple
 from tunbench.runner.contract import Overlay
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
+from tunbench.runner.stack import Stack
+from tunbench.runner.underlay import Underlay
 
 
 class Metric(NamedTuple):
@@ -19,7 +21,7 @@ class Metric(NamedTuple):
 
 
 class About(NamedTuple):
-    """What a workload declares."""
+    """What a workload declares. It `restarts` if it takes the tunnel down: then it runs last, and the proof again."""
 
     name: str
     summary: str
@@ -27,14 +29,29 @@ class About(NamedTuple):
     metrics: Mapping[str, Metric]
     programs: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
+    restarts: bool = False
 
 
 class Sample(NamedTuple):
-    """One measured value. `at` is the moment in seconds since the trial began, or None for the whole trial."""
+    """One measured value.
+
+    `at` is the moment in seconds since the trial began, or None for the whole trial. `node` is where it was measured,
+    empty for the client.
+    """
 
     metric: str
     value: float
     at: float | None = None
+    node: str = ""
+
+
+class Site(NamedTuple):
+    """The laboratory around a trial: its nodes by name, the underlay, the stack, and the endpoints that it joins."""
+
+    nodes: Mapping[str, Node]
+    underlay: Underlay
+    stack: Stack
+    endpoints: Sequence[Node]
 
 
 View = Callable[[], AbstractContextManager[tuple[Node, str]]]
@@ -44,7 +61,8 @@ View = Callable[[], AbstractContextManager[tuple[Node, str]]]
 class Trial:
     """One execution of a workload between two nodes: where its samples and its raw output go.
 
-    `views` are the places below each layer of the stack, the lowest first.
+    `views` are the places below each layer of the stack, the lowest first. `number` counts the pairs of nodes that are
+    under way at once, from 0. `site` is the laboratory around the pair, for a workload that acts on the tunnel.
     """
 
     def __init__(
@@ -54,12 +72,16 @@ class Trial:
         server: Node,
         overlays: Mapping[str, Overlay],
         views: Sequence[View] = (),
+        number: int = 0,
+        site: Site | None = None,
     ) -> None:
         self.options = options
         self.client = client
         self.server = server
         self.overlays = overlays
         self.views = views
+        self.number = number
+        self.site = site
         self.samples: list[Sample] = []
         self.outputs: dict[str, str] = {}
 
@@ -72,6 +94,10 @@ class Trial:
     def target(self) -> str:
         """The overlay address of the server."""
         return self.overlays[self.server.name].address
+
+    def port(self, usual: int) -> str:
+        """The port of a server of this trial: pairs that are under way at once have one each."""
+        return str(usual + self.number)
 
 
 class WorkloadFailed(Exception):
