@@ -36,16 +36,24 @@ FACTS: dict[str, Any] = {
 def events(shard: Shard, factor: float = 1.0, verdict: str = "ok") -> list[dict[str, Any]]:
     """What the runner tells of a shard: samples follow from its seed, times `factor`."""
     number = shard.seed % 1000 * factor
-    trial = {"event": "trial", "reason": "" if verdict == "ok" else "it broke", "pair": "a-b", "node": "a"}
+    trial = {"event": "trial", "reason": "" if verdict == "ok" else "it broke"}
     return [
         {"event": "phase", "name": "nodes", "at": 2.0},
         {"event": "command", "node": "lab", "shell": "ip netns add a", "at": 2.0, "took": 0.1, "status": 0},
-        {**trial, "workload": "up", "verdict": "ok", "reason": "", "samples": [["connect", "s", number / 1e3, None]]},
+        {
+            **trial,
+            "workload": "up",
+            "verdict": "ok",
+            "reason": "",
+            "samples": [["connect", "s", number / 1e3, None, "a-b", "a"]],
+        },
         {"event": "phase", "name": "trial", "workload": "ping:count=5", "at": 3.0},
         {"event": "command", "node": "a", "shell": "ping", "at": 3.0, "took": 0.1, "status": 0},
         {
             **{**trial, "workload": "ping:count=5", "verdict": verdict, "outputs": {"ping.txt": "raw\n"}},
-            "samples": [["rtt", "s", number / 1e6, 0.0], ["loss", "ratio", 0.0, None]] if verdict == "ok" else [],
+            "samples": [["rtt", "s", number / 1e6, 0.0, "a-b", "a"], ["loss", "ratio", 0.0, None, "a-b", "a"]]
+            if verdict == "ok"
+            else [],
         },
         {"event": "phase", "name": "end", "at": 4.0},
     ]

@@ -29,18 +29,18 @@ def told(shard: Shard, change: Change) -> list[Trial]:
     """What the runner tells where everything is as computed, but for what `change` makes of each trial."""
     pile = overhead.built(shard.stack)
     limits = overhead.limits(pile)
-    trials: list[Trial] = [{"workload": "up", "samples": [["connect", "s", 0.1, None]]}]
+    trials: list[Trial] = [{"workload": "up", "samples": [["connect", "s", 0.1, None, "a-b", "a"]]}]
     for workload in shard.workloads:
         if workload == "pmtu":
-            samples = [["pmtu", "B", limits.mtu, None], ["mss", "B", limits.mss, None]]
+            samples = [["pmtu", "B", limits.mtu, None, "a-b", "a"], ["mss", "B", limits.mss, None, "a-b", "a"]]
             trials.append({"workload": workload, "samples": samples})
             continue
         sizes = overhead.computed(pile, size_of(pile, workload))
         outputs = {"overhead.json": json.dumps({"packet": sizes.packet, "below": sizes.below})}
         trials.append(
-            {"workload": workload, "samples": [["overhead", "B", sizes.total, None]], "outputs": outputs},
+            {"workload": workload, "samples": [["overhead", "B", sizes.total, None, "a-b", "a"]], "outputs": outputs},
         )
-    usual = {"event": "trial", "verdict": "ok", "reason": "", "pair": "a-b", "node": "a"}
+    usual = {"event": "trial", "verdict": "ok", "reason": ""}
     return [*(change(shard, {**usual, **trial}) for trial in trials), {"event": "phase", "name": "end", "at": 4.0}]
 
 
@@ -141,7 +141,7 @@ def test_a_sum_that_is_right_by_chance_is_no_agreement(lab: Callable[[Change], N
 def smaller(shard: Shard, trial: Trial) -> Trial:
     if trial["workload"] != "pmtu":
         return trial
-    return {**trial, "samples": [["pmtu", "B", 1479, None], ["mss", "B", 1440, None]]}
+    return {**trial, "samples": [["pmtu", "B", 1479, None, "a-b", "a"], ["mss", "B", 1440, None, "a-b", "a"]]}
 
 
 def test_a_limit_that_differs(lab: Callable[[Change], None]) -> None:

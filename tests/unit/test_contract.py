@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.fakes import FakeEvents, FakeShell, move_home, two_nodes
+from tunbench.runner import topology, underlay
 from tunbench.runner.contract import About, Claims, Overlay, Place, Tunnel, address, common_options
 from tunbench.runner.formats import IP, UDP, Header
 from tunbench.runner.node import Node
@@ -216,6 +217,18 @@ def test_what_a_layer_carries_is_seen_on_its_interface() -> None:
 
 def test_the_peers_are_all_others() -> None:
     [a, b] = two_nodes(FakeShell(), FakeEvents())
-    below = {name: UNDERLAYS["ip"].endpoints["a"] for name in ("a", "b", "c")}
-    place = Place(0, below, {})
-    assert (place.peers(a), place.peers(b)) == (["b", "c"], ["a", "c"])
+    ring, star = topology.read("ring"), topology.read("hub-spoke:nodes=3")
+    below = underlay.of("ip", ring).endpoints
+    assert [Place(0, below, {}, ring).peers(node) for node in (a, b)] == [["b", "c"], ["a", "c"]]
+    assert [Place(0, below, {}, star).peers(node) for node in (a, b)] == [["b", "c"], ["a"]]
+
+
+def test_a_spoke_reaches_the_others_through_the_hub_and_a_site_the_hosts_behind_its_peer() -> None:
+    [a, b] = two_nodes(FakeShell(), FakeEvents())
+    star = topology.read("hub-spoke:nodes=4")
+    above = Wide.yields(options(), 0, underlay.of("ip", star).endpoints)
+    place = Place(0, {}, above, star)
+    assert place.carries(b, "a") == ["10.10.0.1/32", "10.10.0.3/32", "10.10.0.4/32"]
+    assert place.carries(a, "b") == ["10.10.0.2/32"]
+    site = Place(0, {}, above, topology.read("site-to-site"), {"b": "10.1.2.0/24"})
+    assert site.carries(a, "b") == ["10.10.0.2/32", "10.1.2.0/24"]

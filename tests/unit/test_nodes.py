@@ -74,7 +74,7 @@ def test_a_node_that_cannot_be_had_says_why(home: Path) -> None:
 def built(kind: str) -> FakeEvents:
     shell, events = FakeLabShell(Path("/nowhere"), "proof-none.pcap"), FakeEvents()
     names = ["lab", *underlay.UNDERLAYS[kind].names]
-    underlay.build(kind, {name: Node(name, shell, events, ["nsenter", "--"]) for name in names})
+    underlay.build(underlay.UNDERLAYS[kind], {name: Node(name, shell, events, ["nsenter", "--"]) for name in names})
     return events
 
 

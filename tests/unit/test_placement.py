@@ -13,6 +13,7 @@ from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.shard import impair
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner.workload import Site
 
 LOSS = captured("qdisc-loss.json")
 FORWARD, REVERSE = {"loss": 0.1}, {"delay": 0.02, "loss": 0.1}
@@ -26,7 +27,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def placed(kind: str, spelling: str, profile: dict[str, Any]) -> tuple[list[str], FakeEvents]:
     shell, events, under = FakeShell({"qdisc show": LOSS}), FakeEvents(), UNDERLAYS[kind]
     made = {name: Node(name, shell, events, ["nsenter", "--"]) for name in under.names}
-    impair(profile, stack.build(spelling, under.endpoints), under, made, events)
+    impair(profile, Site(made, under, stack.build(spelling, under.endpoints)), events)
     return events.commands, events
 
 

@@ -9,7 +9,9 @@ from tests.unit.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell
 from tunbench.runner import capture, proof, stack
 from tunbench.runner.node import Node
 from tunbench.runner.proof import Finding, ProofFailed, examine
+from tunbench.runner.topology import PAIR
 from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner.workload import Site
 
 WHERE = "router/to-b"
 
@@ -108,7 +110,7 @@ def test_a_marker_is_sent_and_looked_for_below_every_layer(
     shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
     built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
-    findings = proof.prove(built, UNDERLAYS["ip"], nodes, FakeEvents())
+    findings = proof.prove(Site(nodes, UNDERLAYS["ip"], built), PAIR.pairs[0], FakeEvents())
     assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]
     sent = [text for text in shell.texts if "-I -S -" in text]
     assert len(sent) == len(captures)
@@ -124,7 +126,8 @@ def test_markers_are_random(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
     for _ in range(2):
         with pytest.raises(ProofFailed, match="the marker is not to be found"):
-            proof.prove(stack.build("none", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes, FakeEvents())
+            bare = Site(nodes, UNDERLAYS["ip"], stack.build("none", UNDERLAYS["ip"].endpoints))
+            proof.prove(bare, PAIR.pairs[0], FakeEvents())
     assert len({text for text in shell.texts if "-I -S -" in text}) == 2
 
 
@@ -133,7 +136,8 @@ def test_the_captures_are_told_for_every_layer(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
     shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
     nodes = {name: Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in ("a", "b", "router")}
-    proof.prove(stack.build("vxlan+vxlan:vni=7", UNDERLAYS["ip"].endpoints), UNDERLAYS["ip"], nodes, events)
+    built = stack.build("vxlan+vxlan:vni=7", UNDERLAYS["ip"].endpoints)
+    proof.prove(Site(nodes, UNDERLAYS["ip"], built), PAIR.pairs[0], events)
     assert [one["name"] for one in events.of("capture")] == ["proof-0.pcap", "proof-1.pcap"]
     for one in events.of("capture"):
         assert zlib.decompress(base64.b64decode(one["pcap"])) == (CAPTURED / "proof-vxlan.pcap").read_bytes()

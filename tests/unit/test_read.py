@@ -37,7 +37,11 @@ def trial(one: Shard, workload: str, value: float, verdict: str = "ok", reason: 
     return {
         **{"shard": one.id, "event": "trial", "workload": workload, "verdict": verdict, "reason": reason},
         **{"pair": "a-b", "node": "a", "began": 1.0, "ended": 2.0, "logs": {"a/x.log": "words"}},
-        "samples": [["rtt", "s", value, 0.0], ["rtt", "s", value * 2, 0.01], ["loss", "ratio", 0.0, None]],
+        "samples": [
+            ["rtt", "s", value, 0.0, "a-b", "a"],
+            ["rtt", "s", value * 2, 0.01, "a-b", "a"],
+            ["loss", "ratio", 0.0, None, "a-b", "a"],
+        ],
     }
 
 
@@ -140,15 +144,15 @@ def test_a_journal_begins_with_its_run(events: list[Event]) -> None:
 @pytest.mark.parametrize(
     "events",
     [
-        changed(6, samples=[["rtt", "s", 0.5, 0.0]]),
-        changed(6, samples=[["rtt", "s", 0.5000000000000001, 0.0], *EVENTS[6]["samples"][1:]]),
-        changed(6, samples=[["rtt", "s", 0.5, 0.1], *EVENTS[6]["samples"][1:]]),
-        changed(6, samples=[["rtt", "ms", 0.5, 0.0], *EVENTS[6]["samples"][1:]]),
-        changed(6, samples=[["jitter", "s", 0.5, 0.0], *EVENTS[6]["samples"][1:]]),
+        changed(6, samples=[["rtt", "s", 0.5, 0.0, "a-b", "a"]]),
+        changed(6, samples=[["rtt", "s", 0.5000000000000001, 0.0, "a-b", "a"], *EVENTS[6]["samples"][1:]]),
+        changed(6, samples=[["rtt", "s", 0.5, 0.1, "a-b", "a"], *EVENTS[6]["samples"][1:]]),
+        changed(6, samples=[["rtt", "ms", 0.5, 0.0, "a-b", "a"], *EVENTS[6]["samples"][1:]]),
+        changed(6, samples=[["jitter", "s", 0.5, 0.0, "a-b", "a"], *EVENTS[6]["samples"][1:]]),
         changed(6, samples=[*EVENTS[6]["samples"], EVENTS[6]["samples"][0]]),
         changed(6, verdict="unsupported"),
         changed(6, workload="ping"),
-        changed(6, node="b"),
+        changed(6, samples=[["rtt", "s", 0.5, 0.0, "a-b", "b"], *EVENTS[6]["samples"][1:]]),
         EVENTS[:-1],
         changed(1, spec=NONE.spec() | {"seed": 8}),
         changed(1, spec=NONE.spec() | {"stack": "ipip"}),

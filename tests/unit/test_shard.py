@@ -63,15 +63,15 @@ def test_a_shard_lives(name: str, home: Path) -> None:
 
 def test_samples_have_units_and_moments_and_raw_output_is_kept(home: Path) -> None:
     up, ping, tcp = lived(home, shard("none", 1, PING, TCP)).of("trial")
-    [[metric, unit, value, at]] = up["samples"]
+    [[metric, unit, value, at, pair, node]] = up["samples"]
     assert (metric, unit, at) == ("connect", "s", None)
     assert value >= 0
     assert ping["samples"][0][:2] == ["rtt", "s"]
-    assert ["loss", "ratio", 0.0, None] in ping["samples"]
+    assert ["loss", "ratio", 0.0, None, "a-b", "a"] in ping["samples"]
     assert tcp["samples"][0][:2] == ["throughput", "bit/s"]
     assert ping["outputs"] == {"ping.txt": captured("ping-clean.txt")}
     assert tcp["outputs"] == {"iperf3.json": captured("iperf3-tcp.json")}
-    assert (ping["pair"], ping["node"], ping["reason"], ping["logs"]) == ("a-b", "a", "", {})
+    assert (pair, node, ping["reason"], ping["logs"]) == ("a-b", "a", "", {})
 
 
 def test_a_trial_that_fails_does_not_stop_the_next(home: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner import topology, underlay
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
 
@@ -80,7 +80,9 @@ class TrialFolders:
         title = (
             f"{self.spec['stack']}, {self.spec['profile']['name']}, {trial['workload']}, repeat {self.spec['repeat']}"
         )
-        head = HEAD.format(title=title, nodes=" ".join(UNDERLAYS[self.spec["underlay"]].names))
+        head = HEAD.format(
+            title=title, nodes=" ".join(underlay.of(self.spec["underlay"], topology.read(self.spec["topology"])).names)
+        )
         (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
         for name, text in _files(trial):
             (folder / _slug(name)).write_text(text)

@@ -83,10 +83,10 @@ def _result(head: Event, spec: Event, event: Event) -> TrialResult:
         **{name: spec[name] for name in ("repeat", "seed")},
     }
     lab = head["manifest"]["lab"]
-    fixed = {"lab": lab["kind"], "clock": lab["clock"], **cell, "pair": event["pair"], "node": event["node"]}
+    fixed = {"lab": lab["kind"], "clock": lab["clock"], **cell}
     rows = []
-    for metric, unit, value, at in event["samples"]:
-        row = {**fixed, "metric": metric, "unit": unit, "at": at, "value": value}
+    for metric, unit, value, at, pair, node in event["samples"]:
+        row = {**fixed, "pair": pair, "node": node, "metric": metric, "unit": unit, "at": at, "value": value}
         rows.append({column: row[column] for column in COLUMNS})
     return TrialResult(
         cell,

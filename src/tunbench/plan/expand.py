@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, needed_underlay, seed_of_repeat
 from tunbench.plan.stack import meaning_of_stack
-from tunbench.runner import registry, spelling
-from tunbench.runner.options import resolve
+from tunbench.runner import asked
 
 BARE = "none"
 BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}
@@ -76,9 +75,8 @@ def workload_seconds(workload: str, clock: str = "virtual") -> float:
     On the real clock they are what the workload declares. On the virtual clock waiting is skipped: a workload that
     counts its requests costs REQUEST each, and one that does not keeps the processor busy, BUSY a second.
     """
-    part = spelling.part(workload)
-    module = registry.workload(part.name)
-    options = resolve(module.ABOUT.options, part.options, part.name)
+    what = asked.read(workload)
+    module, options = what.module, what.options
     if clock != "virtual":
         return float(module.seconds(options))
     if "count" in options:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from tunbench.plan.shard import needed_underlay
-from tunbench.runner import registry, spelling
+from tunbench.runner import asked, spelling
 from tunbench.runner.contract import SMALLEST_MTU, About, Overlay
-from tunbench.runner.options import resolve
 from tunbench.runner.stack import declared, read
 from tunbench.runner.underlay import UNDERLAYS
 
@@ -36,8 +35,8 @@ def meaning_of_stack(stack: str) -> Meaning:
 
 def meaning_of_workload(workload: str) -> Meaning:
     """The workload's name with the value of every option, in SI units. Raises ValueError."""
-    part = spelling.part(workload)
-    return (part.name, *resolve(registry.workload(part.name).ABOUT.options, part.options, part.name).items())
+    what = asked.read(workload)
+    return (what.module.ABOUT.name, *what.options.items())
 
 
 def _joined(layers: list[spelling.Part]) -> None:

@@ -11,9 +11,13 @@ from tunbench.runner.formats import IP, Format, Header
 from tunbench.runner.node import HOME, Node
 from tunbench.runner.options import Option, Options
 from tunbench.runner.shell import Process
+from tunbench.runner.topology import PAIR, Topology
 
 FAMILIES = {"ipv4": 4, "ipv6": 6}
 """Address families as options name them."""
+
+WIDTHS = {4: 32, 6: 128}
+"""Bits of an address, by its family."""
 
 SMALLEST_MTU = {4: 576, 6: 1280}
 """Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
@@ -71,8 +75,9 @@ class About(NamedTuple):
     `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
     a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
     which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. It `clamps` if it
-    rewrites the MSS of TCP connections. `packages` are those of Debian whose versions matter, if it is not the
-    kernel's alone; `addons` are images of the vm lab beyond the base.
+    rewrites the MSS of TCP connections. It `joins` so many endpoints at most, 0 for any number, and `routes` if it
+    carries packets of networks behind its endpoints. `packages` are those of Debian whose versions matter, if it is not
+    the kernel's alone; `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -89,6 +94,8 @@ class About(NamedTuple):
     ports: tuple[str, ...] = ()
     largest_mtu: int = 65535
     clamps: bool = False
+    joins: int = 0
+    routes: bool = True
     roles: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
@@ -98,15 +105,28 @@ class About(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint."""
+    """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint.
+
+    `topology` says which endpoints are joined. `beyond` are the networks behind an endpoint, for the uppermost layer.
+    """
 
     position: int
     below: Mapping[str, Overlay]
     above: dict[str, Overlay]
+    topology: Topology = PAIR
+    beyond: Mapping[str, str] = MappingProxyType({})
 
     def peers(self, node: Node) -> list[str]:
-        """The names of the other endpoints."""
-        return [name for name in self.below if name != node.name]
+        """The names of the endpoints that the layer joins with this one."""
+        return [name for name in self.topology.peers[node.name] if name in self.below]
+
+    def carries(self, node: Node, peer: str) -> list[str]:
+        """The networks whose packets the node sends to a peer: its own address, and what is reached through it."""
+        family = self.above[peer].family
+        through = [name for name in self.topology.endpoints if name not in (node.name, peer)]
+        hosts = [peer, *(through if peer == self.topology.hub else [])]
+        own = [f"{self.above[name].address}/{WIDTHS[family]}" for name in hosts]
+        return [*own, *([self.beyond[peer]] if peer in self.beyond else [])]
 
     @property
     def outer(self) -> int:

@@ -1,6 +1,7 @@
 """Events: what the runner tells the controlling process, one JSON object a line, numbered from 0."""
 
 import json
+from threading import Lock
 from typing import Any, Protocol, TextIO
 
 
@@ -17,10 +18,13 @@ class EventStream:
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self.number = 0
+        # Trials of several pairs of nodes may be under way at once.
+        self.lock = Lock()
 
     def tell(self, event: str, **fields: Any) -> None:
         """Writes one event and flushes it."""
-        line = {"n": self.number, "event": event, **fields}
-        self.stream.write(json.dumps(line, separators=(",", ":"), ensure_ascii=True) + "\n")
-        self.stream.flush()
-        self.number += 1
+        with self.lock:
+            line = {"n": self.number, "event": event, **fields}
+            self.stream.write(json.dumps(line, separators=(",", ":"), ensure_ascii=True) + "\n")
+            self.stream.flush()
+            self.number += 1

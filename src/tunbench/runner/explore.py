@@ -27,7 +27,7 @@ def main() -> None:
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
     kind = underlay.UNDERLAYS["ip"]
     with nodes.made(kind.names, kind.name_server, LocalShell(), Silent()) as made:
-        underlay.build("ip", made)
+        underlay.build(kind, made)
         print(GREETING, flush=True)
         # setsid and a controlling terminal: job control and Ctrl-C work as they do everywhere.
         subprocess.run(

@@ -9,17 +9,17 @@ import base64
 import os
 import sys
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner import capture, echo
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.events import Events
-from tunbench.runner.node import HOME, TIMEOUT, Node
+from tunbench.runner.node import HOME, TIMEOUT
 from tunbench.runner.stack import Stack
-from tunbench.runner.underlay import Underlay
+from tunbench.runner.topology import Pair
 from tunbench.runner.view import view
+from tunbench.runner.workload import Site
 
 ECHOES = 5
 MARKER = 16
@@ -42,30 +42,29 @@ class Finding(NamedTuple):
     hidden: bool
 
 
-def prove(stack: Stack, underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> list[Finding]:
-    """Sends a marker and looks for it below every layer, and tells what was captured. Raises ProofFailed."""
+def prove(site: Site, pair: Pair, events: Events) -> list[Finding]:
+    """Looks below every layer for a marker sent between a pair, and tells what was captured. Raises ProofFailed."""
     marker = os.urandom(MARKER)
     return [
-        examine(stack, index, marker, *_send(stack, index, marker, underlay, nodes, events))
-        for index in range(len(stack.layers))
+        examine(site.stack, index, marker, *_send(site, pair, index, marker, events))
+        for index in range(len(site.stack.layers))
     ]
 
 
-def _send(
-    stack: Stack, index: int, marker: bytes, underlay: Underlay, nodes: Mapping[str, Node], events: Events
-) -> tuple[str, list[bytes], list[bytes]]:
+def _send(site: Site, pair: Pair, index: int, marker: bytes, events: Events) -> tuple[str, list[bytes], list[bytes]]:
     """Captures below a layer while the marker passes: where, all packets, and those that show the evidence."""
-    layer = stack.layers[index]
-    first, second = stack.overlay
-    with view(stack, index, underlay, nodes) as (watcher, interface):
+    layer, client = site.stack.layers[index], site.nodes[pair.client]
+    with view(site.stack, index, site.underlay, site.nodes, pair) as (watcher, interface):
         path = HOME / watcher.name / f"proof-{index}.pcap"
         with capture.capturing(watcher, interface, path):
             # A node may not see the file of the program, nor the environment of this interpreter.
             program = (str(Path(sys.executable).resolve()), "-I", "-S", "-")
             text = Path(echo.__file__).read_text()
-            arguments = (stack.overlay[second].address, marker.hex(), str(ECHOES))
-            nodes[first].shell.run([*nodes[first].enter, *program, *arguments], TIMEOUT, text)
-    events.tell("capture", name=path.name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
+            arguments = (site.overlays[pair.server].address, marker.hex(), str(ECHOES))
+            client.shell.run([*client.enter, *program, *arguments], TIMEOUT, text)
+    usual = pair == site.underlay.topology.pairs[0]
+    name = path.name if usual else f"{pair.name}-{path.name}"
+    events.tell("capture", name=name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
     evident = capture.filtered(watcher, path, expected(layer))
     return f"{watcher.name}/{interface}", capture.packets(path), evident
 

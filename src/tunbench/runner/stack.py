@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from ipaddress import ip_address, ip_interface
 from typing import NamedTuple
 
 from tunbench.runner import registry, spelling
 from tunbench.runner.contract import About, Overlay, Place, Tunnel, Unsupported
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.options import Options, resolve
+from tunbench.runner.topology import PAIR, Topology
+from tunbench.runner.underlay import lans
 
 PATIENCE = 50.0
 """Seconds of the lab's own time in which an overlay must answer: a verdict stands within a minute."""
@@ -29,15 +32,18 @@ class Stack(NamedTuple):
         return self.overlays[-1]
 
 
-def build(text: str, underlay: Mapping[str, Overlay]) -> Stack:
-    """The layers of a stack over an underlay; nothing is started. Raises ValueError."""
+def build(text: str, underlay: Mapping[str, Overlay], topology: Topology = PAIR) -> Stack:
+    """The layers of a stack over the endpoints of an underlay; nothing is started. Raises ValueError."""
     layers: list[Tunnel] = []
     overlays = [underlay]
-    for index, part in enumerate(spelling.stack(text)):
+    parts = spelling.stack(text)
+    for index, part in enumerate(parts):
         kind, options = read(part)
         below = overlays[-1]
         yields = kind.yields(options, index, below)
-        layers.append(kind(options, Place(index, below, yields)))
+        behind = lans(topology, yields) if index == len(parts) - 1 else {}
+        beyond = {name: lan.network for name, lan in behind.items()}
+        layers.append(kind(options, Place(index, below, yields, topology, beyond)))
         overlays.append(yields)
     return Stack(text, layers, overlays)
 
@@ -80,11 +86,29 @@ def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
             begun.append(layer)
             _raise_layer(layer, nodes)
             wait_for_answers(layer, overlay, nodes)
+        behind = list(routes(stack, nodes))
+        for node, route in behind:
+            node.run("ip", "route", "add", *route)
         yield
+        for node, route in behind:
+            node.try_run("ip", "route", "del", *route)
     finally:
         for layer in reversed(begun):
             for node in reversed(nodes):
                 layer.down(node)
+
+
+def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str]]]:
+    """The routes to what the stack reaches behind each peer: hosts, and the other spokes of a hub."""
+    place = stack.layers[-1].place
+    for node in nodes:
+        here = place.above[node.name]
+        for peer in place.peers(node):
+            there = place.above[peer].address
+            _, *behind = place.carries(node, peer)
+            # Where a router stands between them it knows the way, and nothing is carried.
+            if behind and ip_address(there) in ip_interface(here.cidr).network:
+                yield from ((node, [network, "via", there, "dev", here.interface]) for network in behind)
 
 
 def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:

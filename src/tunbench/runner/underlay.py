@@ -1,55 +1,104 @@
 """The underlay: links between the nodes, and the router or bridge that stands between the endpoints."""
 
 from collections.abc import Mapping
+from ipaddress import ip_interface
 from typing import NamedTuple
 
 from tunbench.runner.contract import Overlay
 from tunbench.runner.node import Node
+from tunbench.runner.topology import PAIR, Topology
 
 MTU = 1500
-"""MTU of every link, in bytes."""
+"""MTU of every link, in bytes, unless a tuning says otherwise."""
 
-ENDPOINTS = ("a", "b")
 EDGE = "edge"
 
 
-class Underlay(NamedTuple):
-    """A pair of endpoints with `middle` between them; `towards` are the interfaces of the middle, by endpoint."""
+class Lan(NamedTuple):
+    """The network behind an endpoint: the host in it, and the endpoint's own interface there."""
 
+    host: str
+    there: Overlay
+    here: Overlay
+
+    @property
+    def network(self) -> str:
+        """The network in CIDR notation."""
+        return str(ip_interface(self.there.cidr).network)
+
+
+class Underlay(NamedTuple):
+    """Endpoints with `middle` between them; `towards` are the interfaces of the middle, by endpoint."""
+
+    kind: str
     middle: str
     endpoints: Mapping[str, Overlay]
     towards: Mapping[str, str]
     name_server: str
+    topology: Topology
 
     @property
     def names(self) -> list[str]:
         """The names of all its nodes."""
-        return [*self.endpoints, self.middle, EDGE]
+        return [*self.endpoints, *self.topology.hosts.values(), self.middle, EDGE]
 
 
-UNDERLAYS = {
-    "ip": Underlay(
-        middle="router",
-        endpoints={name: Overlay("eth0", f"10.0.{net}.2", 24, MTU) for net, name in enumerate(ENDPOINTS, start=1)},
-        towards={name: f"to-{name}" for name in ENDPOINTS},
-        name_server="10.0.3.2",
-    ),
-    "ip6": Underlay(
-        middle="router",
-        endpoints={name: Overlay("eth0", f"fd00:0:0:{net}::2", 64, MTU) for net, name in enumerate(ENDPOINTS, start=1)},
-        towards={name: f"to-{name}" for name in ENDPOINTS},
-        name_server="fd00:0:0:3::2",
-    ),
-    "ethernet": Underlay(
-        middle="bridge",
-        endpoints={name: Overlay("eth0", f"10.0.0.{host}", 24, MTU) for host, name in enumerate(ENDPOINTS, start=1)},
-        towards={name: f"to-{name}" for name in ENDPOINTS},
-        name_server="10.0.0.254",
-    ),
+class Kind(NamedTuple):
+    """A kind of underlay: what stands in the middle, and the addresses of an endpoint by its number, counted from 1."""
+
+    middle: str
+    address: str
+    prefix: int
+    name_server: str
+
+
+KINDS = {
+    "ip": Kind("router", "10.0.{0}.2", 24, "10.0.255.2"),
+    "ip6": Kind("router", "fd00:0:0:{0:x}::2", 64, "fd00:0:0:ff::2"),
+    "ethernet": Kind("bridge", "10.0.0.{0}", 24, "10.0.0.254"),
 }
-"""The underlay of the topology `pair`, by what the lowest layer of a stack needs."""
+"""By what the lowest layer of a stack needs."""
+
+LANS = {4: ("10.1.{0}.{1}", 24), 6: ("fd01:0:0:{0:x}::{1:x}", 64)}
+"""Address and prefix length in the network behind an endpoint, by address family: its number, and that of the host."""
+
+
+def of(kind: str, topology: Topology = PAIR, mtu: int = MTU) -> Underlay:
+    """The underlay of that kind, with links of that MTU in bytes; nothing is made."""
+    plan = KINDS[kind]
+    return Underlay(
+        kind,
+        plan.middle,
+        endpoints={
+            name: Overlay("eth0", plan.address.format(number), plan.prefix, mtu)
+            for number, name in enumerate(topology.endpoints, start=1)
+        },
+        towards={name: f"to-{name}" for name in topology.endpoints},
+        name_server=plan.name_server,
+        topology=topology,
+    )
+
+
+UNDERLAYS = {kind: of(kind) for kind in KINDS}
+"""The underlay of the topology `pair`, by its kind."""
+
+
+def lans(topology: Topology, overlay: Mapping[str, Overlay]) -> dict[str, Lan]:
+    """The networks behind the endpoints, by endpoint; address family and MTU are those of the overlay."""
+    found = {}
+    for number, name in enumerate(topology.endpoints, start=1):
+        if name in topology.hosts:
+            text, prefix = LANS[overlay[name].family]
+            mtu = min(MTU, overlay[name].mtu)
+            here, there = (Overlay("", text.format(number, host), prefix, mtu) for host in (1, 2))
+            found[name] = Lan(topology.hosts[name], there._replace(interface="eth0"), here._replace(interface="lan"))
+    return found
+
 
 FORWARDING = {4: "net.ipv4.ip_forward=1", 6: "net.ipv6.conf.all.forwarding=1"}
+
+NO_REDIRECTS = ("net.ipv4.conf.all.send_redirects=0", "net.ipv4.conf.default.send_redirects=0")
+"""A hub passes packets on to where they came from, and must not tell spokes to go there by themselves."""
 
 OUTSIDE = {
     4: ("10.0.0.0/16", "10.0.0.0/8", "0.0.0.0/0"),
@@ -58,18 +107,40 @@ OUTSIDE = {
 """By address family: the networks of the underlay, those of the lab, and everything there is."""
 
 
-def build(kind: str, nodes: Mapping[str, Node]) -> Underlay:
-    """Builds the underlay of that kind between the nodes. Raises CommandFailed."""
-    underlay = UNDERLAYS[kind]
+def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
+    """Builds an underlay between the nodes. Raises CommandFailed."""
     leaves = [*underlay.endpoints, EDGE]
-    if kind == "ip6":
+    if underlay.kind == "ip6":
         # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
         nodes[underlay.middle].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
+    mtu = _mtu(next(iter(underlay.endpoints.values())))
     nodes["lab"].ip(
-        *(f"link add to-{name} netns {underlay.middle} type veth peer name eth0 netns {name}" for name in leaves)
+        *(
+            f"link add to-{name} netns {underlay.middle}{mtu} type veth peer name eth0 netns {name}{mtu}"
+            for name in leaves
+        )
     )
-    (_bridge if kind == "ethernet" else _route)(underlay, nodes)
-    return underlay
+    (_bridge if underlay.kind == "ethernet" else _route)(underlay, nodes)
+
+
+def _mtu(leaf: Overlay) -> str:
+    """The words that give a link another MTU than the usual one."""
+    return "" if leaf.mtu == MTU else f" mtu {leaf.mtu}"
+
+
+def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str, Node]) -> None:
+    """Joins the hosts behind the endpoints with them, and lets a hub pass packets on. Raises CommandFailed."""
+    family = next(iter(overlay.values())).family
+    bare = overlay == underlay.endpoints
+    for name, lan in lans(underlay.topology, overlay).items():
+        nodes["lab"].ip(f"link add lan netns {name} type veth peer name eth0 netns {lan.host}")
+        nodes[name].ip("link set lan up", f"address add {lan.here.cidr} dev lan{_at_once(lan.here)}")
+        nodes[name].run("sysctl", "-qw", FORWARDING[family])
+        _connect(nodes[lan.host], lan.there, lan.here.address)
+        if bare and underlay.kind != "ethernet":
+            nodes[underlay.middle].ip(f"route add {lan.network} via {underlay.endpoints[name].address}")
+    if hub := underlay.topology.hub:
+        nodes[hub].run("sysctl", "-qw", FORWARDING[family], *NO_REDIRECTS)
 
 
 def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
@@ -90,6 +161,7 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
 
 def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     ports = [f"to-{name}" for name in (*underlay.endpoints, EDGE)]
+    edge = next(iter(underlay.endpoints.values()))._replace(address=underlay.name_server)
     nodes[underlay.middle].ip(
         "link set lo up",
         # Bit 3 lets the EAPOL frames of MACsec's key agreement pass (IEEE 802.1D reserves their address).
@@ -99,7 +171,7 @@ def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     )
     for name, overlay in underlay.endpoints.items():
         _connect(nodes[name], overlay, underlay.name_server)
-    _connect(nodes[EDGE], Overlay("eth0", underlay.name_server, 24, MTU), "")
+    _connect(nodes[EDGE], edge, "")
     nodes[EDGE].ip(*_everything(4, ""))
 
 

@@ -9,7 +9,8 @@ from tunbench.runner.contract import Overlay
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
 from tunbench.runner.stack import Stack
-from tunbench.runner.underlay import Underlay
+from tunbench.runner.topology import Pair
+from tunbench.runner.underlay import Underlay, lans
 
 
 class Metric(NamedTuple):
@@ -46,12 +47,29 @@ class Sample(NamedTuple):
 
 
 class Site(NamedTuple):
-    """The laboratory around a trial: its nodes by name, the underlay, the stack, and the endpoints that it joins."""
+    """The laboratory around a trial: its nodes by name, the underlay, and the stack over it."""
 
     nodes: Mapping[str, Node]
     underlay: Underlay
     stack: Stack
-    endpoints: Sequence[Node]
+
+    @property
+    def endpoints(self) -> list[Node]:
+        """The nodes that the stack joins."""
+        return [self.nodes[name] for name in self.underlay.endpoints]
+
+    @property
+    def pair(self) -> Pair:
+        """The first pair of nodes between which workloads run."""
+        return self.underlay.topology.pairs[0]
+
+    @property
+    def overlays(self) -> dict[str, Overlay]:
+        """What each node has between which workloads run: what the stack yields, and the network behind an endpoint."""
+        return {
+            **self.stack.overlay,
+            **{lan.host: lan.there for lan in lans(self.underlay.topology, self.stack.overlay).values()},
+        }
 
 
 View = Callable[[], AbstractContextManager[tuple[Node, str]]]

@@ -23,6 +23,7 @@ class Geneve(Tunnel):
         outer=(4, 6),
         exclusive=("port", "vni"),
         ports=("udp {port}",),
+        joins=2,
         modules=("geneve",),
     )
 

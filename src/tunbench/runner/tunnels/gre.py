@@ -35,6 +35,7 @@ class Gre(Tunnel):
         options=OPTIONS,
         families=(4, 6),
         outer=(4, 6),
+        joins=2,
         modules=("ip_gre", "ip6_gre"),
     )
 

@@ -24,6 +24,7 @@ class Gretap(Tunnel):
         options=gre.OPTIONS,
         families=(4, 6),
         outer=(4, 6),
+        joins=2,
         modules=("ip_gre", "ip6_gre"),
     )
 

@@ -26,6 +26,7 @@ class Gue(Tunnel):
         outer=(4, 6),
         exclusive=("port",),
         ports=("udp {port}",),
+        joins=2,
         modules=("fou", "fou6", *links.IP_IN_IP_MODULES),
         programs=("modprobe",),
     )

@@ -22,6 +22,7 @@ class Ipip(Tunnel):
         options={"ttl": links.TTL},
         families=(4, 6),
         outer=(4, 6),
+        joins=2,
         modules=links.IP_IN_IP_MODULES,
     )
 

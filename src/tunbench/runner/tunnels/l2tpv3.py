@@ -48,6 +48,7 @@ class L2tpv3(Tunnel):
         outer=(4, 6),
         exclusive=("session",),
         ports=("udp {port}",),
+        joins=2,
         modules=("l2tp_eth", "l2tp_netlink", "l2tp_ip", "l2tp_ip6"),
     )
 

@@ -65,6 +65,8 @@ class Nebula(Tunnel):
         outer=(4, 6),
         exclusive=("port",),
         ports=("udp {port}",),
+        # That would be written into the certificate of each host.
+        routes=False,
         largest_mtu=LARGEST_MTU,
         modules=("tun",),
         programs=("nebula", "nebula-cert"),

@@ -85,6 +85,7 @@ class Openconnect(Tunnel):
         outer=(4,),
         exclusive=("port",),
         ports=("tcp {port}", "udp {port}"),
+        joins=2,
         modules=("tun",),
         programs=("ocserv", "openconnect", "openssl"),
         packages=("ocserv", "openconnect"),

@@ -98,6 +98,7 @@ class Pptp(Tunnel):
         evidence=EVIDENCE.format(protocol="0xfd"),
         headers=(GRE, PPP, Header("MPPE", 2, "RFC 3078, section 3"), Header("protocol", 2, "RFC 1661, section 2")),
         options={"mppe": Option("switch", "on", "MPPE encryption with keys of 128 bits, stateless")},
+        joins=2,
         modules=("ppp_async", "ppp_mppe"),
         programs=("openssl", "pgrep", "pppd", "pptp", "pptpd"),
         exclusive=(),

@@ -134,11 +134,13 @@ class Tinc(Tunnel):
         for node in nodes:
             values = self._values(node)
             config = CONFIG + (CONNECT if node.name != first else "")
-            host = HOST + (SUBNET if self.options["mode"] == "router" else "")
+            behind = [self.place.beyond[node.name]] if node.name in self.place.beyond else []
+            routed = [self.place.above[node.name].address, *behind] if self.options["mode"] == "router" else []
+            subnets = [SUBNET.format(inside=inside) for inside in routed]
             node.write(self._folder(node.name) / "tinc.conf", config.format(first=first, **values))
             node.write(
                 self._folder(node.name) / "hosts" / node.name,
-                host.format(inside=self.place.above[node.name].address, **values),
+                HOST.format(**values) + "".join(subnets),
             )
             # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
             node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")

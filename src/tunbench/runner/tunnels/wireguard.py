@@ -88,9 +88,15 @@ class Wireguard(Tunnel):
         else:
             node.run("ip", "link", "add", interface, "type", "wireguard")
         key = self.file(node.name, "private.key")
-        node.run("wg", "set", interface, "listen-port", port, "private-key", str(key))
-        for peer in self.place.peers(node):
-            public = node.read_shown(self.file(peer, "public.key"))
-            inside, endpoint = self.place.above[peer].address, f"{self.place.below[peer].host}:{port}"
-            node.run("wg", "set", interface, "peer", public, "allowed-ips", inside, "endpoint", endpoint)
+        peers = [word for peer in self.place.peers(node) for word in self._peer(node, peer)]
+        node.run("wg", "set", interface, "listen-port", port, "private-key", str(key), *peers)
         self.settle(node)
+
+    def _peer(self, node: Node, peer: str) -> list[str]:
+        """The words that tell a node one of its peers."""
+        public = node.read_shown(self.file(peer, "public.key"))
+        inside, endpoint = (
+            ",".join(self.place.carries(node, peer)),
+            f"{self.place.below[peer].host}:{self.options['port']}",
+        )
+        return ["peer", public, "allowed-ips", inside, "endpoint", endpoint]

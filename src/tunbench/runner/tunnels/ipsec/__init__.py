@@ -39,6 +39,7 @@ class Ipsec(Tunnel):
         },
         families=(4, 6),
         outer=(4, 6),
+        joins=2,
         modules=("esp4", "esp6", "xfrm_interface", "ip_vti", "ip6_vti"),
         # Both would want the same ports and the same policies.
         exclusive=(),
@@ -57,6 +58,8 @@ class Ipsec(Tunnel):
         return cls.about._replace(
             claims=Claims(cipher.secret, integrity=True, replay_protection=options["replay"] != 0),
             evidence=ENCAPSULATED if options["encap"] else cls.about.evidence,
+            # Its policies are for two addresses.
+            routes=MODES[str(options["mode"])].interface,
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),
             programs=daemon.programs,
             packages=("linux-image-amd64", *daemon.packages),

@@ -1,6 +1,7 @@
 """OpenVPN in user space: TLS with certificates made for the shard, a static key, or none; over UDP or TCP."""
 
 from collections.abc import Sequence
+from ipaddress import ip_network
 
 from tunbench.runner import certificates
 from tunbench.runner.contract import About, Tunnel
@@ -56,6 +57,7 @@ class Openvpn(Tunnel):
         outer=(4, 6),
         exclusive=("port",),
         ports=("udp {port}",),
+        joins=2,
         modules=("tun",),
         programs=("openvpn", "openssl"),
         packages=("openvpn",),
@@ -87,6 +89,19 @@ class Openvpn(Tunnel):
         for number, (node, keys) in enumerate(zip(nodes, files, strict=True)):
             text = self._text(AUTHS[auth], number == 0)
             node.write(self.file(node.name, "conf"), text.format(**self._values(node, number), **keys))
+        if auth == "tls" and self.options["device"] == "tun" and self.place.beyond:
+            self._tell_server(*nodes)
+
+    def _tell_server(self, server: Node, client: Node) -> None:
+        """Lets the server take what comes from the network behind its client, and send there."""
+        network = ip_network(self.place.beyond[client.name])
+        line = (
+            f"iroute {network.network_address} {network.netmask}" if network.version == 4 else f"iroute-ipv6 {network}"
+        )
+        folder = self.file(server.name, "clients")
+        server.write(folder / "DEFAULT", f"{line}\n")
+        config = self.file(server.name, "conf")
+        server.write(config, f"{server.read(config)}client-config-dir {folder}\n")
 
     def _static_key(self, nodes: Sequence[Node], auth: str) -> dict[str, str]:
         """Makes the static key that both ends share, where they authenticate by one."""
