@@ -55,7 +55,8 @@ def test_each_direction_has_its_place(
         (*forward, FORWARD),
         (*reverse, REVERSE),
     ]
-    assert events.of("impairment")[0]["installed"] == json.loads(LOSS)[0]
+    qdisc = {**json.loads(LOSS)[0], "terms": {"limit": 1000, "loss": 0.1, "loss_correlation": 0, "ecn": 0, "gap": 0}}
+    assert events.of("impairment")[0]["installed"] == qdisc
 
 
 def test_one_direction_may_be_left_as_it_is() -> None:
@@ -83,6 +84,12 @@ def test_a_kernel_without_netem_is_unsupported() -> None:
         applied(Result(2, "", "Error: Specified qdisc kind is unknown.\n"))
 
 
+def test_an_image_without_tables_is_unsupported() -> None:
+    shown = "No distribution data for normal (/usr/lib/x86_64-linux-gnu/tc//normal.dist: No such file or directory)\n"
+    with pytest.raises(Unsupported, match="tables of distributions"):
+        applied(Result(1, "", shown))
+
+
 def test_what_tc_refuses_is_a_failure() -> None:
     with pytest.raises(CommandFailed, match="Invalid argument"):
         applied(Result(2, "", "RTNETLINK answers: Invalid argument\n"))
@@ -101,3 +108,11 @@ def test_a_full_queue_overflows_and_a_loss_that_was_asked_for_does_not() -> None
     assert impairment.overflow({"loss": 0.1}, lossy) == ""
     assert impairment.overflow({"loss": 0.001}, lossy) != ""
     assert impairment.overflow({}, {}) == ""
+
+
+def test_the_mean_loss_of_a_model_is_what_overflow_goes_by() -> None:
+    [lossy] = json.loads(LOSS)
+    assert impairment.overflow({"gemodel_p": 0.01, "gemodel_r": 0.2}, lossy) == ""
+    assert "more than a loss of 0.100%" in impairment.overflow({"state_p13": 0.001}, lossy)
+    assert impairment.overflow({"loss": 0.05, "loss_correlation": 0.3}, lossy) == ""
+    assert impairment.overflow({"loss": 0.9, "loss_correlation": 0.3}, {**lossy, "drops": 10_000}) == ""

@@ -177,12 +177,14 @@ def warned(events: FakeEvents) -> list[dict[str, Any]]:
 
 
 def test_a_queue_that_was_full_is_warned_of(home: Path) -> None:
-    events = lived(home, impaired(delay="50ms"), {"tc -s -j qdisc show": captured("qdisc-full.json")})
+    events = lived(home, impaired(delay="50ms", limit="10"), {"tc -s -j qdisc show": captured("qdisc-full.json")})
     assert [(one["name"], one["text"].partition(":")[0]) for one in warned(events)] == [
         ("netem-limit", "router/to-b"),
         ("netem-limit", "router/to-a"),
     ]
     assert "1727 of 1941 packets were dropped" in warned(events)[0]["text"]
+    told = {"packets": 214, "bytes": 264664, "drops": 1727, "qlen": 1}
+    assert [(one["interface"], one["counters"]) for one in events.of("queue")] == [("to-b", told), ("to-a", told)]
 
 
 def test_losses_that_were_asked_for_are_not_warned_of(home: Path) -> None:

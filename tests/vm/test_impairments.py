@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ from scipy import stats
 
 from tests.vm.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
+from tunbench.journal.record import Record
 from tunbench.plan.load import check
-from tunbench.runner.impairment import echo_loss, mean_delay
+from tunbench.runner.expected import echo_loss, loss_deviation, mean_delay, mean_loss, table
+from tunbench.runner.terms import number
 
 pytestmark = pytest.mark.vm
 
 ECHOES = 10_000
+MANY = 5_000
 FEWER = 3_000
 
 
@@ -27,7 +31,7 @@ def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: P
     rtts = values(record, "rtt", "none", whole=False)
 
     # Each direction delays by its own mean; correlated reordering nearly never happens, so it takes nothing away.
-    expected = 2 * mean_delay(terms["delay"], terms["jitter"])
+    expected = 2 * mean_delay(number(terms, "delay"), number(terms, "jitter"))
     bare = 60e-6
     mean, deviation = statistics.fmean(rtts), statistics.stdev(rtts)
     # Under `high` the mean of 10,000 echoes itself still moves by more than 0.1 ms from seed to seed.
@@ -35,7 +39,7 @@ def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: P
     assert abs(mean - bare - expected) < 0.1e-3 + (chance if profile == "high" else 0)
 
     lost = round(values(record, "loss", "none")[0] * ECHOES)
-    low, high = stats.binom.interval(0.99, ECHOES, echo_loss(terms["loss"], terms["loss"]))
+    low, high = stats.binom.interval(0.99, ECHOES, echo_loss(number(terms, "loss"), number(terms, "loss")))
     assert low <= lost <= high
     assert [warning for warning in record.warnings if warning.name == "netem-limit"] == []
 
@@ -77,3 +81,103 @@ def test_a_queue_that_is_too_short_warns(tmp_path: Path) -> None:
     profile = '[{ name = "short", delay = "100ms", limit = "5" }]'
     record = execute(tmp_path / "run", plan(["none"], profile, ["iperf3-udp:rate=5M,duration=1"]))
     assert "netem-limit" in {warning.name for warning in record.warnings}
+
+
+MODELS = (
+    '[{ name = "gemodel", gemodel_p = "1%", gemodel_r = "20%", gemodel_1-h = "90%", gemodel_1-k = "0.1%",'
+    " reverse = {} },"
+    ' { name = "state", state_p13 = "1%", state_p31 = "30%", state_p32 = "20%", state_p23 = "50%", state_p14 = "0.5%",'
+    " reverse = {} },"
+    ' { name = "random", loss = "4%", reverse = {} }]'
+)
+
+
+def bursts(record: Record, profile: str, interval: float) -> list[int]:
+    """The lengths of the runs of echoes that were lost."""
+    [trial] = [one for one in record.trials if one.cell["profile"] == profile and one.cell["workload"] != "up"]
+    answered = sorted(round(row["at"] / interval) for row in trial.rows if row["metric"] == "rtt")
+    return [later - earlier - 1 for earlier, later in pairwise(answered) if later > earlier + 1]
+
+
+def test_models_of_loss_lose_in_bursts_what_their_arithmetic_says(tmp_path: Path) -> None:
+    text = plan(["none"], MODELS, [f"ping:count={MANY},interval=0.02"])
+    record = execute(tmp_path / "run", text)
+    for profile in check(text, "test.toml").profiles:
+        [lost] = [
+            row["value"] * MANY
+            for trial in record.trials
+            for row in trial.rows
+            if row["metric"] == "loss" and trial.cell["profile"] == profile.name
+        ]
+        # Losses in bursts spread more widely than a binomial distribution.
+        width = 4 * loss_deviation(profile.forward, MANY)
+        assert abs(lost - MANY * (mean_loss(profile.forward) or 0)) < width
+    lengths = {name: statistics.fmean(bursts(record, name, 0.02)) for name in ("gemodel", "state", "random")}
+    # Random losses come alone: 1 / (1 - p). A stay in the bad state lasts 1 / r = 5 packets, and each is lost by 90 %.
+    assert lengths["random"] < 1.2
+    assert lengths["gemodel"] > 2
+    assert lengths["state"] > 1.2
+    assert record.warnings == ()
+
+
+SPREADS = """[
+ { name = "normal", delay = "20ms", jitter = "2ms", distribution = "normal", reverse = {} },
+ { name = "pareto", delay = "20ms", jitter = "5ms", distribution = "pareto", reverse = {} },
+ { name = "paretonormal", delay = "4ms", jitter = "7ms", distribution = "paretonormal", reverse = {} },
+]"""
+
+
+def test_distributions_have_the_mean_and_the_spread_of_their_tables(tmp_path: Path) -> None:
+    text = plan(["none"], SPREADS, [f"ping:count={FEWER},interval=0.2"])
+    record = execute(tmp_path / "run", text)
+    for profile in check(text, "test.toml").profiles:
+        spread = str(profile.forward["distribution"])
+        delay, jitter = number(profile.forward, "delay"), number(profile.forward, "jitter")
+        delays = [max(0.0, delay + jitter * entry) for entry in table(spread)]
+        rtts = [
+            row["value"]
+            for trial in record.trials
+            for row in trial.rows
+            if row["metric"] == "rtt" and trial.cell["profile"] == profile.name
+        ]
+        chance = 4 * statistics.pstdev(delays) / math.sqrt(FEWER)
+        assert abs(statistics.fmean(rtts) - mean_delay(delay, jitter, spread)) < 0.1e-3 + chance
+        assert statistics.stdev(rtts) == pytest.approx(statistics.pstdev(delays), rel=0.15)
+
+
+def test_every_lost_echo_is_in_netems_own_counter(tmp_path: Path) -> None:
+    # Nothing but echoes passes the overlay of a tunnel without neighbours: no ARP, no router's advertisement.
+    profile = '[{ name = "x", placement = "overlay", loss = "5%", reverse = { gemodel_p = "2%", gemodel_r = "40%" } }]'
+    record = execute(tmp_path / "run", plan(["wireguard"], profile, ["ping:count=1000"]))
+    there, back = [event["counters"] for event in journal.events(tmp_path / "run") if event["event"] == "queue"]
+    [loss] = values(record, "loss", "wireguard")
+    assert there["drops"] + back["drops"] == round(loss * 1000) > 0
+    assert there["drops"] + there["packets"] == 1000
+    assert back["drops"] + back["packets"] == there["packets"]
+
+
+def test_duplicates_and_corrupted_packets_are_as_many_as_asked_for(tmp_path: Path) -> None:
+    profiles = (
+        '[{ name = "twice", duplicate = "10%", reverse = {} }, { name = "spoilt", corrupt = "10%", reverse = {} }]'
+    )
+    record = execute(tmp_path / "run", plan(["none"], profiles, [f"ping:count={FEWER}"]))
+    found = {
+        (trial.cell["profile"], row["metric"]): row["value"]
+        for trial in record.trials
+        for row in trial.rows
+        if row["metric"] in ("loss", "duplicates")
+    }
+    low, high = stats.binom.interval(0.9999, FEWER, 0.1)
+    assert low <= found["twice", "duplicates"] <= high
+    assert found["twice", "loss"] == 0
+    # One of 98 bytes is changed; the 6 of the sender's hardware address do not matter, all others cost the echo.
+    low, high = stats.binom.interval(0.9999, FEWER, 0.1 * 92 / 98)
+    assert low <= found["spoilt", "loss"] * FEWER <= high
+
+
+def test_a_rate_is_what_arrives(tmp_path: Path) -> None:
+    profiles = '[{ name = "slow", rate = "10M", limit = "100" }]'
+    record = execute(tmp_path / "run", plan(["none"], profiles, ["iperf3-udp:rate=20M,duration=3,length=1400"]))
+    [throughput] = values(record, "throughput", "none")
+    # netem counts whole frames: 1,400 bytes of payload are 1,442 with UDP, IP and Ethernet.
+    assert throughput == pytest.approx(10e6 * 1400 / 1442, rel=0.02)

@@ -18,8 +18,8 @@ from tunbench.plan.load import load, shipped_plans
 from tunbench.plan.profile import shipped
 from tunbench.report import tunnels as page
 from tunbench.runner import registry
-from tunbench.runner.impairment import TERMS
 from tunbench.runner.options import Option
+from tunbench.runner.terms import TERMS
 
 app = typer.Typer(no_args_is_help=True, help="List the tunnels, workloads, profiles and plans that there are.")
 

@@ -33,6 +33,7 @@ def assemble(events: list[Event]) -> Record:
         durations=_durations(events),
         interrupted=tuple(sorted(_place(specs[shard]) for shard in specs if shard not in finished)),
         planned=head["planned"],
+        installed=_installed(events),
     )
     record.manifest["fingerprint"] = fingerprint(record)
     return record
@@ -112,6 +113,13 @@ def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned,
         if event["event"] == "outside"
     }
     return (*found, *outside)
+
+
+def _installed(events: Iterable[Event]) -> tuple[tuple[Event, Event], ...]:
+    """The impairments that were asked for, and the terms that they became; each once."""
+    told = (event for event in events if event["event"] == "impairment")
+    pairs = ((event["asked"], event["installed"].get("terms", {})) for event in told)
+    return tuple({canonical(list(pair)): pair for pair in pairs}.values())
 
 
 def _durations(events: Iterable[Event]) -> dict[str, float]:

@@ -41,3 +41,5 @@ class Record:
     durations: dict[str, float]
     interrupted: tuple[str, ...]
     planned: int
+    installed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
+    """Each set of netem's terms that was asked for, and what the kernel made of it."""

@@ -7,20 +7,46 @@ from importlib.resources import files
 from tunbench.plan.places import MistakeAt
 from tunbench.plan.shard import Profile
 from tunbench.runner import quantity
-from tunbench.runner.impairment import PLACEMENTS, TERMS
 from tunbench.runner.options import nearest
 from tunbench.runner.spelling import NAME
+from tunbench.runner.terms import PLACEMENTS, TERMS, complete, number
 
 KEYS = ("name", "placement", *TERMS, "reverse")
 
-NEEDS = {
-    "jitter": "delay",
-    "delay_correlation": "jitter",
-    "loss_correlation": "loss",
-    "reorder": "delay",
-    "reorder_correlation": "reorder",
+LOSSES = ("loss", "gemodel_p", "state_p13", "state_p14")
+SLOTS = ("slot_min_delay", "slot_delay")
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "jitter": ("delay",),
+    "delay_correlation": ("jitter",),
+    "distribution": ("jitter",),
+    "loss_correlation": ("loss",),
+    **{name: ("gemodel_p",) for name in ("gemodel_r", "gemodel_1-h", "gemodel_1-k")},
+    **{name: ("state_p13",) for name in ("state_p31", "state_p32", "state_p23")},
+    "ecn": LOSSES,
+    "reorder": ("delay",),
+    "reorder_correlation": ("reorder",),
+    "gap": ("reorder",),
+    "duplicate_correlation": ("duplicate",),
+    "corrupt_correlation": ("corrupt",),
+    "packetoverhead": ("rate",),
+    "cellsize": ("rate",),
+    "celloverhead": ("cellsize",),
+    "slot_max_delay": ("slot_min_delay",),
+    "slot_delay": ("slot_jitter",),
+    "slot_jitter": ("slot_delay",),
+    "slot_distribution": ("slot_delay",),
+    "slot_packets": SLOTS,
+    "slot_bytes": SLOTS,
 }
-"""Terms that do nothing, or that tc refuses, without another one."""
+"""Terms that do nothing, or that tc refuses, without another one (one of several)."""
+
+EXCLUDES = (
+    *((one, other) for one in LOSSES[2:] for other in LOSSES[:2]),
+    ("gemodel_p", "loss"),
+    ("slot_delay", "slot_min_delay"),
+)
+"""Terms of which netem takes one or the other."""
 
 SLOWEST = 1000
 """Bits a second of the slowest `rate`: the kernel keeps whole bytes a second, and takes less than one as no limit."""
@@ -70,7 +96,7 @@ def _placement(value: object) -> str:
     return str(value)
 
 
-def _reverse(value: object) -> dict[str, float]:
+def _reverse(value: object) -> dict[str, float | str]:
     if not isinstance(value, dict):
         raise MistakeAt(f'{value!r} is not a table: write for example reverse = {{ delay = "40ms" }}', "reverse")
     try:
@@ -79,26 +105,46 @@ def _reverse(value: object) -> dict[str, float]:
         raise MistakeAt(str(mistake), "reverse", *mistake.at) from None
 
 
-def _terms(table: dict[str, object]) -> dict[str, float]:
+def _terms(table: dict[str, object]) -> dict[str, float | str]:
     terms = {}
     for name, value in table.items():
         if name not in TERMS:
             raise MistakeAt(f'unknown term "{name}"{nearest(name, TERMS)}', name)
         try:
-            terms[name] = _term(name, str(value))
+            terms[name] = _term(name, str(value).lower() if isinstance(value, bool) else str(value))
         except ValueError as error:
             raise MistakeAt(str(error), name) from None
     for name, needed in NEEDS.items():
-        if terms.get(name) and not terms.get(needed):
-            raise MistakeAt(f"{name} does nothing without {needed}: write {needed} as well, or take {name} away", name)
+        if terms.get(name) and not any(terms.get(other) for other in needed):
+            one = " or ".join(needed)
+            raise MistakeAt(f"{name} does nothing without {one}: write {one} as well, or take {name} away", name)
+    for name, other in EXCLUDES:
+        if terms.get(name) and terms.get(other):
+            raise MistakeAt(f"netem has either {other} or {name}: take one of them away", name)
+    _contradictions(terms)
     return terms
 
 
-def _term(name: str, text: str) -> float:
+def _contradictions(terms: dict[str, float | str]) -> None:
+    """Raises MistakeAt for values that netem would take, and make something else of."""
+    full = complete(terms)
+    for name, other in (("state_p14", "state_p13"), ("state_p32", "state_p31")):
+        if number(full, name) + number(full, other) > 1 + 1e-9:
+            assumed = "" if other in terms else f" ({other} is 1 - state_p13 where it is not written)"
+            raise MistakeAt(f"{other} and {name} are more than 100% together{assumed}", name)
+    if number(full, "slot_max_delay") < number(full, "slot_min_delay"):
+        raise MistakeAt("slot_max_delay is less than slot_min_delay", "slot_max_delay")
+    if number(full, "celloverhead") < 0 and number(full, "celloverhead") <= -number(full, "cellsize"):
+        raise MistakeAt("celloverhead takes away all of cellsize", "celloverhead")
+
+
+def _term(name: str, text: str) -> float | str:
     if TERMS[name].kind == "duration":
         # A bare number is refused: whoever writes 20 has milliseconds in mind as often as seconds.
         quantity.duration(text, bare="")
-    value = float(TERMS[name].value(text))
+    value = TERMS[name].value(text)
+    if isinstance(value, str):
+        return value
     if name == "rate" and 0 < value < SLOWEST:
         raise ValueError(f'"{text}" is out of range: a rate is at least {SLOWEST} bit/s, or 0 for no limit')
-    return value
+    return float(value)

@@ -11,11 +11,11 @@ from tunbench.runner import registry, spelling
 
 @dataclass(frozen=True)
 class Profile:
-    """An impairment of the underlay. `forward` and `reverse` map netem's terms to SI units."""
+    """An impairment of the underlay. `forward` and `reverse` map netem's terms to SI units and words."""
 
     name: str
-    forward: Mapping[str, float]
-    reverse: Mapping[str, float]
+    forward: Mapping[str, float | str]
+    reverse: Mapping[str, float | str]
     placement: str = "router"
 
 

@@ -1,6 +1,6 @@
 """What netem's arithmetic lets one expect of each impaired profile, beside what `none` measured."""
 
-from collections.abc import Mapping
+import math
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -11,9 +11,15 @@ from tunbench.analysis.ratios import is_baseline
 from tunbench.plan.profile import read_profile, shipped
 from tunbench.plan.shard import Profile
 from tunbench.report import units
-from tunbench.runner.impairment import echo_loss, mean_delay
+from tunbench.runner.expected import echo_loss, mean_delay, mean_loss, reordered
+from tunbench.runner.impairment import PRINTED
+from tunbench.runner.terms import TERMS, Terms, complete, number
 
-Terms = Mapping[str, float]
+UNITS = {"duration": "s", "ratio": "ratio", "rate": "bit/s", "size": "B", "count": "count"}
+"""The unit of each kind of term."""
+
+LATE = ("rate", "slot_min_delay", "slot_delay")
+"""Terms that hold packets up for a time that depends on what is sent."""
 
 
 class Impaired(NamedTuple):
@@ -42,29 +48,46 @@ def impairments(findings: Findings) -> Impairments:
     spreads = dict.fromkeys(_spread(terms) for profile in used for terms in _directions(profile))
     return Impairments(
         [_row(profile, findings) for profile in used],
-        [_clipping(delay, jitter) for delay, jitter in spreads if jitter > delay],
+        [_clipping(delay, jitter) for delay, jitter, spread in spreads if jitter > delay and spread == "uniform"],
         [profile.name for profile in used if any(terms.get("reorder_correlation") for terms in _directions(profile))],
     )
 
 
-def expected_delay(profile: Profile) -> float:
-    """Seconds that the impairments of both directions add to a round trip, on average.
+def expected_delay(profile: Profile) -> float | None:
+    """Seconds that the impairments of both directions add to a round trip, on average. None where it is not known.
 
     A packet that is reordered is sent at once. Where reorderings are correlated they nearly never happen, and are left
-    out. Source: `netem_enqueue` in Linux' net/sched/sch_netem.c.
+    out. It is not known with a rate or slots, where it depends on what is sent, nor for the faster of two duplicates.
+    Source: `netem_enqueue` in Linux' net/sched/sch_netem.c.
     """
-    return sum(mean_delay(*_spread(terms)) * (1 - _reordered(terms)) for terms in _directions(profile))
+    for terms in _directions(profile):
+        if any(terms.get(name) for name in LATE) or (terms.get("duplicate") and terms.get("jitter")):
+            return None
+    return math.fsum(mean_delay(*_spread(terms)) * (1 - (reordered(terms) or 0)) for terms in _directions(profile))
+
+
+def expected_loss(profile: Profile) -> float | None:
+    """Ratio of echoes that the impairments of both directions lose. None where it is not known.
+
+    It is not known for losses with a correlation, with duplicates, which make up for losses, and where packets are
+    corrupted: most are then dropped for their checksum, but not all.
+    """
+    losses = [mean_loss(terms) for terms in _directions(profile)]
+    spoilt = any(terms.get(name) for terms in _directions(profile) for name in ("duplicate", "corrupt"))
+    known = [loss for loss in losses if loss is not None]
+    return None if spoilt or len(known) < len(losses) else echo_loss(*known)
 
 
 def _row(profile: Profile, findings: Findings) -> Impaired:
     delays, losses = _measured(findings, profile.name)
+    became = [_became(terms, findings) for terms in _directions(profile)]
     return Impaired(
         profile.name,
-        described(profile.forward),
-        described(profile.reverse),
+        described(profile.forward) + became[0],
+        described(profile.reverse) + became[1],
         units.quantity(expected_delay(profile), "s"),
         units.quantity(delays, "s"),
-        units.quantity(echo_loss(profile.forward.get("loss", 0), profile.reverse.get("loss", 0)), "ratio"),
+        units.quantity(expected_loss(profile), "ratio"),
         units.quantity(losses, "ratio"),
     )
 
@@ -72,34 +95,43 @@ def _row(profile: Profile, findings: Findings) -> Impaired:
 def described(terms: Terms) -> str:
     """The terms of one direction in words."""
     words = [_term(name, value) for name, value in terms.items() if value and name not in ("delay", "jitter")]
-    delay, jitter = _spread(terms)
+    delay, jitter, _ = _spread(terms)
     if delay or jitter:
         words.insert(0, f"delay {_range(delay, jitter)}" if jitter else f"delay {units.plain(delay, 's')}")
     return ", ".join(words) or "nothing"
+
+
+def _became(asked: Terms, findings: Findings) -> str:
+    """What the kernel made of the terms, where it is another value than was asked for."""
+    found = next((terms for wanted, terms in findings.record.installed if wanted == asked), {})
+    full = complete(asked)
+    other = [
+        _term(name, value)
+        for name, value in found.items()
+        if name in full and not math.isclose(value, number(full, name), rel_tol=PRINTED)
+    ]
+    return f"; installed: {', '.join(other)}" if other else ""
 
 
 def _range(delay: float, jitter: float) -> str:
     return f"{units.plain(delay, 's')} ± {units.plain(jitter, 's')}"
 
 
-def _spread(terms: Terms) -> tuple[float, float]:
-    """Delay and jitter in seconds."""
-    return terms.get("delay", 0), terms.get("jitter", 0)
+def _spread(terms: Terms) -> tuple[float, float, str]:
+    """Delay and jitter in seconds, and the distribution."""
+    return number(terms, "delay"), number(terms, "jitter"), str(terms.get("distribution", "uniform"))
 
 
-def _term(name: str, value: float) -> str:
+def _term(name: str, value: float | str) -> str:
     words = name.replace("_", " ")
-    if name == "rate":
-        return f"{words} {units.plain(value, 'bit/s')}"
-    return f"{words} {value:g}" if name == "limit" else f"{words} {units.plain(value, 'ratio')}"
+    kind = TERMS[name].kind
+    if kind == "switch":
+        return words if value else f"no {words}"
+    return f"{words} {value if isinstance(value, str) else units.plain(value, UNITS[kind])}"
 
 
 def _clipping(delay: float, jitter: float) -> str:
     return f"{_range(delay, jitter)} has a mean of {units.quantity(mean_delay(delay, jitter), 's')}"
-
-
-def _reordered(terms: Terms) -> float:
-    return 0 if terms.get("reorder_correlation") else terms.get("reorder", 0)
 
 
 def _measured(findings: Findings, profile: str) -> tuple[float | None, float | None]:

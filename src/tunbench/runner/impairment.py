@@ -1,33 +1,56 @@
-"""Impairments: one netem a direction, what the kernel installed of it, and its arithmetic."""
+"""Impairments: one netem a direction, what the kernel installed of it, and what it dropped beyond its loss."""
 
 import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
+from tunbench.runner import terms as written
 from tunbench.runner.contract import Unsupported
+from tunbench.runner.expected import longest_delay, loss_deviation, mean_loss
 from tunbench.runner.node import CommandFailed, Node
-from tunbench.runner.options import Option
+from tunbench.runner.terms import TERMS, complete, number
 
-Terms = Mapping[str, float]
-"""The terms of one direction, in SI units: seconds, ratios, bits a second, packets."""
+Terms = written.Terms
 
-TERMS: dict[str, Option] = {
-    "delay": Option("duration", "0s", "delay of every packet", high=60),
-    "jitter": Option("duration", "0s", "half the width of the delay's uniform distribution", high=60),
-    "delay_correlation": Option("ratio", "0%", "correlation of a delay with the one before"),
-    "loss": Option("ratio", "0%", "packets that are dropped at random"),
-    "loss_correlation": Option("ratio", "0%", "correlation of a loss with the one before"),
-    "reorder": Option("ratio", "0%", "packets that are sent at once, past those that wait for their delay"),
-    "reorder_correlation": Option("ratio", "0%", "correlation of a reordering with the one before"),
-    "duplicate": Option("ratio", "0%", "packets that are sent twice"),
-    "corrupt": Option("ratio", "0%", "packets in which one bit is turned over"),
-    "rate": Option("rate", "0", "bits a second that pass; 0: without limit", high=1e12),
-    "limit": Option("count", "0", "packets that netem holds; 0: enough for 10 Gbit/s × delay", high=10_000_000),
+EFFECTS = (
+    *("delay", "jitter", "loss", "gemodel_p", "state_p13", "state_p14", "reorder", "duplicate", "corrupt", "rate"),
+    *("slot_min_delay", "slot_delay"),
+)
+"""The terms that do something on their own."""
+
+SHOWN = {
+    "limit": ("limit",),
+    "delay": ("delay", "delay"),
+    "jitter": ("delay", "jitter"),
+    "delay_correlation": ("delay", "correlation"),
+    "loss": ("loss-random", "loss"),
+    "loss_correlation": ("loss-random", "correlation"),
+    **{f"gemodel_{name}": ("loss-gemodel", name) for name in ("p", "r", "1-h", "1-k")},
+    **{f"state_{name}": ("loss-state", name) for name in ("p13", "p31", "p32", "p23", "p14")},
+    "ecn": ("ecn",),
+    "reorder": ("reorder", "reorder"),
+    "reorder_correlation": ("reorder", "correlation"),
+    "gap": ("gap",),
+    "duplicate": ("duplicate", "duplicate"),
+    "duplicate_correlation": ("duplicate", "correlation"),
+    "corrupt": ("corrupt", "corrupt"),
+    "corrupt_correlation": ("corrupt", "correlation"),
+    **{name: ("rate", name) for name in ("rate", "packetoverhead", "cellsize", "celloverhead")},
+    "slot_min_delay": ("slot", "min-delay"),
+    "slot_max_delay": ("slot", "max-delay"),
+    "slot_delay": ("slot", "distribution"),
+    "slot_jitter": ("slot", "jitter"),
+    "slot_packets": ("slot", "packets"),
+    "slot_bytes": ("slot", "bytes"),
 }
+"""Where `tc -j` of iproute2 6.1 shows each term. It shows no distribution: the kernel does not give its tables back."""
 
-PLACEMENTS = ("router", "endpoints", "overlay")
-"""Where netem sits: on what stands between the endpoints, on their underlay or on their tunnel interfaces."""
+ROUNDED = {"duration": 1.5e-6, "ratio": 1e-9, "rate": 8}
+"""What rounding may change: tc takes and shows whole µs, the kernel keeps 2⁻³² and whole bytes a second."""
+
+PRINTED = 1.1e-5
+"""How much printing may change a value, relatively: tc is given six digits, and shows six."""
 
 FASTEST = 10e9
 """Bits a second that a direction without `rate` is expected to carry at most; it sizes the queue."""
@@ -38,42 +61,45 @@ PACKET = 1500 * 8
 
 def limit(terms: Terms) -> int:
     """Packets that netem must hold so that it drops none for want of room: rate × longest delay, at least 1,000."""
-    if terms.get("limit"):
-        return int(terms["limit"])
-    longest = terms.get("delay", 0) + terms.get("jitter", 0)
-    return max(1000, math.ceil((terms.get("rate") or FASTEST) * longest / PACKET))
+    if number(terms, "limit"):
+        return int(number(terms, "limit"))
+    return max(1000, math.ceil((number(terms, "rate") or FASTEST) * longest_delay(terms) / PACKET))
 
 
 def netem(terms: Terms) -> list[str]:
     """The arguments of `tc qdisc add … netem` for these terms."""
-    words = ["limit", str(limit(terms))]
-    if terms.get("delay") or terms.get("jitter"):
-        words += ["delay", _us(terms.get("delay", 0))]
-        if terms.get("jitter"):
-            words += [_us(terms["jitter"]), *_percent(terms, "delay_correlation")]
-    if terms.get("loss"):
-        words += ["loss", "random", *_percent(terms, "loss"), *_percent(terms, "loss_correlation")]
-    for name in ("duplicate", "corrupt"):
-        if terms.get(name):
-            words += [name, *_percent(terms, name)]
-    if terms.get("reorder"):
-        words += ["reorder", *_percent(terms, "reorder"), *_percent(terms, "reorder_correlation")]
-    if terms.get("rate"):
-        words += ["rate", f"{terms['rate']:.0f}bit"]
-    return words
+    full = complete(terms)
+    words = ["limit", str(limit(terms)), *_delay(full), *_loss(full)]
+    for name in ("duplicate", "corrupt", "reorder"):
+        if full.get(name):
+            words += [name, *_percent(full, name), *_percent(full, f"{name}_correlation")]
+    if number(full, "gap") > 1:
+        words += ["gap", f"{full['gap']:.0f}"]
+    return [*words, *_rate(full), *_slot(full)]
+
+
+def acts(terms: Terms) -> bool:
+    """Whether these terms ask for a netem at all."""
+    return any(terms.get(name) for name in EFFECTS)
 
 
 def apply(node: Node, interface: str, terms: Terms) -> dict[str, Any]:
-    """Puts netem on an interface and returns what the kernel says it installed. Raises Unsupported, CommandFailed."""
-    if not any(value for name, value in terms.items() if name != "limit"):
+    """Puts netem on an interface. Returns what `tc` says of it, and beside it the `terms` that it has become.
+
+    Raises Unsupported, CommandFailed.
+    """
+    if not acts(terms):
         return {}
     try:
         node.run("tc", "qdisc", "replace", "dev", interface, "root", "netem", *netem(terms))
     except CommandFailed as error:
         if "qdisc kind is unknown" in error.result.stderr:
             raise Unsupported("this kernel has no netem (module sch_netem)") from None
+        if "No distribution data" in error.result.stderr:
+            raise Unsupported("iproute2's tables of distributions are not there") from None
         raise
-    return installed(node, interface)
+    qdisc = installed(node, interface)
+    return {**qdisc, "terms": read_back(qdisc)} if qdisc else {}
 
 
 def installed(node: Node, interface: str) -> dict[str, Any]:
@@ -82,61 +108,102 @@ def installed(node: Node, interface: str) -> dict[str, Any]:
     return next((qdisc for qdisc in listed if qdisc.get("kind") == "netem"), {})
 
 
-def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
-    """Where what is installed differs from what was asked by more than the kernel's rounding.
+def counters(qdisc: Mapping[str, Any]) -> dict[str, int]:
+    """What netem has carried, dropped and still holds since it was installed."""
+    return {name: qdisc.get(name, 0) for name in ("packets", "bytes", "drops", "qlen")}
 
-    It keeps times in ns (tc passes 1 µs), ratios as multiples of 2⁻³², and rates in whole bytes a second.
-    """
-    options = qdisc.get("options", {})
-    delay, loss, reorder = options.get("delay", {}), options.get("loss-random", {}), options.get("reorder", {})
-    found = {
-        "delay": delay.get("delay", 0),
-        "jitter": delay.get("jitter", 0),
-        "delay_correlation": delay.get("correlation", 0),
-        "loss": loss.get("loss", 0),
-        "loss_correlation": loss.get("correlation", 0),
-        "reorder": reorder.get("reorder", 0),
-        "reorder_correlation": reorder.get("correlation", 0),
-        "duplicate": options.get("duplicate", {}).get("duplicate", 0),
-        "corrupt": options.get("corrupt", {}).get("corrupt", 0),
-        "rate": options.get("rate", {}).get("rate", 0) * 8,
-    }
+
+def read_back(qdisc: Mapping[str, Any]) -> dict[str, float]:
+    """The terms that `tc` shows, in SI units: what the kernel made of those that were asked for."""
+    terms = {}
+    for name, path in SHOWN.items():
+        value: Any = qdisc.get("options", {})
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(value, int | float):
+            terms[name] = float(value) * (8 if name == "rate" else 1)
+    return terms
+
+
+def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
+    """Where what is installed differs from what was asked by more than rounding and printing (ROUNDED, PRINTED)."""
+    found, asked = read_back(qdisc), complete(terms)
+    asked = {**asked, "limit": limit(terms)} if acts(terms) else {}
     return [
-        f"{name}: asked for {terms.get(name, 0):g}, installed is {value:g}"
-        for name, value in found.items()
-        if abs(value - terms.get(name, 0)) > (8 if name == "rate" else 1.5e-6)
+        f"{name}: asked for {number(asked, name):g}, installed is {number(found, name):g}"
+        for name in SHOWN
+        if not _equal(name, number(asked, name), number(found, name))
     ]
 
 
 def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
     """What to warn of where netem dropped more than its loss explains (6 standard deviations); else an empty text."""
     dropped, carried = qdisc.get("drops", 0), qdisc.get("packets", 0)
-    loss = terms.get("loss", 0)
+    mean = mean_loss(terms)
+    # With a correlation, losses are rarer than asked for where they are less than a half, and else more frequent.
+    loss = mean if mean is not None else number(terms, "loss") if number(terms, "loss") <= 0.5 else 1
     offered = dropped + carried
-    if dropped <= loss * offered + 6 * math.sqrt(loss * (1 - loss) * offered):
+    if dropped <= loss * offered + 6 * loss_deviation(terms, offered):
         return ""
     return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains: raise its limit"
 
 
-def mean_delay(delay: float, jitter: float) -> float:
-    """Mean delay in seconds of netem's uniform `delay ± jitter`, whose negative values are sent at once.
-
-    With d the delay and j the jitter, the mean is d where j ≤ d, and (d + j)² / 4j where j > d: the integral of x
-    over 0 … d + j, divided by the width 2j. Source: `tabledist` and `netem_enqueue` in Linux' net/sched/sch_netem.c.
-    """
-    if jitter <= delay:
-        return delay
-    return (delay + jitter) * ((delay + jitter) / (4 * jitter))
+def _equal(name: str, asked: float, found: float) -> bool:
+    return math.isclose(asked, found, rel_tol=PRINTED, abs_tol=ROUNDED.get(TERMS[name].kind, 0))
 
 
-def echo_loss(forward: float, reverse: float) -> float:
-    """Ratio of echoes that are lost where each direction loses packets independently."""
-    return 1 - (1 - forward) * (1 - reverse)
+def _delay(terms: Terms) -> list[str]:
+    if not terms.get("delay") and not terms.get("jitter"):
+        return []
+    words = ["delay", _us(number(terms, "delay"))]
+    if terms.get("jitter"):
+        words += [_us(number(terms, "jitter")), *_percent(terms, "delay_correlation")]
+    # tc knows the uniform distribution by its absence: it has no table of it.
+    spread = str(terms.get("distribution", "uniform"))
+    return words if spread == "uniform" else [*words, "distribution", spread]
+
+
+def _loss(terms: Terms) -> list[str]:
+    words: list[str] = []
+    if terms.get("loss"):
+        words = ["loss", "random", *_percent(terms, "loss"), *_percent(terms, "loss_correlation")]
+    for model, first in (("gemodel", "gemodel_r"), ("state", "state_p31")):
+        if first in terms and any(terms.get(name) for name in EFFECTS if name.startswith(model)):
+            values = [number(terms, name) for name in TERMS if name.startswith(f"{model}_")]
+            words = ["loss", model, *(f"{value * 100:.6g}%" for value in values)]
+    return [*words, "ecn"] if terms.get("ecn") else words
+
+
+def _rate(terms: Terms) -> list[str]:
+    if not terms.get("rate"):
+        return []
+    overheads = [f"{number(terms, name):.0f}" for name in ("packetoverhead", "cellsize", "celloverhead")]
+    while overheads and overheads[-1] == "0":
+        overheads.pop()
+    return ["rate", f"{terms['rate']:.0f}bit", *overheads]
+
+
+def _slot(terms: Terms) -> list[str]:
+    if terms.get("slot_delay"):
+        spread = str(terms.get("slot_distribution", "normal"))
+        words = ["slot", "distribution", spread, _ns(terms, "slot_delay"), _ns(terms, "slot_jitter")]
+    elif terms.get("slot_min_delay"):
+        words = ["slot", _ns(terms, "slot_min_delay"), _ns(terms, "slot_max_delay")]
+    else:
+        return []
+    for name in ("packets", "bytes"):
+        if terms.get(f"slot_{name}"):
+            words += [name, f"{terms[f'slot_{name}']:.0f}"]
+    return words
 
 
 def _us(seconds: float) -> str:
     return f"{seconds * 1e6:.0f}us"
 
 
+def _ns(terms: Terms, name: str) -> str:
+    return f"{number(terms, name) * 1e9:.0f}ns"
+
+
 def _percent(terms: Terms, name: str) -> list[str]:
-    return [f"{terms[name] * 100:.6g}%"] if terms.get(name) else []
+    return [f"{number(terms, name) * 100:.6g}%"] if terms.get(name) else []

@@ -227,9 +227,11 @@ def _conclude(events: Events, waiting: list[str], verdict: str, reason: Exceptio
 def _look_at_queues(
     impaired: list[tuple[str, str, impairment.Terms]], made: Mapping[str, Node], events: Events
 ) -> None:
-    """Warns where netem dropped more than its loss explains: its queue was full."""
+    """Tells netem's counters, and warns where it dropped more than its loss explains: its queue was full."""
     for name, interface, terms in impaired:
-        if text := impairment.overflow(terms, impairment.installed(made[name], interface)):
+        qdisc = impairment.installed(made[name], interface)
+        events.tell("queue", node=name, interface=interface, counters=impairment.counters(qdisc))
+        if text := impairment.overflow(terms, qdisc):
             events.tell("warning", name="netem-limit", text=f"{name}/{interface}: {text}")
 
 
