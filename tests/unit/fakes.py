@@ -10,7 +10,7 @@ import pytest
 
 from tunbench.labs.execution import Execution
 from tunbench.plan.shard import Profile, Shard
-from tunbench.runner import capture, contract, node, nodes, proof
+from tunbench.runner import capture, contract, node, nodes, probe, proof
 from tunbench.runner.node import Node
 from tunbench.runner.shell import Result
 
@@ -31,6 +31,9 @@ def move_home(monkeypatch: pytest.MonkeyPatch, folder: Path, nodes_are: str = "t
     """Lets the nodes keep their files in this folder instead of /mnt/lab; nodes that are `made` bring their own."""
     for module in (node, nodes, proof, contract):
         monkeypatch.setattr(module, "HOME", folder)
+    # Probes look at a machine that shows nothing, and not at this one.
+    for name in ("PROC", "SYS"):
+        monkeypatch.setattr(probe, name, folder / ".nothing")
     for name in ("a", "b", "router", "bridge", "edge") if nodes_are == "there" else ():
         (folder / name).mkdir()
     return folder

@@ -52,9 +52,11 @@ def cell(stack: str, profile: str = "baseline", workload: str = PING, repeat: in
     }
 
 
-def row(where: Mapping[str, Any], metric: str, unit: str, value: float, at: float | None = None) -> dict[str, Any]:
+def row(
+    where: Mapping[str, Any], metric: str, unit: str, value: float, at: float | None = None, node: str = "a"
+) -> dict[str, Any]:
     """One sample."""
-    place = {"lab": "vm", "clock": "virtual", **where, "pair": "a-b", "node": "a"}
+    place = {"lab": "vm", "clock": "virtual", **where, "pair": "a-b", "node": node}
     return {**place, "metric": metric, "unit": unit, "at": at, "value": value}
 
 
@@ -65,7 +67,7 @@ def trial(
     reason: str = "",
     **more: Any,
 ) -> TrialResult:
-    """One trial; each sample is metric, unit, value and, in a series, its moment."""
+    """One trial; each sample is metric, unit, value and, in a series, its moment, or else None and its node."""
     folder = f"trials/{where['stack']}/{where['profile']}/{where['workload']}/{where['repeat']}"
     rows = tuple(row(where, *sample) for sample in samples)
     return TrialResult(dict(where), verdict, reason, folder, rows, **more)
@@ -106,7 +108,18 @@ def sent(stack: str, profile: str, repeat: int, rng: random.Random) -> TrialResu
         ("throughput", "bit/s", speed),
         ("retransmits", "count", float(rng.randrange(90) if DELAYS[profile] else 0)),
     ]
-    return trial(cell(stack, profile, TCP, repeat), [*series, *whole])
+    return trial(cell(stack, profile, TCP, repeat), [*series, *whole, *spent(stack, repeat)])
+
+
+def spent(stack: str, repeat: int) -> list[tuple[Any, ...]]:
+    """What a machine that is busy all the time spends on a byte and on a packet, and the memory of daemons."""
+    cost = 8 / SPEEDS[stack] * (1 + repeat / 100)
+    daemon = 7e6 if "openvpn" in stack else 0.0
+    return [
+        ("cost", "s/B", cost, None, "lab"),
+        ("cost-packet", "s", cost * 1400, None, "lab"),
+        *(("memory", "B", daemon, None, node) for node in ("a", "b")),
+    ]
 
 
 def came_up(stack: str, profile: str, repeat: int, rng: random.Random) -> TrialResult:

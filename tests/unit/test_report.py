@@ -13,7 +13,7 @@ from tunbench.report.axes import around, from_zero_or_wide, ticks
 
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }}"
 SECTIONS = (
-    *("overview", "throughput", "relative", "latency", "distribution", "everything"),
+    *("overview", "throughput", "relative", "latency", "distribution", "cost", "everything"),
     *("warnings", "failures", "trials", "method", "impairments", "clock", "manifest"),
 )
 VOID = {"meta", "input", "wbr", "link", "br", "img"}
@@ -105,7 +105,7 @@ def test_each_trial_has_a_relative_link_to_its_commands(page: str) -> None:
 
 def test_charts_are_named_for_those_who_cannot_see_them(page: str) -> None:
     charts = [attrs for tag, attrs in Reader(page).elements if tag == "svg"]
-    assert len(charts) == 7
+    assert len(charts) == 9
     ids = set(Reader(page).all("id"))
     assert all(attrs["role"] == "img" and set(str(attrs["aria-labelledby"]).split()) <= ids for attrs in charts)
     assert "wireguard+vxlan: " in page
@@ -114,6 +114,26 @@ def test_charts_are_named_for_those_who_cannot_see_them(page: str) -> None:
 def test_charts_have_no_colour_that_ignores_the_theme(page: str) -> None:
     painted = re.findall(r'(?:fill|stroke)="([^"]*)"', page)
     assert {colour for colour in painted if not colour.startswith("var(--")} <= {"none", "transparent"}
+
+
+def test_costs_have_a_table_with_the_excess_over_none(page: str) -> None:
+    text = page.replace("\N{NO-BREAK SPACE}", " ")
+    section = text[text.index('id="cost"') : text.index('id="everything"')]
+    assert section.count("<svg") == 2
+    # wireguard: 8 bit / 0.61 Gbit/s and 2 %; none has 12 Gbit/s.
+    assert ">13.4 ns/B<" in section and ">12.7 ns/B<" in section
+    assert "a nanosecond is an instruction" in section
+    assert "in instructions" in section
+
+
+def test_on_the_real_clock_no_instruction_is_spoken_of() -> None:
+    manifest = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}, "fingerprint": "no promise"}
+    page = html.page(record(realistic(1).trials, manifest=manifest))
+    assert "instruction" not in page[page.index('id="cost"') : page.index('id="everything"')]
+
+
+def test_a_run_without_the_probe_says_so() -> None:
+    assert "No trial was measured with the probe cost." in html.page(record([trial(cell("none"))]))
 
 
 def test_hostile_names_stay_text() -> None:
@@ -179,6 +199,15 @@ def test_zeros_can_be_drawn() -> None:
         html.page(record([trial(cell("none", workload=name), some) for name, some in samples.items()])).count("<svg")
         == 3
     )
+
+
+def test_a_stack_without_a_ratio_may_come_before_one_that_has_one() -> None:
+    trials = [
+        trial(cell("none", workload=TCP), [("throughput", "bit/s", 1e9)]),
+        trial(cell("gre", workload=TCP), verdict="failed", reason="?"),
+        trial(cell("vxlan", workload=TCP), [("throughput", "bit/s", 1e8)]),
+    ]
+    assert ">0.10<" in html.page(record(trials))
 
 
 def test_long_names_are_broken_and_nothing_is_lost() -> None:

@@ -7,6 +7,7 @@ import polars as pl
 
 from tunbench.analysis import order
 from tunbench.analysis.cells import ESTIMATE, METRIC, cells, per_trial
+from tunbench.analysis.cost import costs
 from tunbench.analysis.frame import CELL, measured
 from tunbench.analysis.order import PLACE
 from tunbench.analysis.ratios import ratios
@@ -22,6 +23,7 @@ class Findings:
     `samples` has the columns of a sample and `condition`; `values` those of `cells.per_trial` and `condition`;
     `cells` has one row a cell, metric and statistic: CELL, METRIC, ESTIMATE, `condition`, and the estimate of the
     ratio to `none` as `ratio_n`, `ratio_median`, `ratio_low`, `ratio_high`, …, which are null where there is none.
+    `costs` are the rows of `cells` that are costs, with the estimate of the excess over `none` as `excess_median`, ….
     Rows stand in the order of `conditions` and `stacks`.
     """
 
@@ -29,6 +31,7 @@ class Findings:
     samples: pl.DataFrame
     values: pl.DataFrame
     cells: pl.DataFrame
+    costs: pl.DataFrame
     stacks: list[str]
     conditions: dict[tuple[Any, ...], str]
     warnings: list[Warning]
@@ -48,6 +51,7 @@ def find(record: Record) -> Findings:
         _placed(samples, stacks, conditions),
         _placed(values, stacks, conditions),
         _placed(joined, stacks, conditions),
+        _placed(costs(joined, values), stacks, conditions),
         stacks,
         conditions,
         warnings(record, of_cells),

@@ -32,13 +32,20 @@ def paired(values: pl.DataFrame) -> pl.DataFrame:
     The columns are those of `per_trial`. A trial without its counterpart has no row. Where `none` is 0 under any seed,
     as losses often are, no trial of the cell has one: to leave out such seeds alone would favour the others.
     """
+    joined = beside_none(values).filter((pl.col("baseline") != 0).all().over(*CELL, *METRIC))
+    return joined.with_columns(value=pl.col("value") / pl.col("baseline")).select(values.columns).sort(values.columns)
+
+
+def beside_none(values: pl.DataFrame) -> pl.DataFrame:
+    """`per_trial`'s values with the column `baseline`: that of `none` under the same seed, over the same underlay.
+
+    A trial without its counterpart has no row.
+    """
     known = values.with_columns(underlay=_of_stacks(underlay, pl.String), bare=_of_stacks(is_baseline, pl.Boolean))
     known = known.filter(pl.col("underlay") != "")
     same = [name for name in (*TRIAL, *METRIC, "underlay") if name != "stack"]
     bare = known.filter("bare").select(*same, baseline="value").unique(same)
-    joined = known.join(bare, on=same, how="inner")
-    joined = joined.filter((pl.col("baseline") != 0).all().over(*CELL, *METRIC))
-    return joined.with_columns(value=pl.col("value") / pl.col("baseline")).select(values.columns).sort(values.columns)
+    return known.join(bare, on=same, how="inner")
 
 
 def ratios(values: pl.DataFrame) -> pl.DataFrame:

@@ -134,7 +134,7 @@ def heat(cells: Sequence[Heat]) -> Chart:
         {
             "stack": stack_labels(cells),
             "condition": [labels.wrapped(cell.condition, 12) for cell in cells],
-            "fill": [min(cell.ratio or 0, 1) for cell in cells],
+            "fill": [min(cell.ratio or 0.0, 1.0) for cell in cells],
             "text": [units.number(cell.ratio, 2) if cell.ratio is not None else cell.word for cell in cells],
             "missing": [cell.ratio is None for cell in cells],
         }

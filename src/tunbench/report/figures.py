@@ -31,14 +31,12 @@ class Figure(NamedTuple):
 
 def throughput(findings: Findings) -> list[Figure]:
     """For each workload that has a throughput: medians with intervals, a panel a condition."""
+    return _intervals(findings, "throughput", "bit/s", workloads(findings, "throughput"))
 
-    def draw(condition: str, workload: str, name: str) -> str:
-        rows = rows_of(findings, "throughput", workload, condition)
-        title = f"Throughput of {workload}, {condition}"
-        chart = charts.intervals(rows, "bit/s", "throughput") if rows else None
-        return svg.render(chart, name, title, _told(rows, "bit/s")) if chart else ""
 
-    return _figures(findings, "throughput", "throughput", draw)
+def cost(findings: Findings) -> list[Figure]:
+    """For each workload that has a throughput: the cost of a byte, medians with intervals, a panel a condition."""
+    return _intervals(findings, "cost", "s/B", costly(findings))
 
 
 def relative(findings: Findings) -> list[Figure]:
@@ -68,7 +66,7 @@ def latency(findings: Findings) -> list[Figure]:
         chart = scatter.draw(pairs, ("bit/s", "s"), ("throughput", "round-trip time")) if pairs else None
         return svg.render(chart, name, f"Round-trip time over throughput, {condition}", told) if chart else ""
 
-    return _figures(findings, "throughput", "latency", draw) if pings else []
+    return _figures(findings, workloads(findings, "throughput"), "latency", draw) if pings else []
 
 
 def distribution(findings: Findings) -> list[Figure]:
@@ -84,12 +82,17 @@ def distribution(findings: Findings) -> list[Figure]:
         chart = charts.spreads(rows, "s", "round-trip time") if rows else None
         return svg.render(chart, name, title, told) if chart else ""
 
-    return _figures(findings, "rtt", "distribution", draw)
+    return _figures(findings, workloads(findings, "rtt"), "distribution", draw)
 
 
 def workloads(findings: Findings, metric: str) -> list[str]:
     """The workloads that measured a metric, sorted."""
     return sorted(findings.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
+
+
+def costly(findings: Findings) -> list[str]:
+    """The workloads that measured both a throughput and a cost, sorted: the others carry too little for a byte's."""
+    return sorted(set(workloads(findings, "throughput")) & set(workloads(findings, "cost")))
 
 
 def rows_of(findings: Findings, metric: str, workload: str, condition: str) -> list[Row]:
@@ -153,10 +156,22 @@ def verdict_of(findings: Findings, stack: str, condition: str, workload: str | N
     )
 
 
-def _figures(findings: Findings, metric: str, name: str, draw: Callable[[str, str, str], str]) -> list[Figure]:
-    """A figure for each workload with the metric; a condition without rows has no panel."""
+def _intervals(findings: Findings, metric: str, unit: str, of: Sequence[str]) -> list[Figure]:
+    """For each of these workloads: medians of the metric with intervals, a panel a condition."""
+
+    def draw(condition: str, workload: str, name: str) -> str:
+        rows = rows_of(findings, metric, workload, condition)
+        title = f"{metric.capitalize()} of {workload}, {condition}"
+        chart = charts.intervals(rows, unit, metric) if rows else None
+        return svg.render(chart, name, title, _told(rows, unit)) if chart else ""
+
+    return _figures(findings, of, metric, draw)
+
+
+def _figures(findings: Findings, of: Sequence[str], name: str, draw: Callable[[str, str, str], str]) -> list[Figure]:
+    """A figure for each of these workloads; a condition without rows has no panel."""
     figures = []
-    for number, workload in enumerate(workloads(findings, metric)):
+    for number, workload in enumerate(of):
         drawn = (
             Panel(condition, draw(condition, workload, f"{name}-{number}-{index}"))
             for index, condition in enumerate(findings.conditions.values())

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import polars as pl
+
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.statistics import INTERVAL
@@ -35,6 +37,21 @@ class Measured(NamedTuple):
     ratio_interval: str
 
 
+class Costly(NamedTuple):
+    """A row of the table of costs: of a byte with its excess over `none` and the ratio to it, and of a packet."""
+
+    stack: str
+    condition: str
+    workload: str
+    cost: Entry
+    interval: str
+    excess: Entry
+    excess_interval: str
+    ratio: Entry
+    packet: Entry
+    packet_excess: Entry
+
+
 class Execution(NamedTuple):
     """A trial as the report links to it: its repeat, its verdict, and the address of its commands."""
 
@@ -54,7 +71,18 @@ class Executions(NamedTuple):
 
 def everything(findings: Findings) -> list[Measured]:
     """Every cell and metric, in the order of the findings."""
-    return [_measured(row) for row in findings.cells.iter_rows(named=True)]
+    nodes = dict(findings.cells.group_by("metric").agg(pl.col("node").n_unique()).iter_rows())
+    return [_measured(row, nodes[row["metric"]] > 1) for row in findings.cells.iter_rows(named=True)]
+
+
+def costs(findings: Findings) -> list[Costly]:
+    """What every cell cost: by condition and workload, and within these in the order of the findings."""
+    rows: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
+    for row in findings.costs.iter_rows(named=True):
+        rows.setdefault((row["stack"], row["condition"], row["workload"]), {})[row["metric"]] = row
+    conditions = list(findings.conditions.values())
+    ordered = sorted(rows, key=lambda place: (conditions.index(place[1]), place[2]))
+    return [_costly(*place, rows[place]["cost"], rows[place]["cost-packet"]) for place in ordered]
 
 
 def executions(findings: Findings) -> list[Executions]:
@@ -93,14 +121,39 @@ def metric(name: str, statistic: str) -> str:
     return name if statistic in (WHOLE, "median") else f"{name} {statistic}"
 
 
-def _measured(row: Mapping[str, Any]) -> Measured:
+def _costly(stack: str, condition: str, workload: str, byte: Mapping[str, Any], packet: Mapping[str, Any]) -> Costly:
+    return Costly(
+        stack,
+        condition,
+        workload,
+        _quantity(byte, "median"),
+        units.interval(byte["low"], byte["median"], byte["high"], byte["unit"]),
+        _quantity(byte, "excess_median"),
+        _interval_of_excess(byte),
+        Entry(units.ratio(byte["ratio_median"]), byte["ratio_median"]),
+        _quantity(packet, "median"),
+        _quantity(packet, "excess_median"),
+    )
+
+
+def _quantity(row: Mapping[str, Any], column: str) -> Entry:
+    return Entry(units.quantity(row[column], row["unit"]), row[column])
+
+
+def _interval_of_excess(row: Mapping[str, Any]) -> str:
+    low, median, high = (row[f"excess_{name}"] for name in ("low", "median", "high"))
+    return "" if median is None else units.interval(low, median, high, row["unit"])
+
+
+def _measured(row: Mapping[str, Any], named: bool) -> Measured:
+    """A row; the node is `named` where the metric has values of several."""
     estimate = (row["low"], row["median"], row["high"], row["unit"])
     compared = row["ratio_median"] is not None
     return Measured(
         row["stack"],
         row["condition"],
         row["workload"],
-        metric(row["metric"], row["statistic"]),
+        metric(row["metric"], row["statistic"]) + (f", {row['node']}" if named else ""),
         Entry(str(row["n"]), row["n"]),
         Entry(units.quantity(row["median"], row["unit"]), row["median"]),
         Entry(units.interval(*estimate), row["high"] - row["low"]),

@@ -12,7 +12,7 @@ from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
 from tunbench.report import units
-from tunbench.report.figures import verdict_of, workloads
+from tunbench.report.figures import costly, verdict_of, workloads
 
 STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
 """The styles of verdicts; every other one is bad news."""
@@ -22,7 +22,7 @@ INTERVAL = len("[11.8, 12.1]")
 
 
 def table(record: Record) -> RenderableType:
-    """Stacks by profiles: throughput with its interval, its ratio to `none`, round-trip time, loss, and the verdict."""
+    """Stacks by profiles: throughput with its interval, its ratio to `none`, cost, round-trip time, loss, verdict."""
     findings = find(record)
     made = _empty(findings)
     for condition in findings.conditions.values():
@@ -34,12 +34,14 @@ def table(record: Record) -> RenderableType:
 
 def _empty(findings: Findings) -> Table:
     fast, late = workloads(findings, "throughput"), workloads(findings, "rtt")
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("stack", overflow="fold")
     made.add_column("profile", overflow="fold")
     for workload in fast:
         made.add_column(_heading("throughput [low, high]", workload, fast), justify="right", min_width=_width(findings))
         made.add_column("÷ none", justify="right")
+        if workload in costly(findings):
+            made.add_column("cost", justify="right", no_wrap=True)
     for workload in late:
         made.add_column(_heading("rtt", workload, late), justify="right")
     for workload in workloads(findings, "loss"):
@@ -64,6 +66,7 @@ def _row(findings: Findings, stack: str, condition: str) -> list[Text]:
     fields = [stack, condition]
     for workload in workloads(findings, "throughput"):
         fields += [_interval(here, "throughput", workload), _ratio(here, "throughput", workload)]
+        fields += [_median(here, "cost", workload)] if workload in costly(findings) else []
     for metric in ("rtt", "loss"):
         fields += [_median(here, metric, workload) for workload in workloads(findings, metric)]
     verdict = verdict_of(findings, stack, condition)

@@ -30,6 +30,8 @@ SCALES: dict[str, tuple[Scale, ...]] = {
     "s": (Scale(1e-9, "ns"), Scale(1e-6, "µs"), Scale(1e-3, "ms"), Scale(1, "s")),
     "B": (Scale(1, "B"), Scale(1e3, "kB"), Scale(1e6, "MB"), Scale(1e9, "GB")),
     "s/B": (Scale(1e-9, "ns/B"), Scale(1e-6, "µs/B"), Scale(1e-3, "ms/B")),
+    "Hz": (Scale(1, "Hz"), Scale(1e3, "kHz"), Scale(1e6, "MHz"), Scale(1e9, "GHz")),
+    "J": (Scale(1e-3, "mJ"), Scale(1, "J"), Scale(1e3, "kJ")),
     "ratio": (Scale(0.01, "%"),),
     "count": (Scale(1, ""),),
 }

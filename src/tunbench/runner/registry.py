@@ -1,10 +1,10 @@
-"""Finds tunnels and workloads by the files that are there. A file is imported when it is asked for."""
+"""Finds tunnels, workloads and probes by the files that are there. A file is imported when it is asked for."""
 
 import importlib
 import pkgutil
 from types import ModuleType
 
-from tunbench.runner import tunnels, workloads
+from tunbench.runner import probes, tunnels, workloads
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.options import nearest
 
@@ -17,6 +17,11 @@ def tunnel_names() -> list[str]:
 def workload_names() -> list[str]:
     """The names of all workloads, sorted."""
     return _names(workloads)
+
+
+def probe_names() -> list[str]:
+    """The names of all probes, sorted."""
+    return _names(probes)
 
 
 def tunnel(name: str) -> type[Tunnel]:
@@ -32,6 +37,11 @@ def tunnel(name: str) -> type[Tunnel]:
 def workload(name: str) -> ModuleType:
     """The module of the workload of that name: `ABOUT`, `seconds`, `execute` and `parse`. Raises ValueError."""
     return _module(workloads, name, "workload")
+
+
+def probe(name: str) -> ModuleType:
+    """The module of the probe of that name: `ABOUT`, `look` and `samples`. Raises ValueError."""
+    return _module(probes, name, "probe")
 
 
 def _names(package: ModuleType) -> list[str]:

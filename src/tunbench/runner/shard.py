@@ -1,28 +1,20 @@
 """The life of a shard, from nodes to teardown."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from types import ModuleType
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from tunbench.runner import asked, impairment, leftovers, nodes, proof, registry, spelling, stack, topology, underlay
-from tunbench.runner.contract import StackFailed, Unsupported
+from tunbench.runner import impairment, leftovers, nodes, registry, spelling, stack, topology, trials, underlay
+from tunbench.runner.contract import Unsupported
 from tunbench.runner.events import Events
-from tunbench.runner.node import CommandFailed, Node
-from tunbench.runner.options import Options
+from tunbench.runner.node import Node
 from tunbench.runner.outside import watched
 from tunbench.runner.shell import Shell
-from tunbench.runner.topology import Pair, Topology
-from tunbench.runner.view import views
-from tunbench.runner.workload import Metric, Sample, Site, Trial, WorkloadFailed, now
+from tunbench.runner.trials import FAILURES
+from tunbench.runner.workload import Metric, Sample, Site, now
 
 Spec = Mapping[str, Any]
 """What the controlling process hands over: see `tunbench.plan.shard.Shard.spec`."""
-
-FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
-"""What makes a verdict `failed`. Anything else is a mistake of ours, and ends the runner with a traceback."""
 
 SHOWN = 10
 """Things left behind that a warning names at most."""
@@ -32,17 +24,6 @@ BRING_UP = "up"
 
 
 UP = {"connect": Metric("s", "time until the first endpoint had an answer from every other one")}
-
-
-class Outcome(NamedTuple):
-    """How an execution ended: a verdict, and its reason if it is not `ok`."""
-
-    verdict: str
-    reason: str = ""
-
-
-OK = Outcome("ok")
-WORST_FIRST = ("failed", "unsupported")
 
 
 def live(spec: Spec, shell: Shell, events: Events) -> None:
@@ -83,13 +64,13 @@ def _live_with(site: Site, spec: Spec, waiting: list[str], events: Events) -> No
     with stack.up(site.stack, site.endpoints):
         connect = now() - began
         events.tell("phase", name="proof", at=now())
-        for pair in _pairs_of(spec["workloads"], site.underlay.topology):
-            _prove(site, pair, events)
+        for pair in trials.pairs_of(spec["workloads"], site.underlay.topology):
+            trials.prove(site, pair, events)
         _tell_trial(
             events,
             waiting,
             "ok",
-            samples=_rows([Sample("connect", connect)], UP, site.pair),
+            samples=trials.rows([Sample("connect", connect)], UP, site.pair),
             began=began,
             logs=_tails(site.endpoints),
         )
@@ -97,22 +78,15 @@ def _live_with(site: Site, spec: Spec, waiting: list[str], events: Events) -> No
         impaired = impair(spec["profile"], site, events)
         while waiting:
             events.tell("phase", name="trial", workload=waiting[0], at=now())
-            _execute(waiting, site, events)
+            began = now()
+            told = trials.execute(waiting[0], site, spec.get("probes", registry.probe_names()), events)
+            _tell_trial(events, waiting, began=began, logs=_tails(site.ends), **told)
             _look_at_queues(impaired, site.nodes, events)
         events.tell("phase", name="down", at=now())
     if left := sorted(leftovers.look(site.endpoints) - before):
         events.tell("warning", name="left-behind", text="; ".join(left[:SHOWN]))
     if spec["repeat"] == 1:
         _tell_versions(site, spec["workloads"], events)
-
-
-def _prove(site: Site, pair: Pair, events: Events) -> None:
-    """Waits until the pair can talk, and proves how. Raises StackFailed and ProofFailed."""
-    client, target = site.nodes[pair.client], site.overlays[pair.server].address
-    if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.PATIENCE):
-        raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.PATIENCE:g} s")
-    findings = proof.prove(site, pair, events)
-    events.tell("proof", pair=pair.name, findings=[finding._asdict() for finding in findings])
 
 
 def impair(profile: Mapping[str, Any], site: Site, events: Events) -> list[tuple[str, str, impairment.Terms]]:
@@ -142,76 +116,6 @@ def _places(placement: str, site: Site) -> list[tuple[str, str, str]]:
     own = under.endpoints if placement == "endpoints" else site.stack.overlay
     back = [(name, own[name].interface, "reverse") for name in others]
     return [(first, own[first].interface, "forward"), *back]
-
-
-def _execute(waiting: list[str], site: Site, events: Events) -> None:
-    """Executes the trial that is next, and takes it from `waiting` with its verdict."""
-    what = asked.read(waiting[0])
-    module, pairs = what.module, what.pairs(site.underlay.topology)
-    trials = [_trial(what.options, site, pair, number * what.together) for number, pair in enumerate(pairs)]
-    began = now()
-    with ThreadPoolExecutor(len(trials) if what.together else 1) as several:
-        outcomes = list(several.map(partial(_attempt, module), trials))
-    again = _attempt_proof(site, events) if module.ABOUT.restarts else OK
-    verdicts = [*zip([pair.name for pair in pairs], outcomes, strict=True), ("the proof afterwards", again)]
-    verdict = next((word for word in WORST_FIRST if any(word == one.verdict for _, one in verdicts)), "ok")
-    reasons = [(name, one.reason) for name, one in verdicts if one.reason]
-    _tell_trial(
-        *(events, waiting, verdict),
-        "; ".join(reason if len(pairs) == 1 else f"{name}: {reason}" for name, reason in reasons),
-        samples=[
-            row
-            for pair, trial in zip(pairs, trials, strict=True)
-            for row in _rows([] if again.reason else trial.samples, module.ABOUT.metrics, pair)
-        ],
-        began=began,
-        outputs={
-            name if len(pairs) == 1 else f"{pair.name}-{name}": text
-            for pair, trial in zip(pairs, trials, strict=True)
-            for name, text in trial.outputs.items()
-        },
-        logs=_tails(site.nodes[name] for name in (*site.underlay.endpoints, *site.underlay.topology.hosts.values())),
-    )
-
-
-def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
-    below = views(site.stack, site.underlay, site.nodes, pair)
-    return Trial(
-        options, site.nodes[pair.client], site.nodes[pair.server], site.overlays, below, number=number, site=site
-    )
-
-
-def _attempt(module: ModuleType, trial: Trial) -> Outcome:
-    try:
-        for program in module.ABOUT.programs:
-            stack.require(trial.client, program)
-        module.execute(trial)
-    except Unsupported as why:
-        return Outcome("unsupported", str(why))
-    except FAILURES as why:
-        return Outcome("failed", str(why))
-    return OK
-
-
-def _attempt_proof(site: Site, events: Events) -> Outcome:
-    """The proof once more, after a workload that took the tunnel down."""
-    try:
-        _prove(site, site.pair, events)
-    except FAILURES as why:
-        return Outcome("failed", str(why))
-    return OK
-
-
-def _pairs_of(workloads: Sequence[str], of: Topology) -> list[Pair]:
-    """All pairs between which the workloads run, the usual one first."""
-    return list(dict.fromkeys([of.pairs[0], *(pair for text in workloads for pair in asked.read(text).pairs(of))]))
-
-
-def _rows(samples: Sequence[Sample], metrics: Mapping[str, Metric], pair: Pair) -> list[list[Any]]:
-    """Samples as the journal has them: metric, unit, value, moment, pair and node."""
-    return [
-        [one.metric, metrics[one.metric].unit, one.value, one.at, pair.name, one.node or pair.client] for one in samples
-    ]
 
 
 def _tell_trial(events: Events, waiting: list[str], verdict: str, reason: str = "", **fields: Any) -> None:

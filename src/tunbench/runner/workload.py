@@ -59,6 +59,11 @@ class Site(NamedTuple):
         return [self.nodes[name] for name in self.underlay.endpoints]
 
     @property
+    def ends(self) -> list[Node]:
+        """The endpoints, and the hosts behind them."""
+        return [*self.endpoints, *(self.nodes[name] for name in self.underlay.topology.hosts.values())]
+
+    @property
     def pair(self) -> Pair:
         """The first pair of nodes between which workloads run."""
         return self.underlay.topology.pairs[0]

@@ -1,0 +1,85 @@
+"""Probes: what the machine spends on a workload, read right before it and right after it. Nothing runs beside it.
+
+A probe is one file in `probes/`: `ABOUT`, `look(scene)`, which reads the machine's counters, and `samples(before,
+after)`, which is pure and makes samples of two looks.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tunbench.runner import registry
+from tunbench.runner.contract import Overlay
+from tunbench.runner.node import Node
+from tunbench.runner.workload import Metric, Trial
+
+PROC = Path("/proc")
+SYS = Path("/sys")
+"""Where the kernel shows its counters."""
+
+MACHINE = "lab"
+"""What stands in the column `node` of a value of the whole machine: both ends, and what stands between them."""
+
+
+class About(NamedTuple):
+    """What a probe declares. The one that is `closest` is read last before the workload, and first after it."""
+
+    name: str
+    summary: str
+    metrics: Mapping[str, Metric]
+    closest: bool = False
+
+
+class Scene(NamedTuple):
+    """What a probe looks at: the nodes of the lab, and what the stack yields on those between which is measured."""
+
+    nodes: Sequence[Node]
+    overlays: Mapping[str, Overlay]
+
+
+@contextmanager
+def beside(names: Sequence[str], *trials: Trial) -> Iterator[None]:
+    """Looks before and after what is executed within; the samples join those of the trial, unless it fails.
+
+    Of several trials that are under way at once the first gets them: what they cost the machine cannot be told apart.
+    Raises ValueError where a probe is not known.
+    """
+    probes = sorted((registry.probe(name) for name in names), key=lambda one: (one.ABOUT.closest, one.ABOUT.name))
+    around = scene(trials)
+    before = [one.look(around) for one in probes]
+    yield
+    after = [one.look(around) for one in reversed(probes)]
+    for one, first, last in zip(probes, before, reversed(after), strict=True):
+        trials[0].samples += one.samples(first, last)
+
+
+def metrics(names: Sequence[str]) -> dict[str, Metric]:
+    """The metrics of the probes of these names. Raises ValueError."""
+    return {metric: declared for name in names for metric, declared in registry.probe(name).ABOUT.metrics.items()}
+
+
+def scene(trials: Sequence[Trial]) -> Scene:
+    """What probes look at during these trials: their ends, and all nodes of the laboratory where they know them."""
+    ends = {node.name: node for trial in trials for node in (trial.client, trial.server)}
+    others = {name: node for trial in trials if trial.site for name, node in trial.site.nodes.items() if holder(node)}
+    overlays = {node.name: trial.overlays[node.name] for trial in trials for node in (trial.client, trial.server)}
+    return Scene(list({**ends, **others}.values()), overlays)
+
+
+def holder(node: Node) -> str:
+    """The process that holds the node's namespaces, by its ID in the lab; empty for the root of the lab."""
+    return node.enter[node.enter.index("--target") + 1] if "--target" in node.enter else ""
+
+
+def root(node: Node) -> Path:
+    """The node's file system as the lab sees it: its /proc and /sys show that node alone."""
+    return PROC / (holder(node) or "none") / "root"
+
+
+def shown(path: Path) -> str:
+    """The text of a file; empty where this machine does not show it."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

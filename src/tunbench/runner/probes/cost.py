@@ -1,0 +1,46 @@
+"""Cost: how long the whole machine was busy for each byte and each packet that the stack carried."""
+
+from typing import NamedTuple
+
+from tunbench.runner import carried, processor
+from tunbench.runner.carried import Carried
+from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.processor import Clock
+from tunbench.runner.workload import Metric, Sample
+
+ABOUT = About(
+    name="cost",
+    summary="busy time of the machine for each byte and packet that the stack carried",
+    metrics={
+        "cost": Metric("s/B", "busy time of both ends and what stands between them, for a byte that the stack carried"),
+        "cost-packet": Metric("s", "the same for a packet, as the overlay's interface counts packets"),
+        "carried": Metric("B", "what arrived at the overlay's interface, on both ends", more_is_better=True),
+        "packets": Metric("count", "packets that arrived at the overlay's interface, on both ends"),
+    },
+    closest=True,
+)
+
+
+class State(NamedTuple):
+    """What the machine had spent, and what the stack had carried."""
+
+    clock: Clock
+    carried: Carried
+
+
+def look(scene: Scene) -> State:
+    """Reads idle time and the counters of interfaces."""
+    arrived = carried.arrived(scene)
+    return State(processor.clock(), arrived)
+
+
+def samples(before: State, after: State) -> list[Sample]:
+    """The cost, where anything was carried, and what it is a ratio of."""
+    busy = processor.between(before.clock, after.clock).total
+    size = after.carried.size - before.carried.size
+    packets = after.carried.packets - before.carried.packets
+    # An interface that was made anew meanwhile counts from 0.
+    if size <= 0 or packets <= 0:
+        return []
+    values = {"cost": busy / size, "cost-packet": busy / packets, "carried": size, "packets": packets}
+    return [Sample(metric, value, node=MACHINE) for metric, value in values.items()]

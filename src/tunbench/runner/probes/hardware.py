@@ -1,0 +1,71 @@
+"""Frequency, temperature and energy, where a machine shows them: never in a VM, which has no such devices."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from tunbench.runner import probe
+from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.workload import Metric, Sample
+
+ABOUT = About(
+    name="hardware",
+    summary="frequency, temperature and energy of the processors, where the machine shows them",
+    metrics={
+        "frequency": Metric("Hz", "mean frequency of the cores, over the moments right before and after the workload"),
+        "temperature": Metric("°C", "the hottest of the machine's thermal zones, right after the workload"),
+        "energy": Metric("J", "energy of all processor packages during the workload, by RAPL"),
+    },
+)
+
+
+class State(NamedTuple):
+    """Frequency of each core in Hz, temperatures in °C, and by domain its energy in J and where that wraps around."""
+
+    frequencies: list[float]
+    temperatures: list[float]
+    energies: dict[str, tuple[float, float]]
+
+
+def look(scene: Scene) -> State:
+    """Reads sysfs: kHz of cpufreq, m°C of thermal zones, µJ of powercap (Linux, Documentation/ABI)."""
+    frequencies = _numbers("devices/system/cpu", "cpu[0-9]*/cpufreq/scaling_cur_freq")
+    temperatures = _numbers("class/thermal", "thermal_zone*/temp")
+    energies = _numbers("class/powercap", "intel-rapl:[0-9]*/energy_uj")
+    return State(
+        [value * 1e3 for value in frequencies.values()],
+        [value / 1e3 for value in temperatures.values()],
+        # A domain within a package has two numbers in its name, and is counted with its package.
+        {
+            path.parent.name: (value / 1e6, _number(path.parent / "max_energy_range_uj") / 1e6)
+            for path, value in energies.items()
+            if path.parent.name.count(":") == 1
+        },
+    )
+
+
+def samples(before: State, after: State) -> list[Sample]:
+    """What the machine shows."""
+    found = []
+    if frequencies := before.frequencies + after.frequencies:
+        found.append(Sample("frequency", sum(frequencies) / len(frequencies), node=MACHINE))
+    if after.temperatures:
+        found.append(Sample("temperature", max(after.temperatures), node=MACHINE))
+    domains = before.energies.keys() & after.energies.keys()
+    if domains:
+        spent = sum(_spent(before.energies[name][0], *after.energies[name]) for name in sorted(domains))
+        found.append(Sample("energy", spent, node=MACHINE))
+    return found
+
+
+def _spent(before: float, after: float, wraps: float) -> float:
+    """The energy between two readings of a counter that wraps around at most once."""
+    return after - before if after >= before else after - before + wraps
+
+
+def _numbers(folder: str, pattern: str) -> dict[Path, float]:
+    return {path: _number(path) for path in sorted((probe.SYS / folder).glob(pattern)) if probe.shown(path)}
+
+
+def _number(path: Path) -> float:
+    text = probe.shown(path).strip()
+    return float(text) if text.lstrip("-").isdigit() else 0.0

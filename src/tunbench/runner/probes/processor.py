@@ -1,0 +1,59 @@
+"""Where the time of the processors goes: busy or idle, by user, system and softirq, and by core."""
+
+from typing import NamedTuple
+
+from tunbench.runner import probe, processor
+from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.processor import Clock
+from tunbench.runner.workload import Metric, Sample
+
+TIMES = ("user", "system", "softirq")
+
+ABOUT = About(
+    name="processor",
+    summary="time of the processors: busy, by user, system and softirq, and by core; context switches",
+    metrics={
+        "busy": Metric("ratio", "time in which the processors were not idle, of all that they had"),
+        "user": Metric("s", "processor time of programs, to the tick"),
+        "system": Metric("s", "processor time of the kernel outside interrupts, to the tick"),
+        "softirq": Metric("s", "processor time of softirqs, to the tick"),
+        "context-switches": Metric("count", "switches between tasks"),
+    },
+)
+
+
+class State(NamedTuple):
+    """What the machine had spent, in seconds by core and by kind, and how often it had switched."""
+
+    clock: Clock
+    times: dict[str, dict[str, float]]
+    switches: int
+
+
+def look(scene: Scene) -> State:
+    """Reads idle time and /proc/stat."""
+    stat = probe.shown(probe.PROC / "stat")
+    return State(processor.clock(), processor.times(stat), processor.switches(stat))
+
+
+def samples(before: State, after: State) -> list[Sample]:
+    """The values of the machine and, where it has several, of each core."""
+    busy = processor.between(before.clock, after.clock)
+    if not busy.elapsed or not busy.by_core:
+        return []
+    found = [
+        Sample("busy", busy.total / busy.elapsed / len(busy.by_core), node=MACHINE),
+        *(Sample(kind, _spent(before, after, "cpu", kind), node=MACHINE) for kind in TIMES),
+        Sample("context-switches", after.switches - before.switches, node=MACHINE),
+    ]
+    for core, seconds in busy.by_core.items() if len(busy.by_core) > 1 else ():
+        found.append(Sample("busy", seconds / busy.elapsed, node=core))
+        found += [Sample(kind, _spent(before, after, core, kind), node=core) for kind in TIMES]
+    return found
+
+
+def _spent(before: State, after: State, core: str, kind: str) -> float:
+    """Seconds of a kind; a program's own low priority (`nice`) is user time too."""
+    kinds = ("user", "nice") if kind == "user" else (kind,)
+    spent = [after.times[core][one] - before.times[core][one] for one in kinds]
+    return round(max(0.0, sum(spent)), 2)

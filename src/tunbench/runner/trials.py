@@ -1,0 +1,118 @@
+"""Executes a workload between the pairs of nodes that it asks for, and makes one verdict of what came of it."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from tunbench.runner import asked, probe, proof, stack
+from tunbench.runner.asked import Asked
+from tunbench.runner.contract import StackFailed, Unsupported
+from tunbench.runner.events import Events
+from tunbench.runner.node import CommandFailed
+from tunbench.runner.options import Options
+from tunbench.runner.topology import Pair, Topology
+from tunbench.runner.view import views
+from tunbench.runner.workload import Metric, Sample, Site, Trial, WorkloadFailed
+
+FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
+"""What makes a verdict `failed`. Anything else is a mistake of ours, and ends the runner with a traceback."""
+
+
+class Outcome(NamedTuple):
+    """How an execution ended: a verdict, and its reason if it is not `ok`."""
+
+    verdict: str
+    reason: str = ""
+
+
+OK = Outcome("ok")
+WORST_FIRST = ("failed", "unsupported", "ok")
+
+
+def pairs_of(workloads: Sequence[str], topology: Topology) -> list[Pair]:
+    """All pairs between which the workloads run, the usual one first."""
+    used = (pair for text in workloads for pair in asked.read(text).pairs(topology))
+    return list(dict.fromkeys([topology.pairs[0], *used]))
+
+
+def prove(site: Site, pair: Pair, events: Events) -> None:
+    """Waits until the pair can talk, and proves how. Raises StackFailed and ProofFailed."""
+    client, target = site.nodes[pair.client], site.overlays[pair.server].address
+    if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.PATIENCE):
+        raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.PATIENCE:g} s")
+    findings = proof.prove(site, pair, events)
+    events.tell("proof", pair=pair.name, findings=[finding._asdict() for finding in findings])
+
+
+def execute(workload: str, site: Site, probes: Sequence[str], events: Events) -> dict[str, Any]:
+    """Executes a workload; its verdict, with the reason, the samples and the raw outputs as the journal has them.
+
+    After one that takes the tunnel down the proof is repeated, and without it no sample counts.
+    """
+    what = asked.read(workload)
+    pairs = what.pairs(site.underlay.topology)
+    trials = [_trial(what.options, site, pair, number * what.together) for number, pair in enumerate(pairs)]
+    outcomes = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
+    again = _proof_again(site, events) if what.module.ABOUT.restarts else OK
+    metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
+    told = list(zip(pairs, trials, strict=True))
+    return {
+        "verdict": min((one.verdict for one in (*outcomes.values(), again)), key=WORST_FIRST.index),
+        "reason": _reason({**outcomes, "the proof afterwards": again}, alone=len(pairs) == 1),
+        "samples": [row for pair, trial in told if again == OK for row in rows(trial.samples, metrics, pair)],
+        "outputs": {
+            name if len(pairs) == 1 else f"{pair.name}-{name}": text
+            for pair, trial in told
+            for name, text in trial.outputs.items()
+        },
+    }
+
+
+def rows(samples: Sequence[Sample], metrics: Mapping[str, Metric], pair: Pair) -> list[list[Any]]:
+    """Samples as the journal has them: metric, unit, value, moment, pair and node."""
+    return [
+        [one.metric, metrics[one.metric].unit, one.value, one.at, pair.name, one.node or pair.client] for one in samples
+    ]
+
+
+def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
+    client, server = site.nodes[pair.client], site.nodes[pair.server]
+    below = views(site.stack, site.underlay, site.nodes, pair)
+    return Trial(options, client, server, site.overlays, below, number, site)
+
+
+def _attempts(what: Asked, trials: Sequence[Trial], probes: Sequence[str]) -> list[Outcome]:
+    """Executes all trials, with the probes before and after what is under way at once."""
+    if not what.together:
+        return [_attempt(what.module, trial, probes) for trial in trials]
+    with probe.beside(probes, *trials), ThreadPoolExecutor(len(trials)) as several:
+        return list(several.map(partial(_attempt, what.module), trials))
+
+
+def _attempt(module: ModuleType, trial: Trial, probes: Sequence[str] = ()) -> Outcome:
+    try:
+        for program in module.ABOUT.programs:
+            stack.require(trial.client, program)
+        with probe.beside(probes, trial):
+            module.execute(trial)
+    except Unsupported as why:
+        return Outcome("unsupported", str(why))
+    except FAILURES as why:
+        return Outcome("failed", str(why))
+    return OK
+
+
+def _proof_again(site: Site, events: Events) -> Outcome:
+    try:
+        prove(site, site.pair, events)
+    except FAILURES as why:
+        return Outcome("failed", str(why))
+    return OK
+
+
+def _reason(outcomes: Mapping[str, Outcome], alone: bool) -> str:
+    """Why it is not `ok`: of each pair, where there are several."""
+    reasons = {name: one.reason for name, one in outcomes.items() if one.reason}
+    return "; ".join(reason if alone else f"{name}: {reason}" for name, reason in reasons.items())
