@@ -171,3 +171,21 @@ def test_every_layer_stands_over_the_family_that_is_below_it() -> None:
     assert [layer.place.outer for layer in pile.layers] == [6, 6]
     assert [next(iter(overlay.values())).family for overlay in pile.overlays] == [6, 6, 4]
     assert next(iter(pile.overlay.values())).mtu == 1500 - 80 - 70
+
+
+def test_a_restart_takes_everything_down_before_anything_comes_up() -> None:
+    pile, nodes, shell = built("ipip+gre", {})
+    stack.restart(pile, nodes)
+    assert deleted(shell) == twice("gre", "ipip")
+    steps = [text.split()[2] for text in shell.texts if text.startswith("ip link") and "set" not in text]
+    assert steps == ["del"] * 4 + ["add"] * 4
+
+
+def test_one_node_can_come_up_alone() -> None:
+    pile, nodes, shell = built("ipip+gre", {})
+    waited = []
+    stack.lift(pile, nodes[1:], lambda layer, overlay: waited.append((layer.about.name, overlay["b"].address)))
+    assert [text.split()[3] for text in shell.texts if "link add" in text] == [interface("ipip"), interface("gre", 1)]
+    assert waited == [("ipip", "10.10.0.2"), ("gre", "10.11.0.2")]
+    stack.lower(pile.layers, nodes[1:])
+    assert deleted(shell) == [interface("gre", 1), interface("ipip")]

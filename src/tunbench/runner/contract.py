@@ -225,10 +225,10 @@ class Tunnel:
 
         `timeout` is in seconds, and `what` says what was waited for in vain.
         """
-        if not node.until(*argv, timeout=timeout, unless=self._ended):
-            raise StackFailed(f"{self.about.name}: {self._ended() or f'{what} within {timeout:g} s'}")
+        if not node.until(*argv, timeout=timeout, unless=self.ended):
+            raise StackFailed(f"{self.about.name}: {self.ended() or f'{what} within {timeout:g} s'}")
 
-    def _ended(self) -> str:
+    def ended(self) -> str:
         """Which daemon of the layer has ended, if any has."""
         for node, daemons in self.daemons.items():
             for daemon in daemons:

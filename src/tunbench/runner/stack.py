@@ -1,6 +1,6 @@
 """A stack: its layers, brought up from the underlay and taken down in reverse."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address, ip_interface
 from typing import NamedTuple
@@ -74,6 +74,10 @@ def require(node: Node, program: str) -> None:
         raise Unsupported(f"the program {program} is not installed")
 
 
+Wait = Callable[[Tunnel, Mapping[str, Overlay]], None]
+"""Waits until a layer answers, given what it yields; raises StackFailed where it does not."""
+
+
 @contextmanager
 def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
     """Brings every layer up on every node, waits until it answers, and takes all down on leaving.
@@ -82,20 +86,39 @@ def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
     """
     begun: list[Tunnel] = []
     try:
-        for layer, overlay in zip(stack.layers, stack.overlays[1:], strict=True):
-            begun.append(layer)
-            _raise_layer(layer, nodes)
-            wait_for_answers(layer, overlay, nodes)
-        behind = list(routes(stack, nodes))
-        for node, route in behind:
-            node.run("ip", "route", "add", *route)
+        lift(stack, nodes, lambda layer, overlay: wait_for_answers(layer, overlay, nodes), begun)
         yield
-        for node, route in behind:
-            node.try_run("ip", "route", "del", *route)
     finally:
-        for layer in reversed(begun):
-            for node in reversed(nodes):
-                layer.down(node)
+        for node, route in routes(stack, nodes):
+            node.try_run("ip", "route", "del", *route)
+        lower(begun, nodes)
+
+
+def lift(stack: Stack, nodes: Sequence[Node], wait: Wait, begun: list[Tunnel] | None = None) -> None:
+    """Brings every layer up on these nodes, the lowest first, waits for each before the next begins, and adds routes.
+
+    `begun` gets each layer before anything of it is there. Raises StackFailed, CommandFailed and Unsupported.
+    """
+    for layer, overlay in zip(stack.layers, stack.overlays[1:], strict=True):
+        if begun is not None:
+            begun.append(layer)
+        _raise_layer(layer, nodes)
+        wait(layer, overlay)
+    for node, route in routes(stack, nodes):
+        node.run("ip", "route", "replace", *route)
+
+
+def lower(layers: Sequence[Tunnel], nodes: Sequence[Node]) -> None:
+    """Takes layers down on these nodes, the uppermost first."""
+    for layer in reversed(layers):
+        for node in reversed(nodes):
+            layer.down(node)
+
+
+def restart(stack: Stack, nodes: Sequence[Node]) -> None:
+    """Takes a stack down on all its nodes and brings it up again. Raises StackFailed, CommandFailed."""
+    lower(stack.layers, nodes)
+    lift(stack, nodes, lambda layer, overlay: wait_for_answers(layer, overlay, nodes))
 
 
 def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str]]]:

@@ -1,0 +1,82 @@
+"""The time from a cold start of the whole stack to the first packet that is answered through it."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from tunbench.runner import blocking, outages, stack
+from tunbench.runner.contract import Overlay, StackFailed, Tunnel, Unsupported
+from tunbench.runner.options import Option, Options
+from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+
+ABOUT = About(
+    name="connect",
+    summary="the stack is taken down and brought up again: time to the first answer",
+    options={
+        "times": Option("count", "5", "cold starts", low=1, high=1000),
+        "interval": Option("duration", "1ms", "time between two probes", low=0.0005, high=1),
+    },
+    metrics={"connect": Metric("s", "from the first command to the first answered packet")},
+    restarts=True,
+)
+
+
+def seconds(options: Options) -> float:
+    """About how long it takes, in seconds of the lab's time."""
+    return 0.5 * float(options["times"])
+
+
+def execute(trial: Trial) -> None:
+    """Starts the stack cold, as often as asked. Keys and configuration are there already."""
+    assert trial.site
+    if outages.bare(trial.site):
+        raise Unsupported("there is no tunnel that could connect")
+    outages.check_that_nothing_leaks(trial.site)
+    outages.check_that_netem_stays(trial.site)
+    began = now()
+    for number in range(int(trial.options["times"])):
+        with outages.closed(trial.site):
+            start, text = _start_cold(trial, number)
+        trial.outputs[f"probe-{number}.txt"] = text
+        trial.samples.append(parse(text, start, began))
+
+
+def _start_cold(trial: Trial, number: int) -> tuple[float, str]:
+    """Takes the stack down and brings it up: the moment at which that begins, and what the uppermost probe told."""
+    site, interval = trial.site, float(trial.options["interval"])
+    assert site
+    stack.lower(site.stack.layers, site.endpoints)
+    outages.forget([*site.endpoints, site.nodes[site.underlay.middle]])
+    with ExitStack() as probing:
+        # Each layer has its own probe, because the next one must not begin before it answers.
+        logs = {
+            layer: probing.enter_context(
+                blocking.ready(
+                    trial.client,
+                    layer.place.above[trial.client.name],
+                    layer.place.above[trial.server.name].address,
+                    interval,
+                    f"connect-{number}-{index}",
+                )
+            )
+            for index, layer in enumerate(site.stack.layers)
+        }
+        start = now()
+
+        def wait(layer: Tunnel, overlay: Mapping[str, Overlay]) -> None:
+            # What is sent before both ends are up would be lost, and repeated after seconds.
+            blocking.begin(trial.client, logs[layer])
+            blocking.wait_for_answer(trial.client, logs[layer], layer)
+
+        try:
+            stack.lift(site.stack, site.endpoints, wait)
+        except StackFailed as reason:
+            raise WorkloadFailed(f"start {number + 1}: {reason}") from None
+    return start, [log.read_text() for log in logs.values()][-1]
+
+
+def parse(text: str, start: float, began: float) -> Sample:
+    """The time from `start` to the first answer, with its moment since the trial `began`. Raises WorkloadFailed."""
+    seen = blocking.read(text)
+    if not seen.gaps or seen.gaps[0].end < start:
+        raise WorkloadFailed("no probe was answered after the start")
+    return Sample("connect", seen.gaps[0].end - start, start - began)

@@ -1,0 +1,141 @@
+"""How long the overlay is blocked after an event, by a stream of probes that goes on all the time."""
+
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+from tunbench.runner import blocking, outages, stack
+from tunbench.runner.contract import StackFailed, Unsupported
+from tunbench.runner.node import CommandFailed
+from tunbench.runner.options import Option, Options
+from tunbench.runner.shell import wait_until
+from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+
+EVENTS = ("restart", "link", "address", "reboot")
+
+ABOUT = About(
+    name="recover",
+    summary="a tunnel restarts, a link is cut, an address changes or a node reboots: time without answers",
+    options={
+        "event": Option("choice", "restart", "what happens, as often as `times` says", choices=EVENTS),
+        "times": Option("count", "3", "events", low=1, high=1000),
+        "outage": Option("duration", "1s", "how long the link is down, with event=link", low=0.01, high=600),
+        "interval": Option("duration", "1ms", "time between two probes", low=0.0005, high=1),
+    },
+    metrics={
+        "blocked": Metric("s", "longest time without an answer around an event, less the interval of the probes"),
+        "outage": Metric("s", "how long the link was down, with event=link"),
+        "recovery": Metric("s", "blocked beyond the outage, with event=link"),
+        "lost": Metric("count", "probes of an event that were not answered"),
+    },
+    restarts=True,
+)
+
+WITH_TUNNEL = {"restart": "there is no tunnel to restart", "address": "there is no tunnel that could move"}
+"""Events that need a tunnel, and why."""
+
+CALM = 0.2
+"""Seconds for which probes are answered before an event, and for which they go on after the recovery."""
+
+LIMIT = 60.0
+"""Seconds after an event in which a probe must be answered."""
+
+
+class Event(NamedTuple):
+    """One event: when it began and was over, in seconds of the lab's clock, and how long the link was down."""
+
+    began: float
+    over: float
+    outage: float | None = None
+
+
+def seconds(options: Options) -> float:
+    """About how long it takes, in seconds of the lab's time."""
+    return float(options["times"]) * (1 + (float(options["outage"]) if options["event"] == "link" else 0))
+
+
+def execute(trial: Trial) -> None:
+    """Lets the event happen to the server, or to the client's address, as often as asked."""
+    site, event = trial.site, str(trial.options["event"])
+    assert site
+    if event in WITH_TUNNEL and outages.bare(site):
+        raise Unsupported(WITH_TUNNEL[event])
+    outages.check_that_nothing_leaks(site)
+    if event != "link":
+        outages.check_that_netem_stays(site)
+    began = now()
+    for number in range(int(trial.options["times"])):
+        recovered = False
+        try:
+            with outages.closed(site):
+                happened = _endure(trial, event, number)
+            trial.samples += parse(trial.outputs[_output(number)], happened, began, float(trial.options["interval"]))
+            recovered = True
+        finally:
+            _tidy(trial, event, recovered)
+
+
+def _endure(trial: Trial, event: str, number: int) -> Event:
+    """Probes while the event happens, until the overlay answers again."""
+    interval, name = float(trial.options["interval"]), f"recover-{number}"
+    with blocking.ready(trial.client, trial.overlay, trial.target, interval, name) as log:
+        blocking.begin(trial.client, log)
+        if not blocking.answers(trial.client, log, stack.PATIENCE):
+            raise WorkloadFailed("the overlay did not answer before the event")
+        trial.client.run("sleep", f"{CALM:g}")
+        happened = _happen(trial, event)
+        if wait_until(lambda: blocking.answered_since(log, happened.over), LIMIT):
+            time.sleep(CALM)
+        trial.client.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
+    trial.outputs[_output(number)] = log.read_text()
+    return happened
+
+
+def _happen(trial: Trial, event: str) -> Event:
+    """Lets the event happen."""
+    site, server, outage = trial.site, trial.server, None
+    assert site
+    began = now()
+    match event:
+        case "restart":
+            outages.restart(site, server)
+        case "link":
+            outage = outages.cut(site, server, float(trial.options["outage"]))
+        case "address":
+            leaf = site.underlay.endpoints[trial.client.name]
+            outages.move(trial.client, leaf, outages.other_address(leaf))
+        case _:
+            outages.reboot(site, server)
+    return Event(began, now(), outage)
+
+
+def _tidy(trial: Trial, event: str, recovered: bool) -> None:
+    """Leaves an address and a stack behind on which others can be measured."""
+    site = trial.site
+    assert site
+    if event == "address":
+        leaf = site.underlay.endpoints[trial.client.name]
+        outages.move(trial.client, outages.other_address(leaf), leaf)
+    if recovered and event != "address":
+        return
+    # Without a recovery there is a better reason for the verdict than that the stack cannot be had again.
+    with suppress(*(() if recovered else (StackFailed, CommandFailed))):
+        stack.restart(site.stack, site.endpoints)
+
+
+def _output(number: int) -> str:
+    return f"probe-{number}.txt"
+
+
+def parse(text: str, event: Event, began: float, interval: float) -> list[Sample]:
+    """The samples of an event, by what the probe told; `began` is when the trial did. Raises WorkloadFailed."""
+    seen, at = blocking.read(text), event.began - began
+    if not any(moment > event.over for moment in seen.answered):
+        raise WorkloadFailed(f"no probe was answered within {LIMIT:g} s after the event")
+    blocked = blocking.blocked(seen, event.began, interval)
+    samples = [Sample("blocked", blocked, at), Sample("lost", seen.requests - seen.replies, at)]
+    if event.outage is not None:
+        # The last answer before and the first one after lie within an interval of the outage.
+        recovery = max(0.0, blocked - event.outage)
+        samples += [Sample("outage", event.outage, at), Sample("recovery", recovery, at)]
+    return samples
