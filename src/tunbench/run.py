@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tunbench import __version__
 from tunbench.executors import pool
 from tunbench.journal import journal, read
-from tunbench.journal.folders import TrialFolders
+from tunbench.journal.folders import TrialFolders, place
 from tunbench.journal.journal import Journal
 from tunbench.journal.record import Record
 from tunbench.labs import choose, payload
@@ -126,9 +126,7 @@ def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journ
         event = {"shard": told.shard.id, **told.event}
         earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
         if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):
-            changed.append(
-                f"{told.shard.stack}, {told.shard.profile.name}, {event['workload']}, repeat {told.shard.repeat}"
-            )
+            changed.append(place(told.shard.spec(), event["workload"]))
         book.append(event, sync=event["event"] in ("trial", "shard"))
         folders.setdefault(told.shard.id, TrialFolders(folder, told.shard.spec())).take(told.event)
         watch(told)
@@ -155,6 +153,7 @@ def finish(folder: Path) -> Record:
 
 def describe(order: Order) -> dict[str, Any]:
     """What the numbers of a run depend on, as far as it is known before it begins. Raises LabError and ImageError."""
+    machines = {shard.machine.name: shard.machine for shard in order.shards}
     return {
         "tunbench": {"version": __version__, "commit": _commit()},
         "plan": _plan_of(order),
@@ -163,7 +162,7 @@ def describe(order: Order) -> dict[str, Any]:
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "shards": hashlib.sha256(" ".join(shard.id for shard in order.shards).encode()).hexdigest(),
         "runner": payload.digest(),
-        **order.lab.check({shard.stack for shard in order.shards}),
+        **order.lab.check({shard.stack for shard in order.shards}, machines.values()),
     }
 
 
@@ -216,12 +215,15 @@ def reopen(folder: Path) -> Order:
 
 
 def _plan_of(order: Order) -> dict[str, Any]:
-    profiles = {shard.profile.name: shard.spec()["profile"] for shard in order.shards}
+    specs = [shard.spec() for shard in order.shards]
+    profiles, tunings, machines = (
+        list({spec[axis]["name"]: spec[axis] for spec in specs}.values()) for axis in ("profile", "tuning", "machine")
+    )
     stacks = list(dict.fromkeys(shard.stack for shard in order.shards))
     plan = order.plan
     return {
         **{"name": plan.name, "seed": plan.seed, "repeats": plan.repeats},
-        **{"stacks": stacks, "profiles": list(profiles.values())},
+        **{"stacks": stacks, "profiles": profiles, "tunings": tunings, "machines": machines},
     }
 
 

@@ -75,7 +75,7 @@ class ScriptedLab(FakeLab):
         self.facts = dict(FACTS)
         self.checked: set[str] = set()
 
-    def check(self, stacks: Iterable[str]) -> dict[str, Any]:
+    def check(self, stacks: Iterable[str], machines: object = ()) -> dict[str, Any]:
         self.checked = set(stacks)
         return self.facts
 

@@ -116,6 +116,23 @@ def test_what_varies_besides_the_profile_is_in_the_name_of_a_condition() -> None
     assert list(find(record(trials)).conditions.values()) == ["baseline · full", "baseline · quarter"]
 
 
+def test_conditions_are_in_the_order_in_which_the_plan_sweeps() -> None:
+    places = [
+        {"profile": f"wan:delay={delay}ms", "tuning": f"x:mtu={mtu}", "machine": machine}
+        for delay in (9, 10)
+        for mtu in (900, 1500)
+        for machine in ("full", "slow", "eighth")
+    ]
+    listed = {
+        "profiles": [{"name": "wan:delay=9ms"}, {"name": "wan:delay=10ms"}],
+        "tunings": [{"name": "x:mtu=900"}, {"name": "x:mtu=1500"}],
+        "machines": [{"name": "full"}, {"name": "slow"}, {"name": "eighth"}],
+    }
+    trials = [trial(cell("none") | where) for where in places]
+    found = find(record(trials, manifest={"plan": listed})).conditions
+    assert list(found) == [(one["profile"], "pair", one["tuning"], one["machine"]) for one in places]
+
+
 def test_rows_of_different_nodes_are_different_cells() -> None:
     rows = [{**row(cell("none"), "cost", "s/B", value), "node": node} for node, value in (("a", 1.0), ("b", 2.0))]
     whole = record([trial(cell("none"))])

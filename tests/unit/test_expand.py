@@ -2,10 +2,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunbench.plan.expand import BRING_UP, BUSY, REQUEST, compared, estimate, expand, trials, workload_seconds
+from tunbench.plan.expand import BRING_UP, BUSY, REQUEST, estimate, expand, trials, workload_seconds
 from tunbench.plan.load import load
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import needed_underlay, seed_of_repeat
+from tunbench.plan.stack import compared
 
 STACKS = ["wireguard", "ipip", "gre", "vxlan", "openvpn", "wireguard+vxlan", "openvpn:port=1195"]
 WORKLOADS = ["ping", "ping:count=7", "iperf3-tcp", "iperf3-udp:rate=1M"]

@@ -35,8 +35,17 @@ def taken(folder: Path, *events: dict[str, Any]) -> Path:
 
 def test_a_trial_has_its_folder() -> None:
     assert folder_of(SPEC, "ping:count=5") == Path("trials/wireguard/baseline/ping-count=5/repeat-3")
-    special = SPEC | {"topology": "ring", "machine": "slow"}
+    special = SPEC | {"topology": "ring", "machine": {"name": "slow", "speed": 250}}
     assert folder_of(special, "up") == Path("trials/wireguard/baseline/topology=ring/machine=slow/up/repeat-3")
+    older = SPEC | {"tuning": "default", "machine": "slow"}
+    assert folder_of(older, "up") == Path("trials/wireguard/baseline/machine=slow/up/repeat-3")
+
+
+def test_swept_values_stand_in_the_folder() -> None:
+    swept = SPEC | {"profile": {"name": "wan:delay=20ms,loss=0.5%"}, "tuning": {"name": "x:sysctl.net.ipv4.y=4 5"}}
+    assert folder_of(swept, "iperf3-udp:rate=10M") == Path(
+        "trials/wireguard/wan-delay=20ms,loss=0.5-/tuning=x-sysctl.net.ipv4.y=4-5/iperf3-udp-rate=10M/repeat-3"
+    )
 
 
 @settings(deadline=None)

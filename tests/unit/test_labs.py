@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tunbench.labs import choose, image, kvm, native, payload, vm
 from tunbench.labs.definition import BASE, Definition
 from tunbench.labs.native import NativeLab
 from tunbench.labs.vm import LabError, VmLab
-from tunbench.plan.shard import canonical
+from tunbench.plan.shard import Machine, Shard, canonical
 from tunbench.runner import registry
 
 ADDON = Definition(name="addon", packages=("tshark",), addon=True)
@@ -52,6 +53,20 @@ def test_a_virtual_machine_counts_instructions() -> None:
     assert {"tsc=reliable", "tsc_early_khz=1000000", "nolapic_timer", "random.trust_cpu=on"} <= set(
         after(argv, "-append")[0].split()
     )
+
+
+@pytest.mark.parametrize(("speed", "shift"), [(1000, 0), (500, 1), (250, 2), (125, 3)])
+def test_a_slower_machine_takes_longer_for_an_instruction(speed: int, shift: int) -> None:
+    machine = Machine("any", speed=speed)
+    argv = VmLab("virtual").command(Path("/run/folder"), 7, (), [], machine)
+    assert after(argv, "-icount") == [f"shift={shift},sleep=off"]
+    assert after(argv, "-append") == after(command(), "-append"), "its time stamp counter runs at the same rate"
+
+
+def test_a_machine_lacks_features() -> None:
+    machine = Machine("any", ("aes", "vaes"))
+    argv = VmLab("virtual").command(Path("/run/folder"), 7, (), [], machine)
+    assert after(argv, "-cpu") == ["max,-erms,-fsrm,-aes,-vaes"]
 
 
 def test_nothing_in_it_completes_from_a_thread_of_the_host() -> None:
@@ -147,10 +162,10 @@ class Started:
         self.argv, self.folder, self.environment = argv, folder, environment
 
 
-def started(monkeypatch: pytest.MonkeyPatch, lab: Any, tmp_path: Path) -> Any:
+def started(monkeypatch: pytest.MonkeyPatch, lab: Any, tmp_path: Path, one: Shard | None = None) -> Any:
     for module in (vm, native):
         monkeypatch.setattr(module, "Execution", Started)
-    return lab.start(shard("wireguard"), tmp_path)
+    return lab.start(one or shard("wireguard"), tmp_path)
 
 
 def test_a_vm_is_started_with_the_shard_and_its_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -161,6 +176,12 @@ def test_a_vm_is_started_with_the_shard_and_its_seed(monkeypatch: pytest.MonkeyP
     contents = {name: content for name, _, content, _ in members(archive)}
     assert contents["payload/shard.json"] == canonical(shard("wireguard").spec()).encode()
     assert b"python3 -m tunbench.runner /payload/shard.json /dev/ttyS1" in contents["payload/program"]
+
+
+def test_a_vm_is_the_machine_of_its_shard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    one = replace(shard("wireguard"), machine=Machine("x", ("aes",), 125))
+    argv = started(monkeypatch, VmLab("virtual"), tmp_path, one).argv
+    assert (after(argv, "-cpu"), after(argv, "-icount")) == (["max,-erms,-fsrm,-aes"], ["shift=3,sleep=off"])
 
 
 def test_the_native_runner_is_the_first_process_of_its_namespaces(
@@ -201,9 +222,24 @@ def test_the_manifest_says_what_the_numbers_depend_on(monkeypatch: pytest.Monkey
     facts = VmLab("virtual").check([])
     assert facts["qemu"] == "QEMU emulator version 7.2.22"
     assert facts["image"]["packages"] == {"kmod": "30"}
-    assert "-icount" in facts["command"]
+    assert list(facts["command"]) == ["full"]
+    assert "-icount" in facts["command"]["full"]
     assert facts["addons"] == {}
-    assert not any(str(tmp_path) in word for word in facts["command"]), "no folder of this machine is among them"
+    assert not any(str(tmp_path) in word for word in facts["command"]["full"]), (
+        "no folder of this machine is among them"
+    )
+
+
+def test_the_manifest_has_the_command_of_each_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2.22\n")
+    (tmp_path / "qemu-system-x86_64").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    image._write_manifest(BASE, BASE.folder, {})
+    commands = VmLab("virtual").check([], [Machine("full"), Machine("x", speed=250)])["command"]
+    assert {name: after(words, "-icount") for name, words in commands.items()} == {
+        "full": ["shift=0,sleep=off"],
+        "x": ["shift=2,sleep=off"],
+    }
 
 
 def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -32,7 +32,12 @@ def test_shipped_plans_are_right_and_named_as_their_files(name: str) -> None:
 
 def test_the_smallest_plan_has_defaults() -> None:
     plan = check(SMALLEST, "any.toml")
-    assert (plan.seed, plan.repeats, plan.topology, plan.lab.kind, plan.lab.clock) == (1, 1, "pair", "vm", "virtual")
+    assert (plan.seed, plan.repeats, plan.topology, plan.lab.kind, plan.lab.clock) == (1, 1, ["pair"], "vm", "virtual")
+    assert [one.spec() for one in plan.tuning] == [
+        {"name": "default", "sysctl": {}, "congestion": "", "offloads": {}, "mtu": 1500}
+    ]
+    assert [one.spec() for one in plan.machine] == [{"name": "full", "without": [], "speed": 1000}]
+    assert (plan.include, plan.exclude, plan.probes) == ([], [], None)
     assert [profile.name for profile in plan.profiles] == ["baseline"]
 
 

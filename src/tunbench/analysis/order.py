@@ -28,7 +28,9 @@ def stacks(record: Record) -> list[str]:
 
 
 def conditions(record: Record) -> dict[tuple[Any, ...], str]:
-    """The name of each condition by its values of PLACE, in the order of the plan's profiles, else of those shipped.
+    """The name of each condition by its values of PLACE, in the order of the plan: profiles, tunings, machines.
+
+    Where the manifest does not list the profiles, they are in the order in which they are shipped.
 
     It is the name of the profile, followed by those of the other values that vary in this run.
     """
@@ -36,7 +38,11 @@ def conditions(record: Record) -> dict[tuple[Any, ...], str]:
     listed = [*(profile_name(entry) for entry in _listed(record, "profiles")), *shipped()]
     profiles = _first(listed, [values[0] for values in there])
     varied = [index for index in range(1, len(PLACE)) if len({values[index] for values in there}) > 1]
-    ordered = sorted(there, key=lambda values: profiles.index(values[0]))
+    orders = {0: profiles}
+    for key, index in (("tunings", PLACE.index("tuning")), ("machines", PLACE.index("machine"))):
+        named = [profile_name(entry) for entry in _listed(record, key)]
+        orders[index] = _first(named, [values[index] for values in there])
+    ordered = sorted(there, key=lambda values: [names.index(values[index]) for index, names in orders.items()])
     return {values: " · ".join(str(values[index]) for index in (0, *varied)) for values in ordered}
 
 

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from tunbench.journal.record import Record
 from tunbench.plan.shard import needed_underlay
+from tunbench.plan.stack import endpoints
 from tunbench.runner import stack as stacks
 from tunbench.runner.formats import IP, Format
 from tunbench.runner.icmp import packet_size
 from tunbench.runner.stack import Stack
-from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner.underlay import MTU
 
 TCP_HEADER = 20
 """Bytes without options: RFC 9293, section 3.1. The MSS does not count options: RFC 6691, section 2."""
@@ -48,9 +49,9 @@ class Limits(NamedTuple):
     mss: float
 
 
-def built(stack: str) -> Stack:
-    """The layers of a stack over its underlay; nothing is started. Raises ValueError."""
-    return stacks.build(stack, UNDERLAYS[needed_underlay(stack)].endpoints)
+def built(stack: str, mtu: int = MTU) -> Stack:
+    """The layers of a stack over its underlay, whose links have that MTU; nothing is started. Raises ValueError."""
+    return stacks.build(stack, endpoints(needed_underlay(stack), mtu))
 
 
 def formats(stack: Stack) -> list[Format]:

@@ -31,6 +31,10 @@ KINDS = {
         "the kernel installed another impairment than the profile asked for",
         "Change the profile to what this kernel can install, or run the plan in the vm lab.",
     ),
+    "tuning-differs": Kind(
+        "the kernel made something else of a setting than the tuning asked for",
+        "Change the tuning to the value that this kernel takes, or run the plan in the vm lab.",
+    ),
     "left-behind": Kind(
         "something of a stack was still there after it had been taken down",
         "Let the tunnel's method `down` take it away.",

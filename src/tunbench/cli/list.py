@@ -15,13 +15,17 @@ from tunbench.labs import image
 from tunbench.labs.definition import ADDONS, BASE
 from tunbench.plan.expand import expand, trials
 from tunbench.plan.load import load, shipped_plans
+from tunbench.plan.machine import shipped as shipped_machines
 from tunbench.plan.profile import shipped
+from tunbench.plan.tuning import shipped as shipped_tunings
 from tunbench.report import tunnels as page
 from tunbench.runner import registry
 from tunbench.runner.options import Option
 from tunbench.runner.terms import TERMS
 
-app = typer.Typer(no_args_is_help=True, help="List the tunnels, workloads, profiles and plans that there are.")
+app = typer.Typer(
+    no_args_is_help=True, help="List what there is: tunnels, workloads, profiles, tunings, machines, plans."
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -87,6 +91,39 @@ def profiles(as_json: AsJson = False) -> None:
     used = [term for term in TERMS if any(term in row["forward"] for row in rows)]
     columns = ("name", "placement", *(term.replace("_", " ") for term in used))
     print_table(columns, [_profile_row(row, used) for row in rows])
+
+
+@app.command()
+def tunings(as_json: AsJson = False) -> None:
+    """List the shipped tunings; a plan can write others inline.
+
+    \b
+    Examples:
+      tunbench list tunings
+      tunbench list tunings --json
+    """
+    rows = [tuning.spec() for tuning in shipped_tunings().values()]
+    if as_json:
+        return print_json(rows)
+    print_table(("name", "sysctls", "congestion", "offloads", "mtu"), [_tuning_row(row) for row in rows])
+
+
+@app.command()
+def machines(as_json: AsJson = False) -> None:
+    """List the shipped model machines; a plan can write others inline.
+
+    They belong to the virtual clock of the vm lab. The speed is in million instructions a second.
+
+    \b
+    Examples:
+      tunbench list machines
+      tunbench list machines --json
+    """
+    rows = [machine.spec() for machine in shipped_machines().values()]
+    if as_json:
+        return print_json(rows)
+    columns = ("name", "speed", "without")
+    print_table(columns, [[row["name"], str(row["speed"]), ", ".join(row["without"])] for row in rows])
 
 
 @app.command()
@@ -197,6 +234,12 @@ def _workload_row(row: Mapping[str, Any]) -> list[str]:
 
 def _profile_row(row: Mapping[str, Any], used: Sequence[str]) -> list[str]:
     return [row["name"], row["placement"], *(_in_units(term, row["forward"].get(term, 0)) for term in used)]
+
+
+def _tuning_row(row: Mapping[str, Any]) -> list[str]:
+    sysctls = [f"{name} = {value}" for name, value in row["sysctl"].items()]
+    offloads = [f"{name} {'on' if wanted else 'off'}" for name, wanted in row["offloads"].items()]
+    return [row["name"], "\n".join(sysctls), row["congestion"], "\n".join(offloads), str(row["mtu"])]
 
 
 def _written(declared: Mapping[str, Mapping[str, Any]]) -> str:

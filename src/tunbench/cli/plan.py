@@ -2,16 +2,27 @@
 
 import json
 import os
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from tunbench.cli.errors import bad_input_exits
+from tunbench.journal.folders import DEFAULTS as USUAL
 from tunbench.plan.expand import estimate, expand, trials
 from tunbench.plan.load import Loaded, load
 from tunbench.plan.shard import Shard
+
+MOST = 100
+"""Shards that are listed without being asked for."""
+
+FIRST = 10
+"""Shards that are listed of a plan that has more."""
+
+VALUES = 12
+"""Values of an axis that the summary names; of more, the first and the last."""
 
 app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
 
@@ -55,8 +66,11 @@ def show(
     workers: WorkersOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the plan itself, as it was written.")] = False,
+    every: Annotated[bool, typer.Option("--all", help=f"List every shard, also where there are over {MOST}.")] = False,
 ) -> None:
     """List the shards that a plan expands to, with their trials, and estimate how long they take.
+
+    A plan of many shards is summed up: its axes with their values, and the first shards.
 
     \b
     Examples:
@@ -76,7 +90,12 @@ def show(
         typer.echo(json.dumps(described(loaded, shards, count), indent=2))
     else:
         console = Console()
-        console.print(table(loaded, shards))
+        folded = len(shards) > MOST and not every
+        if folded:
+            console.print(axes_table(loaded, shards))
+        console.print(table(loaded, shards, FIRST if folded else len(shards)))
+        if folded:
+            console.print(f"… and {len(shards) - FIRST} more shards: --all lists them", highlight=False)
         seconds = estimate(shards, count, loaded.plan.lab.clock)
         side_by_side = "one lab" if count == 1 else f"{count} labs side by side"
         console.print(f"{counted(shards)}, about {duration(seconds)} with {side_by_side}", highlight=False)
@@ -98,21 +117,53 @@ def described(loaded: Loaded, shards: list[Shard], workers: int) -> dict[str, An
     }
 
 
-def table(loaded: Loaded, shards: list[Shard]) -> Table:
-    """One row a shard, in the order of execution."""
+def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
+    """One row for each of the first shards; an axis has a column where it is not the usual one throughout."""
     plan = loaded.plan
+    same = len({shard.workloads for shard in shards}) == 1
     shown = Table(
         title=f"{plan.name}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}",
-        caption="each shard runs " + ", then ".join(plan.workloads),
+        caption="each shard runs " + ", then ".join(shards[0].workloads) if same else None,
     )
-    for column in ("shard", "repeat", "profile", "stack", "underlay", "trials"):
-        shown.add_column(column, justify="right" if column in ("repeat", "trials") else "left")
-    for before, shard in zip([None, *shards], shards, strict=False):
+    varied = [axis for axis in ("topology", "tuning", "machine") if plan.axes[axis] != [USUAL[axis]]]
+    columns = ["shard", "repeat", *varied, "profile", "stack", "underlay", *([] if same else ["workloads"]), "trials"]
+    for column in columns:
+        whole = column in ("shard", "repeat", "underlay", "trials")
+        justify: Literal["right", "left"] = "right" if column in ("repeat", "trials") else "left"
+        shown.add_column(column, justify=justify, overflow="fold", no_wrap=whole)
+    for before, shard in zip([None, *shards], shards[:rows], strict=False):
         if before and before.repeat != shard.repeat:
             shown.add_section()
-        count = str(len(shard.workloads))
-        shown.add_row(shard.id, str(shard.repeat), shard.profile.name, shard.stack, shard.underlay, count)
+        cells = {**shard.cell_of(""), "shard": shard.id, "repeat": str(shard.repeat), "underlay": shard.underlay}
+        cells |= {"workloads": "\n".join(shard.workloads), "trials": str(len(shard.workloads))}
+        shown.add_row(*(cells[column] for column in columns))
     return shown
+
+
+def axes_table(loaded: Loaded, shards: Sequence[Shard]) -> Table:
+    """One row an axis of the plan, with the values that are left of it."""
+    shown = Table(title=f"the axes of {loaded.plan.name}")
+    for column in ("axis", "values", ""):
+        shown.add_column(column, justify="right" if column == "values" else "left", overflow="fold")
+    for axis, names in axes(shards).items():
+        shown.add_row(axis, str(len(names)), _elided(names))
+    return shown
+
+
+def axes(shards: Sequence[Shard]) -> dict[str, list[str]]:
+    """The values of each axis that the shards have, in their order."""
+    found: dict[str, dict[str, None]] = {}
+    for shard in shards:
+        cell = shard.cell_of("")
+        for axis in ("repeat", "topology", "tuning", "machine", "profile", "stack"):
+            found.setdefault(axis, {})[str(cell[axis])] = None
+        found.setdefault("workload", {}).update(dict.fromkeys(shard.workloads))
+    return {axis: list(names) for axis, names in found.items()}
+
+
+def _elided(names: Sequence[str]) -> str:
+    shown = names if len(names) <= VALUES else [*names[: VALUES - 2], "…", names[-1]]
+    return "\n".join(shown)
 
 
 def counted(shards: list[Shard]) -> str:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from tunbench.executors.pool import Told
+from tunbench.journal.folders import place
 from tunbench.plan.shard import Shard
 
 
@@ -40,7 +41,7 @@ class Display:
     def watch(self, told: Told) -> None:
         """Takes what happened to a shard."""
         shard, event = told
-        name = f"{shard.stack}, {shard.profile.name}, repeat {shard.repeat}"
+        name = place(shard.spec())
         if event["event"] == "shard" and event["state"] == "started":
             self.began[shard.id] = time.monotonic()
             self.lines[shard.id] = self.progress.add_task(f"  {name}", total=len(shard.workloads) + 1, left="boots")

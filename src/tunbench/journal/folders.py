@@ -40,9 +40,24 @@ trap cleanup EXIT
 
 def folder_of(spec: dict[str, Any], workload: str) -> Path:
     """The folder of a trial, relative to its run."""
-    special = [f"{name}={spec[name]}" for name, usual in DEFAULTS.items() if spec[name] != usual]
-    parts = [spec["stack"], spec["profile"]["name"], *special, workload, f"repeat-{spec['repeat']}"]
+    parts = [spec["stack"], spec["profile"]["name"], *special(spec), workload, f"repeat-{spec['repeat']}"]
     return Path("trials", *(_slug(part) for part in parts))
+
+
+def special(spec: dict[str, Any]) -> list[str]:
+    """What of a shard's topology, tuning and machine is not the usual, such as `tuning=jumbo`."""
+    return [f"{name}={named(spec[name])}" for name, usual in DEFAULTS.items() if named(spec[name]) != usual]
+
+
+def place(spec: dict[str, Any], workload: str = "") -> str:
+    """A shard, or a trial of it, in words."""
+    parts = [spec["stack"], spec["profile"]["name"], *special(spec), *([workload] if workload else [])]
+    return ", ".join([*parts, f"repeat {spec['repeat']}"])
+
+
+def named(value: Any) -> str:
+    """The name of what a shard says of an axis: a name, or a table with one."""
+    return str(value["name"]) if isinstance(value, dict) else str(value)
 
 
 class TrialFolders:
@@ -77,12 +92,9 @@ class TrialFolders:
     def _write(self, trial: dict[str, Any]) -> None:
         folder = self.run / folder_of(self.spec, trial["workload"])
         folder.mkdir(parents=True, exist_ok=True)
-        title = (
-            f"{self.spec['stack']}, {self.spec['profile']['name']}, {trial['workload']}, repeat {self.spec['repeat']}"
-        )
-        head = HEAD.format(
-            title=title, nodes=" ".join(underlay.of(self.spec["underlay"], topology.read(self.spec["topology"])).names)
-        )
+        title = place(self.spec, trial["workload"])
+        names = underlay.of(self.spec["underlay"], topology.read(self.spec["topology"])).names
+        head = HEAD.format(title=title, nodes=" ".join(names))
         (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
         for name, text in _files(trial):
             (folder / _slug(name)).write_text(text)

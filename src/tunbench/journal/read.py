@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.journal import journal
-from tunbench.journal.folders import folder_of
+from tunbench.journal.folders import folder_of, named, place
 from tunbench.journal.record import COLUMNS, Record, TrialResult, Warned
 from tunbench.plan.shard import canonical
 
@@ -31,7 +31,7 @@ def assemble(events: list[Event]) -> Record:
         trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
         warnings=_warnings(events, specs),
         durations=_durations(events),
-        interrupted=tuple(sorted(_place(specs[shard]) for shard in specs if shard not in finished)),
+        interrupted=tuple(sorted(place(specs[shard]) for shard in specs if shard not in finished)),
         planned=head["planned"],
         installed=_installed(events),
     )
@@ -79,7 +79,7 @@ def _result(head: Event, spec: Event, event: Event) -> TrialResult:
     cell = {
         "stack": spec["stack"],
         "profile": spec["profile"]["name"],
-        **{name: spec[name] for name in ("topology", "tuning", "machine")},
+        **{name: named(spec[name]) for name in ("topology", "tuning", "machine")},
         "workload": event["workload"],
         **{name: spec[name] for name in ("repeat", "seed")},
     }
@@ -101,13 +101,13 @@ def _result(head: Event, spec: Event, event: Event) -> TrialResult:
 
 def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned, ...]:
     found = {
-        Warned(event["name"], _place(specs[event["shard"]]), event["text"]): None
+        Warned(event["name"], place(specs[event["shard"]]), event["text"]): None
         for event in events
         if event["event"] == "warning"
     }
     outside = {
         Warned(
-            "outside", _place(specs[event["shard"]]), f"{event['packets']} packets, the first: {event['first'][0]}"
+            "outside", place(specs[event["shard"]]), f"{event['packets']} packets, the first: {event['first'][0]}"
         ): None
         for event in events
         if event["event"] == "outside"
@@ -143,7 +143,3 @@ def _versions(events: Iterable[Event]) -> dict[str, str]:
 
 def _is_state(event: Event, state: str) -> bool:
     return event["event"] == "shard" and bool(event["state"] == state)
-
-
-def _place(spec: Event) -> str:
-    return f"{spec['stack']}, {spec['profile']['name']}, repeat {spec['repeat']}"

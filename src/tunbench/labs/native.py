@@ -10,7 +10,7 @@ from typing import Any
 from tunbench.labs import payload
 from tunbench.labs.execution import Execution
 from tunbench.labs.vm import LabError
-from tunbench.plan.shard import Shard, canonical
+from tunbench.plan.shard import Machine, Shard, canonical
 
 NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
 """The runner is the first process of its own PID namespace: with it ends everything that it made."""
@@ -23,8 +23,8 @@ class NativeLab:
     clock: str = "real"
     kind: str = "native"
 
-    def check(self, stacks: Iterable[str]) -> dict[str, Any]:
-        """What the manifest says of this lab. Raises LabError where it cannot run."""
+    def check(self, stacks: Iterable[str], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+        """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
             raise LabError(
                 "the native lab needs root for its namespaces: run the same command with sudo, or use --lab vm"

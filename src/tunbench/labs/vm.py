@@ -10,7 +10,7 @@ from typing import Any
 from tunbench.labs import cpio, image, kvm, payload
 from tunbench.labs.definition import ADDONS, BASE, Definition, cache
 from tunbench.labs.execution import Execution
-from tunbench.plan.shard import Shard, canonical
+from tunbench.plan.shard import Machine, Shard, canonical
 from tunbench.runner import spelling
 from tunbench.runner.stack import declared
 
@@ -30,13 +30,14 @@ VIRTUAL_BOOT_ARGUMENTS = (
     "nolapic_timer",
 )
 
-MODEL = ("-cpu", "max,-erms,-fsrm", "-smp", "1")
-"""The model machine: everything QEMU can emulate, less the copy instructions that count as one a byte."""
+FULL = Machine("full")
 
-VIRTUAL_CLOCK = (
-    *("-accel", f"tcg,tb-size={TRANSLATIONS}", "-icount", "shift=0,sleep=off"),
-    *("-rtc", "clock=vm,base=2026-01-01"),
-)
+WITHOUT = ("erms", "fsrm")
+"""What no model machine has of all that QEMU can emulate: copy instructions that count as one a byte."""
+
+SHIFTS = {1000: 0, 500: 1, 250: 2, 125: 3}
+"""Binary logarithm of the ns of virtual time that an instruction takes, by million instructions a second. The time
+stamp counter counts virtual ns, and stays at 1 GHz on each of them."""
 
 PAYLOAD_SIZE = 1 << 20
 """Bytes: the archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
@@ -53,7 +54,7 @@ class VmLab:
     clock: str
     kind: str = "vm"
 
-    def check(self, stacks: Iterable[str]) -> dict[str, Any]:
+    def check(self, stacks: Iterable[str], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
         if not shutil.which(QEMU):
             raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
@@ -61,24 +62,33 @@ class VmLab:
         addons = {definition.name: definition for stack in stacks for definition in addons_of(stack)}
         manifests = {definition.name: image.check(definition) for definition in (BASE, *addons.values())}
         base = manifests.pop(BASE.name)
-        command = [
-            word.replace(str(cache()), "CACHE") for word in self.command(Path("RUN"), 0, (), ["console", "events"])
-        ]
+        commands = {
+            machine.name: self.command(Path("RUN"), 0, (), ["console", "events"], machine) for machine in machines
+        }
         return {
             "image": {"digest": base["digest"], "packages": base["packages"]},
             "addons": {name: manifest["digest"] for name, manifest in manifests.items()},
             "qemu": version,
-            "command": command,
+            "command": {
+                name: [word.replace(str(cache()), "CACHE") for word in words] for name, words in commands.items()
+            },
         }
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Boots a VM that executes the shard; what it writes goes to the folder."""
         files = {"shard.json": canonical(shard.spec()).encode(), "program": (image.GUEST / "shard").read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/events.jsonl"]
-        return Execution(self.prepare(files, folder, shard.seed, addons_of(shard.stack), serial), folder)
+        argv = self.prepare(files, folder, shard.seed, addons_of(shard.stack), serial, shard.machine)
+        return Execution(argv, folder)
 
     def prepare(
-        self, files: dict[str, bytes], folder: Path, seed: int, addons: Sequence[Definition], serial: Sequence[str]
+        self,
+        files: dict[str, bytes],
+        folder: Path,
+        seed: int,
+        addons: Sequence[Definition],
+        serial: Sequence[str],
+        machine: Machine = FULL,
     ) -> list[str]:
         """Writes the first stage with the payload into the folder and returns QEMU's command."""
         start = (image.GUEST / "start").read_bytes()
@@ -86,14 +96,21 @@ class VmLab:
         archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in contents.items()})
         boot = (BASE.folder / "boot.cpio").read_bytes()
         (folder / "boot.cpio").write_bytes(boot + cpio.padded(archive, PAYLOAD_SIZE))
-        return self.command(folder, seed, addons, serial)
+        return self.command(folder, seed, addons, serial, machine)
 
-    def command(self, folder: Path, seed: int, addons: Sequence[Definition], serial: Sequence[str]) -> list[str]:
-        """QEMU's command line; `serial` are its character devices, ttyS0 first."""
+    def command(
+        self,
+        folder: Path,
+        seed: int,
+        addons: Sequence[Definition],
+        serial: Sequence[str],
+        machine: Machine = FULL,
+    ) -> list[str]:
+        """QEMU's command line; `serial` are its character devices, ttyS0 first. The real clock has no other machine."""
         virtual = self.clock == "virtual"
         images = [definition.folder / "image.squashfs" for definition in (BASE, *addons)]
         argv = [QEMU, "-M", "q35,nvdimm=on,hpet=on,smbus=off,sata=off"]
-        argv += [*MODEL, *VIRTUAL_CLOCK] if virtual else kvm.machine()
+        argv += model(machine) if virtual else kvm.machine()
         argv += ["-m", f"{MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
         argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
         argv += ["-initrd", str(folder / "boot.cpio")]
@@ -105,6 +122,13 @@ class VmLab:
             backend = f"memory-backend-file,id=image{number},share=off,readonly=on,mem-path={path},size={size}"
             argv += ["-object", backend, "-device", f"nvdimm,id=nvdimm{number},memdev=image{number},unarmed=on"]
         return argv
+
+
+def model(machine: Machine) -> list[str]:
+    """QEMU's arguments for the model machine and its clock, which counts instructions."""
+    processor = ",".join(["max", *(f"-{feature}" for feature in (*WITHOUT, *machine.without))])
+    argv = ["-cpu", processor, "-smp", "1", "-accel", f"tcg,tb-size={TRANSLATIONS}"]
+    return [*argv, "-icount", f"shift={SHIFTS[machine.speed]},sleep=off", "-rtc", "clock=vm,base=2026-01-01"]
 
 
 def addons_of(stack: str) -> list[Definition]:

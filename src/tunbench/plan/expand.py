@@ -2,15 +2,14 @@
 
 import heapq
 from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import product
 
+from tunbench.plan.cut import kept
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import Shard, needed_underlay, seed_of_repeat
-from tunbench.plan.stack import meaning_of_stack
+from tunbench.plan.shard import FULL_SPEED, Shard, seed_of_repeat
+from tunbench.plan.stack import compared
 from tunbench.runner import asked
-
-BARE = "none"
-BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}
-"""The bare underlay of the kinds that are not the usual one."""
 
 BRING_UP = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
@@ -23,32 +22,31 @@ REQUEST = 0.003
 
 
 def expand(plan: Plan) -> list[Shard]:
-    """The shards of a plan: for each repeat (counted from 1), each profile, each stack; all workloads share a shard."""
+    """The shards of a plan: for each repeat (counted from 1), topology, tuning, machine, profile and stack.
+
+    All workloads that `include` and `exclude` leave share a shard; one that is left without any is not there. What
+    restarts the stack comes last, so that nothing else is measured after it.
+    """
+    axes = (plan.topology, plan.tuning, plan.machine, plan.profiles, compared(plan.stacks))
+    workloads = sorted(plan.workloads, key=restarts)
+    probes = None if plan.probes is None else tuple(plan.probes)
+    cells = []
+    for topology, tuning, machine, profile, stack in product(*axes):
+        cell = {"topology": topology, "tuning": tuning.name, "machine": machine.name}
+        cell |= {"profile": profile.name, "stack": stack}
+        left = tuple(one for one in workloads if kept({**cell, "workload": one}, plan.include, plan.exclude))
+        if left:
+            cells.append((topology, tuning, machine, profile, stack, left))
     return [
-        Shard(
-            stack=stack,
-            profile=profile,
-            workloads=tuple(plan.workloads),
-            repeat=repeat,
-            seed=seed_of_repeat(plan.seed, repeat),
-            topology=plan.topology,
-            tuning=plan.tuning,
-            machine=plan.machine,
-        )
+        Shard(stack, profile, left, repeat, seed_of_repeat(plan.seed, repeat), topology, tuning, machine, probes)
         for repeat in range(1, plan.repeats + 1)
-        for profile in plan.profiles
-        for stack in compared(plan.stacks)
+        for topology, tuning, machine, profile, stack, left in cells
     ]
 
 
-def compared(stacks: Sequence[str]) -> list[str]:
-    """The stacks, and `none` on each kind of underlay that they need, if it is among them: ratios are within a kind."""
-    listed = {meaning_of_stack(stack) for stack in stacks}
-    if meaning_of_stack(BARE) not in listed:
-        return list(stacks)
-    needed = {needed_underlay(stack) for stack in stacks}
-    added = [bare for kind, bare in BARE_ON.items() if kind in needed and meaning_of_stack(bare) not in listed]
-    return [*stacks, *added]
+def restarts(workload: str) -> bool:
+    """Whether a workload takes the stack down and up again."""
+    return bool(asked.read(workload).module.ABOUT.restarts)
 
 
 def trials(shards: Iterable[Shard]) -> int:
@@ -66,14 +64,17 @@ def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> f
 
 def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
     """Seconds of wall clock of one shard: BRING_UP and what its workloads take."""
-    return BRING_UP + sum(workload_seconds(workload, clock) for workload in shard.workloads)
+    speed = shard.machine.speed
+    return BRING_UP + sum(workload_seconds(workload, clock, speed) for workload in shard.workloads)
 
 
-def workload_seconds(workload: str, clock: str = "virtual") -> float:
-    """Seconds of wall clock of one trial.
+@cache
+def workload_seconds(workload: str, clock: str = "virtual", speed: int = FULL_SPEED) -> float:
+    """Seconds of wall clock of one trial; `speed` is the machine's, in million instructions a second.
 
     On the real clock they are what the workload declares. On the virtual clock waiting is skipped: a workload that
-    counts its requests costs REQUEST each, and one that does not keeps the processor busy, BUSY a second.
+    counts its requests costs REQUEST each, and one that does not keeps the processor busy, BUSY a second. In a second
+    of a slow machine there are fewer instructions to execute.
     """
     what = asked.read(workload)
     module, options = what.module, what.options
@@ -81,4 +82,4 @@ def workload_seconds(workload: str, clock: str = "virtual") -> float:
         return float(module.seconds(options))
     if "count" in options:
         return REQUEST * float(options["count"])
-    return BUSY * float(module.seconds(options))
+    return BUSY * float(module.seconds(options)) * speed / FULL_SPEED

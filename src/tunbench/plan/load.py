@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from tunbench.plan import places
-from tunbench.plan.model import EXAMPLES, Lab, Plan, shown
+from tunbench.plan.lists import EXAMPLES
+from tunbench.plan.model import Lab, Plan
+from tunbench.plan.places import shown
 from tunbench.runner.options import nearest
 
 OVERRIDES: dict[str, places.Path] = {"seed": ("seed",), "lab": ("lab", "kind"), "clock": ("lab", "clock")}
@@ -124,7 +126,8 @@ def _report(error: ValidationError, text: str, file: str, overrides: Mapping[str
         option = next((name for name in overrides if OVERRIDES[name] == path), None)
         line = None if option or mistake["type"] == "missing" else places.line_of(path, lines)
         place = f"--{option}" if option else f"{file}:{line}" if line else file
-        key = "" if option or mistake["type"] in ("missing", "extra_forbidden") else f"{places.written(path)}: "
+        unnamed = option or not path or mistake["type"] in ("missing", "extra_forbidden")
+        key = "" if unnamed else f"{places.written(path)}: "
         found.append((line or 0, f"{place}: {key}{sentence}"))
     return "\n".join(text for _, text in sorted(found, key=lambda pair: pair[0]))
 

@@ -1,39 +1,36 @@
 """The schema of a plan. What a plan may say stands here as types; what is wrong with a value, as one sentence."""
 
+import math
 import re
-from collections.abc import Callable, Hashable
-from typing import Annotated, Self, TypeVar
+from collections.abc import Callable
+from itertools import product
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
-from tunbench.plan.places import MistakeAt
-from tunbench.plan.profile import read_profile, shipped
-from tunbench.plan.shard import Profile
-from tunbench.plan.stack import meaning_of_stack, meaning_of_workload, read_stack, read_workload
+from tunbench.plan import cut, machine, tuning
+from tunbench.plan.lists import EXAMPLES, alone, several
+from tunbench.plan.places import MistakeAt, shown
+from tunbench.plan.profile import read_profiles
+from tunbench.plan.profile import shipped as shipped_profiles
+from tunbench.plan.shard import Machine, Profile, Tuning
+from tunbench.plan.stack import compared, meaning_of_stack, meaning_of_workload, read_stacks, read_workloads
+from tunbench.plan.topology import misfit, read_topology
+from tunbench.runner import registry
 from tunbench.runner.options import nearest
-
-EXAMPLES = {
-    "name": 'name = "my-plan"',
-    "seed": "seed = 1",
-    "repeats": "repeats = 10",
-    "stacks": 'stacks = ["none", "wireguard"]',
-    "workloads": 'workloads = ["ping:count=100", "iperf3-tcp:duration=2"]',
-    "profiles": 'profiles = ["baseline", { name = "wan", delay = "20ms" }]',
-    "lab": '[lab] and below it kind = "vm"',
-}
-"""How each key is written; the end of a message about it."""
+from tunbench.runner.underlay import MTU
 
 PLAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """It becomes part of a folder's name."""
 
 LARGEST_SEED = (1 << 63) - 1
 MOST_REPEATS = 10_000
+MOST_SHARDS = 250_000
+"""A plan that is larger is a mistake: it would take months."""
 
 KINDS = ("vm", "native")
 LATER_KINDS = ("ssh",)
 CLOCKS = ("virtual", "real")
-
-Entry = TypeVar("Entry")
 
 
 def whole_number(key: str, low: int, high: int) -> Callable[[object], int]:
@@ -62,33 +59,6 @@ def known(what: str, names: tuple[str, ...], later: tuple[str, ...] = ()) -> Cal
     return check
 
 
-def only(name: str) -> Callable[[object], str]:
-    """A check for the one value that this version knows."""
-
-    def check(value: object) -> str:
-        if value != name:
-            raise ValueError(_unavailable(value, (name,)))
-        return name
-
-    return check
-
-
-def each_once(key: str, meaning: Callable[[Entry], Hashable]) -> Callable[[list[Entry]], list[Entry]]:
-    """A check for a list that is not empty and says nothing twice, in whatever spelling."""
-
-    def check(entries: list[Entry]) -> list[Entry]:
-        if not entries:
-            raise ValueError(f"the list is empty: name at least one, such as {EXAMPLES[key]}")
-        first: dict[Hashable, int] = {}
-        for number, entry in enumerate(entries):
-            before = first.setdefault(meaning(entry), number)
-            if before != number:
-                raise MistakeAt(_twice(entry, entries[before]), number)
-        return entries
-
-    return check
-
-
 def plan_name(value: object) -> str:
     """A name that can stand in a folder's name. Raises ValueError."""
     if not isinstance(value, str) or not PLAN_NAME.fullmatch(value):
@@ -96,33 +66,40 @@ def plan_name(value: object) -> str:
     return value
 
 
-def shown(value: object) -> str:
-    """A value as a plan would write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else str(value)
+def read_stacks_over(value: object, known: dict[str, Any]) -> list[str]:
+    """The stacks of an entry, which must fit over links of the least MTU of the plan's tunings. Raises ValueError."""
+    return read_stacks(value, min((one.mtu for one in known.get("tuning", [])), default=MTU))
 
 
-def _twice(entry: object, before: object) -> str:
-    if isinstance(entry, Profile):
-        return f'the profile "{entry.name}" is listed twice: take one of them away, or rename it'
-    same = "listed twice" if entry == before else f'the same as "{before}", which is listed already'
-    return f'"{entry}" is {same}: take one of them away'
+def read_probes(value: object) -> list[str]:
+    """The names of probes, sorted. Raises ValueError; MistakeAt where it is in one of them."""
+    if not isinstance(value, list):
+        raise ValueError(f"{shown(value)} is not a list: write for example {EXAMPLES['probes']}")
+    for number, name in enumerate(value):
+        if name not in registry.probe_names():
+            raise MistakeAt(f"unknown probe {shown(name)}{nearest(str(name), registry.probe_names())}", number)
+        if name in value[:number]:
+            raise MistakeAt(f'"{name}" is listed twice: take one of them away', number)
+    return sorted(value)
 
 
 def _unavailable(value: object, names: tuple[str, ...]) -> str:
     return f"{shown(value)} is not available in this version; available: {', '.join(names)}"
 
 
-Stacks = Annotated[
-    list[Annotated[str, PlainValidator(read_stack)]], AfterValidator(each_once("stacks", meaning_of_stack))
+def _name(one: Any) -> str:
+    return str(one.name)
+
+
+Topologies = Annotated[
+    list[str], PlainValidator(several("topology", alone(lambda one: [read_topology(one)]), str, True))
 ]
-Workloads = Annotated[
-    list[Annotated[str, PlainValidator(read_workload)]], AfterValidator(each_once("workloads", meaning_of_workload))
-]
-Profiles = Annotated[
-    list[Annotated[Profile, PlainValidator(read_profile)]], AfterValidator(each_once("profiles", lambda one: one.name))
-]
+Tunings = Annotated[list[Tuning], PlainValidator(several("tuning", alone(tuning.read_tunings), _name, True))]
+Machines = Annotated[list[Machine], PlainValidator(several("machine", alone(machine.read_machines), _name, True))]
+Stacks = Annotated[list[str], PlainValidator(several("stacks", read_stacks_over, meaning_of_stack))]
+Workloads = Annotated[list[str], PlainValidator(several("workloads", alone(read_workloads), meaning_of_workload))]
+Profiles = Annotated[list[Profile], PlainValidator(several("profiles", alone(read_profiles), _name))]
+Patterns = Annotated[list[cut.Pattern], PlainValidator(cut.read_patterns)]
 
 
 class Lab(BaseModel):
@@ -150,10 +127,55 @@ class Plan(BaseModel):
     name: Annotated[str, PlainValidator(plan_name)]
     seed: Annotated[int, PlainValidator(whole_number("seed", 0, LARGEST_SEED))] = 1
     repeats: Annotated[int, PlainValidator(whole_number("repeats", 1, MOST_REPEATS))] = 1
-    topology: Annotated[str, PlainValidator(only("pair"))] = "pair"
-    tuning: Annotated[str, PlainValidator(only("default"))] = "default"
-    machine: Annotated[str, PlainValidator(only("full"))] = "full"
+    topology: Topologies = Field(default_factory=lambda: ["pair"])
+    # Before the stacks: they must fit into its MTU.
+    tuning: Tunings = Field(default_factory=lambda: [tuning.shipped()["default"]])
+    machine: Machines = Field(default_factory=lambda: [machine.shipped()["full"]])
     stacks: Stacks
     workloads: Workloads
-    profiles: Profiles = Field(default_factory=lambda: [shipped()["baseline"]])
+    profiles: Profiles = Field(default_factory=lambda: [shipped_profiles()["baseline"]])
+    include: Patterns = Field(default_factory=list)
+    exclude: Patterns = Field(default_factory=list)
+    probes: Annotated[list[str] | None, PlainValidator(read_probes)] = None
     lab: Lab = Field(default_factory=Lab)
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The names of the values of each axis, in the order of expansion; the stacks have all their `none`."""
+        return {
+            "topology": self.topology,
+            "tuning": [one.name for one in self.tuning],
+            "machine": [one.name for one in self.machine],
+            "profile": [one.name for one in self.profiles],
+            "stack": compared(self.stacks),
+            "workload": self.workloads,
+        }
+
+    @model_validator(mode="after")
+    def _axes_fit(self) -> Self:
+        slower = [one.name for one in self.machine if not one.full]
+        if slower and self.lab.clock != "virtual":
+            raise MistakeAt(
+                f'"{slower[0]}" cannot be had on the {self.lab.clock} clock, because the model machine belongs to the '
+                "virtual clock of the vm lab: run the plan there, or take the machine away",
+                "machine",
+            )
+        axes = self.axes
+        number = self.repeats * math.prod(len(names) for axis, names in axes.items() if axis != "workload")
+        if number > MOST_SHARDS:
+            raise ValueError(
+                f"the plan has {number} shards before any are cut, and at most {MOST_SHARDS} are allowed: "
+                "sweep over less, or lower repeats"
+            )
+        cut.check(axes, self.include, self.exclude)
+        self._stacks_join(axes)
+        return self
+
+    def _stacks_join(self, axes: dict[str, list[str]]) -> None:
+        """Raises MistakeAt where a stack cannot join the endpoints of a topology, and no cut takes that away."""
+        for shape, stack in product(self.topology, self.stacks):
+            if reason := misfit(stack, shape):
+                cells = product(*({**axes, "topology": [shape], "stack": [stack]}).values())
+                if any(cut.kept(dict(zip(axes, cell, strict=True)), self.include, self.exclude) for cell in cells):
+                    mend = f'take one of them away, or exclude = [{{ topology = "{shape}", stack = "{stack}" }}]'
+                    raise MistakeAt(f"{reason}: {mend}", "stacks")

@@ -27,6 +27,21 @@ class MistakeAt(ValueError):
         super().__init__(message)
 
 
+def shown(value: object) -> str:
+    """A value as a plan would write it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'.replace("\n", "\\n")
+        case list():
+            return f"[{', '.join(shown(one) for one in value)}]"
+        case dict():
+            return f"{{ {', '.join(f'{key} = {shown(one)}' for key, one in value.items())} }}"
+        case _:
+            return str(value)
+
+
 def written(path: Path) -> str:
     """The path as a person would write it: `profiles[1].reverse.delay`, counted from 0."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")

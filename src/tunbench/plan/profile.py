@@ -1,10 +1,12 @@
-"""Reads the profiles of a plan: the name of a shipped one, or an inline table of netem's terms."""
+"""Reads the profiles of a plan: the name of a shipped one, or an inline table of netem's terms, which may sweep."""
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from tunbench.plan.places import MistakeAt
+from tunbench.plan import sweep
+from tunbench.plan.places import MistakeAt, shown
 from tunbench.plan.shard import Profile
 from tunbench.runner import quantity
 from tunbench.runner.options import nearest
@@ -62,14 +64,27 @@ def shipped() -> dict[str, Profile]:
 
 
 def read_profile(value: object) -> Profile:
-    """The profile that a plan names or writes inline. Raises ValueError; MistakeAt where it is in one key."""
+    """The one profile that a plan names or writes inline. Raises ValueError."""
+    profiles = read_profiles(value)
+    if len(profiles) > 1:
+        raise ValueError(f"{value} sweeps over {len(profiles)} profiles")
+    return profiles[0]
+
+
+def read_profiles(value: object) -> list[Profile]:
+    """The profiles that an entry of a plan stands for: one, or those of its sweeps, named by the swept values.
+
+    Raises ValueError; MistakeAt where it is in one key.
+    """
     if isinstance(value, str):
         if value not in shipped():
             raise ValueError(f'unknown profile "{value}"{nearest(value, shipped())}')
-        return shipped()[value]
-    if isinstance(value, dict):
-        return _from_table(value)
-    raise ValueError(f"{value!r} is not a profile: write a name, or a table such as {EXAMPLE}")
+        return [shipped()[value]]
+    if not isinstance(value, dict):
+        raise ValueError(f"{shown(value)} is not a profile: write a name, or a table such as {EXAMPLE}")
+    swept = sweep.tables(value, fixed=[("name",), ("reverse",)])
+    profiles = [(one, _from_table(one.table)) for one in swept]
+    return [replace(profile, name=one.name(profile.name)) for one, profile in profiles]
 
 
 def _from_table(table: dict[str, object]) -> Profile:
@@ -86,7 +101,7 @@ def _name(table: dict[str, object]) -> str:
         raise ValueError(f"the profile has no name, and results are known by it: write for example {EXAMPLE}")
     name = table["name"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise MistakeAt(f'"{name}" is not a name: write lower-case letters, digits and -, a letter first', "name")
+        raise MistakeAt(f"{shown(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
     return name
 
 
@@ -98,7 +113,7 @@ def _placement(value: object) -> str:
 
 def _reverse(value: object) -> dict[str, float | str]:
     if not isinstance(value, dict):
-        raise MistakeAt(f'{value!r} is not a table: write for example reverse = {{ delay = "40ms" }}', "reverse")
+        raise MistakeAt(f'{shown(value)} is not a table: write for example reverse = {{ delay = "40ms" }}', "reverse")
     try:
         return _terms(value)
     except MistakeAt as mistake:

@@ -3,10 +3,14 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tunbench.runner import registry, spelling
+from tunbench.runner.underlay import MTU
+
+FULL_SPEED = 1000
+"""Million instructions a second of the full model machine."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,45 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """What the endpoints are told: sysctls, congestion control (empty: the kernel's own), offloads; MTU in bytes."""
+
+    name: str
+    sysctl: Mapping[str, str] = field(default_factory=dict)
+    congestion: str = ""
+    offloads: Mapping[str, bool] = field(default_factory=dict)
+    mtu: int = MTU
+
+    def spec(self) -> dict[str, Any]:
+        """The tuning as the runner gets it."""
+        return {
+            "name": self.name,
+            "sysctl": dict(sorted(self.sysctl.items())),
+            "congestion": self.congestion,
+            "offloads": dict(sorted(self.offloads.items())),
+            "mtu": self.mtu,
+        }
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The model machine: features that its processor lacks, sorted, and its speed in million instructions a second."""
+
+    name: str
+    without: tuple[str, ...] = ()
+    speed: int = FULL_SPEED
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing is taken away."""
+        return not self.without and self.speed == FULL_SPEED
+
+    def spec(self) -> dict[str, Any]:
+        """The machine as the shard names it."""
+        return {"name": self.name, "without": list(self.without), "speed": self.speed}
+
+
+@dataclass(frozen=True)
 class Shard:
     """One stack, profile, topology, tuning, machine and repeat, with all workloads in the plan's order."""
 
@@ -29,8 +72,9 @@ class Shard:
     repeat: int
     seed: int
     topology: str = "pair"
-    tuning: str = "default"
-    machine: str = "full"
+    tuning: Tuning = Tuning("default")
+    machine: Machine = Machine("full")
+    probes: tuple[str, ...] | None = None
 
     @property
     def underlay(self) -> str:
@@ -54,11 +98,13 @@ class Shard:
                 "reverse": dict(sorted(self.profile.reverse.items())),
             },
             "topology": self.topology,
-            "tuning": self.tuning,
-            "machine": self.machine,
+            "tuning": self.tuning.spec(),
+            "machine": self.machine.spec(),
             "workloads": list(self.workloads),
             "repeat": self.repeat,
             "seed": self.seed,
+            # Without the key, all probes are on.
+            **({} if self.probes is None else {"probes": sorted(self.probes)}),
         }
 
     def cell_of(self, workload: str) -> dict[str, Any]:
@@ -67,8 +113,8 @@ class Shard:
             "stack": self.stack,
             "profile": self.profile.name,
             "topology": self.topology,
-            "tuning": self.tuning,
-            "machine": self.machine,
+            "tuning": self.tuning.name,
+            "machine": self.machine.name,
             "workload": workload,
             "repeat": self.repeat,
             "seed": self.seed,

@@ -1,23 +1,56 @@
 """Reads the stacks and workloads of a plan, and says whether their layers can be joined."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from tunbench.plan import sweep
 from tunbench.plan.shard import needed_underlay
-from tunbench.runner import asked, spelling
+from tunbench.runner import asked, spelling, underlay
 from tunbench.runner.contract import SMALLEST_MTU, About, Overlay
 from tunbench.runner.stack import declared, read
-from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner.underlay import MTU
+
+BARE = "none"
+BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}
+"""The bare underlay of the kinds that are not the usual one."""
 
 Meaning = tuple[object, ...]
 """What a spelling says, with every default filled in: two spellings of one thing have one meaning."""
 
 
-def read_stack(value: object) -> str:
-    """The canonical spelling of a stack whose layers are known and can be joined. Raises ValueError."""
+def read_stacks(value: object, mtu: int = MTU) -> list[str]:
+    """The stacks that an entry of a plan stands for: one, or those of its sweeps. Raises ValueError."""
+    return [read_stack(text, mtu) for text in sweep.spellings(_text(value, "stack", "wireguard+vxlan"))]
+
+
+def read_workloads(value: object) -> list[str]:
+    """The workloads that an entry of a plan stands for: one, or those of its sweeps. Raises ValueError."""
+    return [read_workload(text) for text in sweep.spellings(_text(value, "workload", "iperf3-tcp:duration=2"))]
+
+
+def compared(stacks: Sequence[str]) -> list[str]:
+    """The stacks, and `none` on each kind of underlay that they need, if it is among them: ratios are within a kind."""
+    listed = {meaning_of_stack(stack) for stack in stacks}
+    if meaning_of_stack(BARE) not in listed:
+        return list(stacks)
+    needed = {needed_underlay(stack) for stack in stacks}
+    added = [bare for kind, bare in BARE_ON.items() if kind in needed and meaning_of_stack(bare) not in listed]
+    return [*stacks, *added]
+
+
+def endpoints(kind: str, mtu: int = MTU) -> dict[str, Overlay]:
+    """What the underlay of a kind gives its endpoints where its links have that MTU in bytes."""
+    return dict(underlay.of(kind, mtu=mtu).endpoints)
+
+
+def read_stack(value: object, mtu: int = MTU) -> str:
+    """The canonical spelling of a stack whose layers are known and can be joined over links of that MTU in bytes.
+
+    Raises ValueError.
+    """
     layers = spelling.stack(_text(value, "stack", "wireguard+vxlan"))
     meaning_of_stack(spelling.join(layers))
-    _joined(layers)
+    _joined(layers, mtu)
     return spelling.join(layers)
 
 
@@ -39,14 +72,14 @@ def meaning_of_workload(workload: str) -> Meaning:
     return (what.module.ABOUT.name, *what.options.items())
 
 
-def _joined(layers: list[spelling.Part]) -> None:
+def _joined(layers: list[spelling.Part], mtu: int) -> None:
     abouts = [declared(layer) for layer in layers]
     if len(abouts) > 1 and any(about.name == "none" for about in abouts):
         raise ValueError(f'"{spelling.join(layers)}" joins none, which is no layer: take "none" away')
     for below, above in pairwise(abouts):
         _carried(below, above)
     _apart(layers)
-    _families_fit(layers)
+    _families_fit(layers, mtu)
 
 
 def _carried(below: About, above: About) -> None:
@@ -84,10 +117,13 @@ def _twice(name: str, exclusive: tuple[str, ...]) -> str:
     return f"{name} stands in it twice: give one of them another {' or '.join(exclusive)}, as {name}:{exclusive[0]}=…"
 
 
-def _families_fit(layers: list[spelling.Part]) -> None:
+def _families_fit(layers: list[spelling.Part], mtu: int) -> None:
     """Each layer runs over the address family that the one below it has, and leaves an MTU that is of use."""
-    below: Mapping[str, Overlay] = UNDERLAYS[needed_underlay(spelling.join(layers))].endpoints
+    below: Mapping[str, Overlay] = endpoints(needed_underlay(spelling.join(layers)), mtu)
     under = "the underlay"
+    least = SMALLEST_MTU[next(iter(below.values())).family]
+    if mtu < least:
+        raise ValueError(f'"{spelling.join(layers)}" needs an underlay MTU of {least} bytes, and a tuning has {mtu}')
     for index, layer in enumerate(layers):
         kind, options = read(layer)
         about, family = kind.about, next(iter(below.values())).family

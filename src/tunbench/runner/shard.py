@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tunbench.runner import impairment, leftovers, nodes, registry, spelling, stack, topology, trials, underlay
+from tunbench.runner import impairment, leftovers, nodes, registry, spelling, stack, topology, trials, tuning, underlay
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.events import Events
 from tunbench.runner.node import Node
@@ -29,7 +29,7 @@ UP = {"connect": Metric("s", "time until the first endpoint had an answer from e
 def live(spec: Spec, shell: Shell, events: Events) -> None:
     """Lives through a shard. Each of its trials gets a verdict, whatever happens."""
     waiting = [BRING_UP, *spec["workloads"]]
-    under = underlay.of(spec["underlay"], topology.read(spec["topology"]))
+    under = underlay.of(spec["underlay"], topology.read(spec["topology"]), spec["tuning"]["mtu"])
     try:
         events.tell("phase", name="nodes", at=now())
         with nodes.made(under.names, under.name_server, shell, events) as made:
@@ -45,6 +45,7 @@ def _live_in(site: Site, spec: Spec, waiting: list[str], events: Events) -> None
     try:
         events.tell("phase", name="underlay", at=now())
         underlay.build(site.underlay, site.nodes)
+        tuning.apply(spec["tuning"], site, events)
         underlay.join(site.underlay, site.stack.overlay, site.nodes)
         events.tell("phase", name="watch", at=now())
         with watched(site.nodes[underlay.EDGE], events):

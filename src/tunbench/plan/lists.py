@@ -1,0 +1,66 @@
+"""Reads the lists of a plan: an entry stands for one thing or for those of its sweeps, and nothing is said twice."""
+
+from collections.abc import Callable, Hashable
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, TypeAdapter, ValidationInfo
+
+from tunbench.plan.places import MistakeAt
+from tunbench.plan.shard import Machine, Profile, Tuning
+
+EXAMPLES = {
+    "name": 'name = "my-plan"',
+    "seed": "seed = 1",
+    "repeats": "repeats = 10",
+    "topology": 'topology = "pair"',
+    "tuning": 'tuning = ["default", { name = "bbr", congestion = "bbr" }]',
+    "machine": 'machine = ["full", "slow"]',
+    "probes": 'probes = ["cost"]',
+    "stacks": 'stacks = ["none", "wireguard"]',
+    "workloads": 'workloads = ["ping:count=100", "iperf3-tcp:duration=2"]',
+    "profiles": 'profiles = ["baseline", { name = "wan", delay = "20ms" }]',
+    "lab": '[lab] and below it kind = "vm"',
+}
+"""How each key is written; the end of a message about it."""
+
+Read = Callable[[object, dict[str, Any]], list[Any]]
+"""What an entry stands for, given the keys of the plan that have been read already."""
+
+Check = Callable[[object, ValidationInfo], list[Any]]
+
+
+def several(key: str, read: Read, meaning: Callable[[Any], Hashable], or_one: bool = False) -> Check:
+    """A check for a list that is not empty and says nothing twice, in whatever spelling; also for `or_one` value."""
+
+    def check(value: object, info: ValidationInfo) -> list[Any]:
+        if or_one and not isinstance(value, list):
+            return read(value, info.data)
+        # Here every entry is read, so that all of their mistakes are told.
+        entry = Annotated[list[Any], PlainValidator(lambda one: read(one, info.data))]
+        return _flat(key, TypeAdapter(list[entry]).validate_python(value), meaning)
+
+    return check
+
+
+def alone(read: Callable[[object], list[Any]]) -> Read:
+    """A reader of entries that needs to know no other key."""
+    return lambda value, _: read(value)
+
+
+def _flat(key: str, entries: list[list[Any]], meaning: Callable[[Any], Hashable]) -> list[Any]:
+    if not entries:
+        raise ValueError(f"the list is empty: name at least one, such as {EXAMPLES[key]}")
+    first: dict[Hashable, Any] = {}
+    for number, one in ((number, one) for number, entry in enumerate(entries) for one in entry):
+        if meaning(one) in first:
+            raise MistakeAt(_twice(one, first[meaning(one)]), number)
+        first[meaning(one)] = one
+    return list(first.values())
+
+
+def _twice(entry: Any, before: Any) -> str:
+    if isinstance(entry, Profile | Tuning | Machine):
+        what = type(entry).__name__.lower()
+        return f'the {what} "{entry.name}" is listed twice: take one of them away, or rename it'
+    same = "listed twice" if entry == before else f'the same as "{before}", which is listed already'
+    return f'"{entry}" is {same}: take one of them away'

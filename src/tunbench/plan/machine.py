@@ -1,0 +1,116 @@
+"""Reads the machines of a plan: the name of a shipped one, or an inline table, whose speed may sweep."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from tunbench.plan import sweep
+from tunbench.plan.places import MistakeAt, shown
+from tunbench.plan.shard import FULL_SPEED, Machine
+from tunbench.runner.options import nearest
+from tunbench.runner.spelling import NAME
+
+KEYS = ("name", "cpu")
+CPU_KEYS = ("without", "speed")
+EXAMPLE = '{ name = "no-aes", cpu.without = ["aes", "pclmulqdq"] }'
+
+SPEEDS = (1000, 500, 250, 125)
+"""Million instructions a second: an instruction takes 1, 2, 4 or 8 ns of virtual time."""
+
+FEATURES: dict[str, tuple[str, ...]] = {
+    "adx": (),
+    "aes": ("vaes",),
+    "avx": ("avx2", "f16c", "fma", "vaes"),
+    "avx2": ("vaes",),
+    "bmi1": (),
+    "bmi2": (),
+    "f16c": (),
+    "fma": (),
+    "movbe": (),
+    "pclmulqdq": (),
+    "popcnt": (),
+    "sse4.1": ("sse4.2",),
+    "sse4.2": ("aes", "avx", "pclmulqdq"),
+    "ssse3": ("sse4.1",),
+    "vaes": (),
+}
+"""Features of the model machine that can be taken away, and those that no processor has without them.
+
+A processor that had AES but not SSSE3 would stop OpenSSL at an illegal instruction: its code for the one uses the
+other. The names are those of QEMU; what QEMU 7.2 does not emulate, as sha-ni, is not there to be taken away.
+"""
+
+
+@cache
+def shipped() -> dict[str, Machine]:
+    """The machines that come with Tunbench, by name."""
+    tables = tomllib.loads(files("tunbench.plan").joinpath("machines.toml").read_text())
+    return {name: _from_table({"name": name, **table}) for name, table in tables.items()}
+
+
+def read_machines(value: object) -> list[Machine]:
+    """The machines that an entry of a plan stands for: one, or one for each speed, named by it.
+
+    Raises ValueError; MistakeAt where it is in one key.
+    """
+    if isinstance(value, str):
+        if value not in shipped():
+            raise ValueError(f'unknown machine "{value}"{nearest(value, shipped())}')
+        return [shipped()[value]]
+    if not isinstance(value, dict):
+        raise ValueError(f"{shown(value)} is not a machine: write a name, or a table such as {EXAMPLE}")
+    if value.get("name") in list(shipped()):
+        raise MistakeAt(f'"{value["name"]}" is the name of a shipped machine: take another', "name")
+    # What the processor lacks is a list already, and no sweep.
+    swept = sweep.tables(value, fixed=[("name",), ("cpu",), ("cpu", "without")])
+    machines = [(one, _from_table(one.table)) for one in swept]
+    return [replace(machine, name=one.name(machine.name)) for one, machine in machines]
+
+
+def lacking(features: object) -> tuple[str, ...]:
+    """The features that a processor lacks with those that need them, sorted. Raises ValueError."""
+    if not isinstance(features, list):
+        raise ValueError(f'{shown(features)} is not a list: write for example ["aes", "pclmulqdq"]')
+    found: set[str] = set()
+    waiting = list(features)
+    while waiting:
+        feature = waiting.pop()
+        if not isinstance(feature, str) or feature not in FEATURES:
+            raise ValueError(f"unknown feature {shown(feature)}{nearest(str(feature), FEATURES)}")
+        found.add(feature)
+        waiting += FEATURES[feature]
+    return tuple(sorted(found))
+
+
+def _from_table(table: Mapping[str, object]) -> Machine:
+    _known(table, KEYS)
+    if "name" not in table:
+        raise ValueError(f"the machine has no name, and results are known by it: write for example {EXAMPLE}")
+    name, cpu = table["name"], table.get("cpu", {})
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise MistakeAt(f"{shown(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
+    if not isinstance(cpu, dict):
+        raise MistakeAt(f"{shown(cpu)} is not a table: write for example cpu.speed = 250", "cpu")
+    _known(cpu, CPU_KEYS, "cpu")
+    try:
+        without = lacking(cpu.get("without", []))
+    except ValueError as error:
+        raise MistakeAt(str(error), "cpu", "without") from None
+    return Machine(name, without, _speed(cpu.get("speed", FULL_SPEED)))
+
+
+def _known(table: Mapping[str, object], keys: tuple[str, ...], *above: str) -> None:
+    for key in table:
+        if key not in keys:
+            raise MistakeAt(f'unknown key "{key}"{nearest(key, list(keys))}', *above, key)
+
+
+def _speed(value: object) -> int:
+    if isinstance(value, bool) or str(value) not in map(str, SPEEDS):
+        raise MistakeAt(
+            f"{shown(value)} is not a speed: write {', '.join(map(str, SPEEDS))} (million instructions a second)",
+            *("cpu", "speed"),
+        )
+    return int(str(value))

@@ -1,0 +1,50 @@
+"""What the page of plans shows can run, and its tables name what there is."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tunbench.plan import cut, machine, model, tuning
+from tunbench.plan.load import check
+from tunbench.runner.tuning import OFFLOADS
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "plans.md").read_text()
+BLOCKS = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+REST = {
+    "stacks": 'stacks = ["none", "wireguard"]',
+    "workloads": 'workloads = ["ping", "iperf3-udp"]',
+    "profiles": 'profiles = ["baseline", { name = "wan", delay = ["20ms", "50ms"] }]',
+    "tuning": 'tuning = ["default", "gvisor-full"]',
+    "machine": 'machine = ["full", "slow"]',
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_examples_can_run(block: str) -> None:
+    given = tomllib.loads(block)
+    rest = "\n".join(line for key, line in REST.items() if key not in given)
+    plan = check(f'name = "example"\n{rest}\n{block}', "example.toml")
+    assert all(getattr(plan, key) for key in given)
+
+
+def test_results_are_named_as_the_page_says() -> None:
+    [block] = [block for block in BLOCKS if "step 10M" in block]
+    plan = check(f'name = "example"\n{block}', "example.toml")
+    names = {name for axis in plan.axes.values() for name in axis}
+    sentence = PAGE.partition("Results are named by their values:")[2].partition("\n- ")[0]
+    assert len(shown := re.findall(r"`([^`]+)`", sentence)) == 5
+    assert set(shown) <= names
+
+
+def test_every_key_is_in_the_table() -> None:
+    keys = re.findall(r"^\| `\[?(\w+)\]?` \|", PAGE.partition("## Profiles")[0], re.MULTILINE)
+    assert sorted(keys) == sorted(model.Plan.model_fields)
+
+
+def test_every_name_is_on_the_page() -> None:
+    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.KEYS[1:], *OFFLOADS, *cut.AXES]
+    assert [name for name in names if f"`{name}`" not in PAGE] == []
