@@ -19,7 +19,7 @@ from tunbench.plan.machine import shipped as shipped_machines
 from tunbench.plan.profile import shipped
 from tunbench.plan.tuning import shipped as shipped_tunings
 from tunbench.report import tunnels as page
-from tunbench.runner import registry
+from tunbench.runner import asked, registry, topology
 from tunbench.runner.options import Option
 from tunbench.runner.terms import TERMS
 
@@ -127,6 +127,43 @@ def machines(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def topologies(as_json: AsJson = False) -> None:
+    """List the topologies: endpoints, and the pairs between which workloads run.
+
+    A workload says which pairs it uses: pairs=first (the usual one), each (one after the other) or together.
+
+    \b
+    Examples:
+      tunbench list topologies
+      tunbench list topologies --json
+    """
+    rows = [
+        {"name": name, "options": options(topology.OPTIONS.get(name, {})), "summary": summary}
+        for name, summary in topology.SUMMARIES.items()
+    ]
+    if as_json:
+        return print_json(rows)
+    print_table(("name", "options (default)", "summary"), [_topology_row(row) for row in rows])
+
+
+@app.command()
+def probes(as_json: AsJson = False) -> None:
+    """List the probes, which look at the machine before and after every workload.
+
+    A plan takes all of them unless its key probes names others.
+
+    \b
+    Examples:
+      tunbench list probes
+      tunbench list probes --json
+    """
+    rows = [probe(name) for name in registry.probe_names()]
+    if as_json:
+        return print_json(rows)
+    print_table(("name", "metrics", "summary"), [[row["name"], _metrics(row), row["summary"]] for row in rows])
+
+
+@app.command()
 def plans(as_json: AsJson = False) -> None:
     """List the shipped plans.
 
@@ -172,10 +209,17 @@ def workload(name: str) -> dict[str, Any]:
     return {
         "name": about.name,
         "summary": about.summary,
-        "options": options(about.options),
+        "options": options(asked.takes(about)),
         "metrics": {metric: declared._asdict() for metric, declared in about.metrics.items()},
         "needs": {"programs": about.programs},
     }
+
+
+def probe(name: str) -> dict[str, Any]:
+    """What a probe declares."""
+    about = registry.probe(name).ABOUT
+    metrics = {metric: declared._asdict() for metric, declared in about.metrics.items()}
+    return {"name": about.name, "summary": about.summary, "metrics": metrics}
 
 
 def plan(name: str) -> dict[str, Any]:
@@ -228,8 +272,15 @@ def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _workload_row(row: Mapping[str, Any]) -> list[str]:
-    metrics = [f"{name} ({declared['unit']})" for name, declared in row["metrics"].items()]
-    return [row["name"], _written(row["options"]), "\n".join(metrics), row["summary"]]
+    return [row["name"], _written(row["options"]), _metrics(row), row["summary"]]
+
+
+def _topology_row(row: Mapping[str, Any]) -> list[str]:
+    return [row["name"], _written(row["options"]), row["summary"]]
+
+
+def _metrics(row: Mapping[str, Any]) -> str:
+    return "\n".join(f"{name} ({declared['unit']})" for name, declared in row["metrics"].items())
 
 
 def _profile_row(row: Mapping[str, Any], used: Sequence[str]) -> list[str]:
