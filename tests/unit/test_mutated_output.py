@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.fakes import captured
 from tunbench.runner import iperf3
 from tunbench.runner.workload import Sample, WorkloadFailed
-from tunbench.runner.workloads import iperf3_tcp, iperf3_udp, ping
+from tunbench.runner.workloads import iperf2_tcp, iperf2_udp, iperf3_tcp, iperf3_udp, ping
 
 PINGS = [
     captured(f"ping-{name}.txt")
@@ -23,13 +23,41 @@ PINGS = [
 ]
 TCP = [captured(f"iperf3-{name}.json") for name in ("tcp", "tcp-reverse", "killed", "connect")]
 UDP = [captured("iperf3-udp.json")]
+NAMES = ("a", "b")
+
+
+def both(*names: str) -> list[str]:
+    """What the client and the server of iperf 2 printed, with a form feed between."""
+    return ["\f".join(captured(f"iperf2-{name}-{who}.txt") for who in ("client", "server")) for name in names]
+
 
 Parse = Callable[[str], list[Sample]]
 PARSERS: dict[str, tuple[Parse, list[str]]] = {
     "ping": (lambda text: ping.parse(text, 0.01), PINGS),
     "iperf3-tcp": (lambda text: iperf3_tcp.parse(iperf3.load(text)), TCP),
     "iperf3-udp": (lambda text: iperf3_udp.parse(iperf3.load(text)), UDP),
+    "iperf3-tcp:bidir": (
+        lambda text: iperf3_tcp.parse(iperf3.load(text), NAMES),
+        [captured("iperf3-tcp-bidir.json")],
+    ),
+    "iperf3-udp:reverse": (
+        lambda text: iperf3_udp.parse(iperf3.load(text), reverse=True),
+        [captured("iperf3-udp-reverse.json")],
+    ),
+    "iperf3-udp:bidir": (
+        lambda text: iperf3_udp.parse(iperf3.load(text), bidir=NAMES),
+        [captured("iperf3-udp-bidir.json")],
+    ),
+    "iperf2-tcp": (
+        lambda text: iperf2_tcp.parse(*text.partition("\f")[::2]),
+        both("tcp", "tcp-bytes", "tcp-pause", "tcp-reset"),
+    ),
+    "iperf2-udp": (
+        lambda text: iperf2_udp.parse(*text.partition("\f")[::2]),
+        both("udp", "udp-bytes", "udp-duplicates", "udp-cut"),
+    ),
 }
+JSON = [name for name in PARSERS if name.startswith("iperf3-")]
 
 NUMBERS = ["0", "-1", "-0.5", "1e999", "-1e999", "1" * 20, "9" * 400, "9" * 5000, "1.2.3", ".", "٣", "NaN", "0x1", ""]
 VALUES: list[Any] = [
@@ -114,7 +142,7 @@ def test_output_that_was_edited_gives_sound_values_or_has_failed(name: str, seed
     sound(parse, edited(dice.choice(texts), dice))
 
 
-@pytest.mark.parametrize("name", ["iperf3-tcp", "iperf3-udp"])
+@pytest.mark.parametrize("name", JSON)
 @settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_json_whose_values_were_replaced_gives_sound_values_or_has_failed(name: str, seed: int) -> None:
@@ -123,7 +151,7 @@ def test_json_whose_values_were_replaced_gives_sound_values_or_has_failed(name: 
     sound(parse, json.dumps(replaced(json.loads(dice.choice(texts)), dice)))
 
 
-@pytest.mark.parametrize("name", ["iperf3-tcp", "iperf3-udp"])
+@pytest.mark.parametrize("name", JSON)
 def test_every_value_of_the_json_may_be_anything(name: str) -> None:
     parse, texts = PARSERS[name]
     data = json.loads(texts[0])

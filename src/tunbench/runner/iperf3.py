@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from tunbench.runner.options import Option, Options
 from tunbench.runner.shell import wait_until
 from tunbench.runner.workload import Trial, WorkloadFailed
 
@@ -13,6 +14,47 @@ PORT = 5201
 
 PATIENCE = 20.0
 """Seconds that the client may take beyond the test's own duration."""
+
+SLOWEST = 100_000.0
+"""Bits a second at which a number of bytes must pass, to be waited for."""
+
+USUAL = 50e6
+"""Bits a second by which the time for a number of bytes is estimated."""
+
+REST = 0.1
+"""Seconds below which an interval is what remains of the last second, and no sample."""
+
+BACK = "_bidir_reverse"
+"""What the JSON puts behind the names of the sums of the server's own streams."""
+
+BYTES = Option("size", "0", "bytes to send; 0: for `duration`, whose place it takes", low=1, high=1e12, zero=True)
+PARALLEL = Option("count", "1", "streams at once", low=1, high=128)
+REVERSE = Option("switch", "off", "the server sends")
+BIDIR = Option("switch", "off", "both send at once")
+# iperf3's MAX_TCP_BUFFER.
+WINDOW = Option("size", "0", "bytes of each socket's buffers, 0: the system's", low=1, high=512 << 20, zero=True)
+
+
+def amount(options: Options) -> tuple[str, str]:
+    """How much to send, in iperf3's words."""
+    return ("--bytes", str(options["bytes"])) if options["bytes"] else ("--time", str(options["duration"]))
+
+
+def direction(options: Options) -> list[str]:
+    """Who sends, in iperf3's words. Raises ValueError where it is said twice."""
+    if options["reverse"] and options["bidir"]:
+        raise ValueError("the options reverse and bidir exclude each other: with bidir both send")
+    return ["--reverse"] if options["reverse"] else ["--bidir"] if options["bidir"] else []
+
+
+def expected(options: Options) -> float:
+    """About how many seconds a test lasts."""
+    return 8 * float(options["bytes"]) / USUAL or float(options["duration"])
+
+
+def longest(options: Options) -> float:
+    """Seconds that a test may last by what was asked for."""
+    return 8 * float(options["bytes"]) / SLOWEST or float(options["duration"])
 
 
 def measure(trial: Trial, seconds: float, *arguments: str, server_arguments: Sequence[str] = ()) -> dict[str, Any]:
@@ -64,6 +106,19 @@ def items(data: Any, *path: str) -> list[Any]:
     if not isinstance(found, list):
         raise WorkloadFailed(f"iperf3's JSON has no list at {'.'.join(path)}")
     return found
+
+
+def received_back(data: Any, suffix: str) -> float:
+    """Bits a second that arrived at the client; the suffix is BACK where it has sent as well. Raises WorkloadFailed.
+
+    With both directions iperf3 divides what the client received by the time of the server, which ends later.
+    """
+    received = f"sum_received{suffix}"
+    size = number(data, "end", received, "bytes")
+    seconds = number(data, "end", "sum_sent" if suffix else received, "seconds")
+    if seconds < size / 1e15:
+        raise WorkloadFailed(f"iperf3 received {size:g} B in {seconds:g} s")
+    return 8 * size / seconds if seconds else 0.0
 
 
 def _at(data: Any, path: Sequence[str]) -> Any:

@@ -42,7 +42,10 @@ KINDS: dict[str, Callable[[str], Value]] = {
 
 
 class Option(NamedTuple):
-    """One option: `default` is written as a user would write it; `low` and `high` are in SI units."""
+    """One option: `default` is written as a user would write it; `low` and `high` are in SI units.
+
+    With `zero`, 0 is allowed besides what is from `low` to `high`, and stands for something else than a quantity.
+    """
 
     kind: str
     default: str
@@ -50,6 +53,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
     low: float = 0
     high: float = float("inf")
+    zero: bool = False
 
     def value(self, text: str) -> Value:
         """What the text says, in SI units. Raises ValueError where it is not allowed."""
@@ -58,8 +62,11 @@ class Option(NamedTuple):
             raise ValueError(f'"{text}" is not one of {", ".join(self.choices)}')
         if text == "derived" and self.kind == "mtu":
             return value
+        if self.zero and value == 0:
+            return value
         if isinstance(value, int | float) and not self.low <= value <= self.high:
-            raise ValueError(f'"{text}" is out of range: allowed is {self.low:.15g} to {self.high:.15g}')
+            allowed = f"{'0, or ' if self.zero else ''}{self.low:.15g} to {self.high:.15g}"
+            raise ValueError(f'"{text}" is out of range: allowed is {allowed}')
         return value
 
 

@@ -2,24 +2,35 @@
 
 from typing import Any
 
-from tunbench.runner import iperf3
+from tunbench.runner import congestion, iperf3
 from tunbench.runner.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial
+from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
 
 ABOUT = About(
     name="iperf3-tcp",
-    summary="iperf3 over TCP: throughput at the receiver, and retransmits",
+    summary="iperf3 over TCP: throughput at the receiver, retransmits, congestion window and round-trip time",
     options={
         "duration": Option("seconds", "2", "whole seconds to send", low=1, high=86400),
-        "parallel": Option("count", "1", "streams at once", low=1, high=128),
-        "reverse": Option("switch", "off", "the server sends"),
-        "mss": Option("size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=0, high=9216),
+        "bytes": iperf3.BYTES,
+        "parallel": iperf3.PARALLEL,
+        "reverse": iperf3.REVERSE,
+        "bidir": iperf3.BIDIR,
+        # The kernel takes no less: TCP_MIN_MSS in Linux 6.1, include/net/tcp.h.
+        "mss": Option(
+            "size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=88, high=9216, zero=True
+        ),
+        "congestion": congestion.OPTION,
+        "window": iperf3.WINDOW,
+        "length": Option("size", "0", "bytes of one write, 0: 128 KiB", low=1, high=1 << 20, zero=True),
+        "zerocopy": Option("switch", "off", "send without copying, by sendfile"),
     },
     metrics={
         "throughput": Metric(
             "bit/s", "payload that arrived; with a moment: in that second, as the client counts it", more_is_better=True
         ),
-        "retransmits": Metric("count", "TCP segments sent again"),
+        "retransmits": Metric("count", "TCP segments sent again; with a moment: in that second"),
+        "cwnd": Metric("B", "congestion window of each stream of the client, each second", more_is_better=True),
+        "tcp-rtt": Metric("s", "round-trip time that TCP has smoothed (RFC 6298), as cwnd"),
     },
     programs=("iperf3",),
     version=("iperf3", "--version"),
@@ -28,27 +39,77 @@ ABOUT = About(
 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
-    return float(options["duration"])
+    return iperf3.expected(options)
 
 
 def execute(trial: Trial) -> None:
-    """Sends from the client to the server, or back with `reverse`."""
+    """Sends from the client to the server, back with `reverse`, or both ways at once with `bidir`."""
     options = trial.options
-    arguments = ["--time", str(options["duration"]), "--parallel", str(options["parallel"])]
-    if options["reverse"]:
-        arguments.append("--reverse")
+    arguments = [*iperf3.amount(options), "--parallel", str(options["parallel"]), *iperf3.direction(options)]
     if options["mss"]:
         arguments += ["--set-mss", str(options["mss"])]
-    trial.samples += parse(iperf3.measure(trial, seconds(options), *arguments))
+    if algorithm := congestion.chosen(trial):
+        arguments += ["--congestion", algorithm]
+    if options["window"]:
+        arguments += ["--window", str(options["window"])]
+    if options["length"]:
+        arguments += ["--length", str(options["length"])]
+    if options["zerocopy"]:
+        arguments.append("--zerocopy")
+    data = iperf3.measure(trial, iperf3.longest(options), *arguments)
+    _require(algorithm, data)
+    samples = parse(data, (trial.client.name, trial.server.name) if options["bidir"] else None)
+    if options["bytes"]:
+        _require_arrival(samples)
+    trial.samples += samples
 
 
-def parse(data: dict[str, Any]) -> list[Sample]:
-    """The samples in the client's JSON; those of its intervals carry their moment. Raises WorkloadFailed."""
+def parse(data: dict[str, Any], bidir: tuple[str, str] | None = None) -> list[Sample]:
+    """The samples in the client's JSON; those of its intervals carry their moment. Raises WorkloadFailed.
+
+    `bidir` are the names of client and server where both have sent: then each sample has the node of its direction.
+    """
+    if bidir is None:
+        return _direction(data, "", "", "")
+    client, server = bidir
+    return _direction(data, "", client, server) + _direction(data, iperf3.BACK, server, client)
+
+
+def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) -> list[Sample]:
+    """What one direction has; the suffix is that of its sums in the JSON."""
+    there = iperf3.number(data, "end", f"sum_received{suffix}", "bits_per_second")
     samples = [
-        Sample("throughput", iperf3.number(data, "end", "sum_received", "bits_per_second")),
-        Sample("retransmits", iperf3.number(data, "end", "sum_sent", "retransmits")),
+        Sample("throughput", iperf3.received_back(data, suffix) if suffix else there, None, receiver),
+        Sample("retransmits", iperf3.number(data, "end", f"sum_sent{suffix}", "retransmits"), None, sender),
     ]
     for interval in iperf3.items(data, "intervals"):
-        at = iperf3.number(interval, "sum", "start")
-        samples.append(Sample("throughput", iperf3.number(interval, "sum", "bits_per_second"), round(at, 3)))
+        at = round(iperf3.number(interval, f"sum{suffix}", "start"), 3)
+        rate = iperf3.number(interval, f"sum{suffix}", "bits_per_second")
+        samples.append(Sample("throughput", rate, at, receiver))
+        # Only the sender knows the state of TCP, and of the two only the client tells it as it goes on.
+        if not suffix and "retransmits" in interval["sum"]:
+            samples += _state(interval, at, sender)
     return samples
+
+
+def _state(interval: dict[str, Any], at: float, sender: str) -> list[Sample]:
+    """What the client's TCP tells of its streams in an interval."""
+    samples = [Sample("retransmits", iperf3.number(interval, "sum", "retransmits"), at, sender)]
+    for stream in iperf3.items(interval, "streams"):
+        if isinstance(stream, dict) and stream.get("sender") is not False:
+            samples.append(Sample("cwnd", iperf3.number(stream, "snd_cwnd"), at, sender))
+            samples.append(Sample("tcp-rtt", iperf3.number(stream, "rtt") / 1e6, at, sender))
+    return samples
+
+
+def _require(algorithm: str, data: dict[str, Any]) -> None:
+    """Raises WorkloadFailed where a congestion control was asked for and the sender had another one."""
+    had = data.get("end", {}).get("sender_tcp_congestion") if isinstance(data.get("end"), dict) else None
+    if algorithm and had != algorithm:
+        raise WorkloadFailed(f"the sender used the congestion control {had!r:.40} instead of {algorithm}")
+
+
+def _require_arrival(samples: list[Sample]) -> None:
+    """Raises WorkloadFailed where nothing had arrived: iperf3 ends a test as soon as all has been written."""
+    if any(one.metric == "throughput" and one.at is None and one.value == 0 for one in samples):
+        raise WorkloadFailed("iperf3 ended before anything had arrived: so few bytes fit into the sender's buffer")

@@ -10,13 +10,20 @@ ABOUT = About(
     name="iperf3-udp",
     summary="iperf3 over UDP at a given rate: throughput, jitter and loss at the receiver",
     options={
-        "rate": Option("rate", "50M", "bits a second to send", low=1000, high=1e12),
+        "rate": Option(
+            "rate", "50M", "bits a second that each stream sends, 0: as fast as it goes", low=1000, high=1e12, zero=True
+        ),
         "length": Option("size", "1300", "payload of a datagram in bytes", low=16, high=65507),
         "duration": Option("seconds", "2", "whole seconds to send", low=1, high=86400),
+        "parallel": iperf3.PARALLEL,
+        "reverse": iperf3.REVERSE,
+        "bidir": iperf3.BIDIR,
     },
     metrics={
-        "throughput": Metric("bit/s", "payload that arrived, each second", more_is_better=True),
-        "jitter": Metric("s", "mean deviation of the transit time (RFC 1889, section 6.3.1)"),
+        "throughput": Metric(
+            "bit/s", "payload that arrived; with a moment: in that second, at the receiver", more_is_better=True
+        ),
+        "jitter": Metric("s", "mean deviation of the transit time (RFC 1889, section 6.3.1); with a moment: by then"),
         "loss": Metric("ratio", "datagrams that did not arrive"),
         "out-of-order": Metric("count", "datagrams that arrived behind a later one"),
     },
@@ -31,29 +38,90 @@ def seconds(options: Options) -> float:
 
 
 def execute(trial: Trial) -> None:
-    """Sends from the client to the server."""
+    """Sends from the client to the server, back with `reverse`, or both ways at once with `bidir`."""
     options = trial.options
+    parallel = ["--parallel", str(options["parallel"])] if options["parallel"] != 1 else []
     data = iperf3.measure(
         trial,
         seconds(options),
         *("--udp", "--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
-        # The order of arrival is known to the server alone: the client's own report has 0 for it.
-        *("--time", str(options["duration"]), "--get-server-output"),
+        # The order of arrival is known to the receiver alone: the client's own report has 0 for what it sent.
+        *("--time", str(options["duration"]), *parallel, *iperf3.direction(options), "--get-server-output"),
         server_arguments=("--json",),
     )
-    trial.samples += parse(data)
+    names = (trial.client.name, trial.server.name) if options["bidir"] else None
+    trial.samples += parse(data, bool(options["reverse"]), names)
 
 
-def parse(data: dict[str, Any]) -> list[Sample]:
-    """The samples in the client's JSON with the server's in it. Raises WorkloadFailed."""
-    path = ("end", "sum")
-    packets, lost = iperf3.number(data, *path, "packets"), iperf3.number(data, *path, "lost_packets")
+def parse(data: dict[str, Any], reverse: bool = False, bidir: tuple[str, str] | None = None) -> list[Sample]:
+    """The samples in the client's JSON with the server's in it. Raises WorkloadFailed.
+
+    `bidir` are the names of client and server where both have sent: then each sample has the node that received.
+    """
+    if bidir:
+        client, server = bidir
+        return _there(data, server) + _back(data, client, iperf3.BACK)
+    return _back(data, "", "") if reverse else _there(data, "")
+
+
+def _there(data: dict[str, Any], receiver: str) -> list[Sample]:
+    """What the server received."""
+    arrived = iperf3.items(data, "server_output_json", "end", "streams")
+    lost, packets = _lost(data, "sum")
+    rate = iperf3.number(data, "end", "sum", "bits_per_second")
+    return [
+        *_series(data["server_output_json"], "sum", receiver),
+        Sample("throughput", rate * (1 - lost / packets), None, receiver),
+        *_whole(data, "sum", receiver),
+        _out_of_order(arrived, receiver),
+    ]
+
+
+def _back(data: dict[str, Any], receiver: str, suffix: str) -> list[Sample]:
+    """What the client received until its time was over: what was still on its way is neither received nor lost."""
+    received = f"sum_received{suffix}"
+    return [
+        *_series(data, f"sum{suffix}", receiver),
+        Sample("throughput", iperf3.received_back(data, suffix), None, receiver),
+        *_whole(data, received, receiver),
+        _out_of_order(iperf3.items(data, "end", "streams"), receiver),
+    ]
+
+
+def _whole(data: dict[str, Any], sums: str, receiver: str) -> list[Sample]:
+    lost, packets = _lost(data, sums)
+    return [
+        Sample("jitter", iperf3.number(data, "end", sums, "jitter_ms") / 1000, None, receiver),
+        Sample("loss", lost / packets, None, receiver),
+    ]
+
+
+def _lost(data: dict[str, Any], sums: str) -> tuple[float, float]:
+    """Lost datagrams, and all."""
+    lost, packets = (iperf3.number(data, "end", sums, name) for name in ("lost_packets", "packets"))
     if packets < 1 or lost > packets:
         raise WorkloadFailed(f"iperf3 counted {lost:g} lost of {packets:g} datagrams")
-    streams = iperf3.items(data, "server_output_json", "end", "streams")
-    return [
-        Sample("throughput", iperf3.number(data, *path, "bits_per_second") * (1 - lost / packets)),
-        Sample("jitter", iperf3.number(data, *path, "jitter_ms") / 1000),
-        Sample("loss", lost / packets),
-        Sample("out-of-order", sum(iperf3.number(stream, "udp", "out_of_order") for stream in streams)),
-    ]
+    return lost, packets
+
+
+def _out_of_order(streams: list[Any], receiver: str) -> Sample:
+    """The sum over the streams that the reporter received."""
+    counts = [iperf3.number(one, "udp", "out_of_order") for one in streams if not _sends(one)]
+    return Sample("out-of-order", sum(counts), None, receiver)
+
+
+def _sends(stream: Any) -> bool:
+    udp = stream.get("udp") if isinstance(stream, dict) else None
+    return isinstance(udp, dict) and udp.get("sender") is True
+
+
+def _series(report: Any, name: str, receiver: str) -> list[Sample]:
+    """The receiver's intervals. The last one may be a rest too short to say anything."""
+    samples = []
+    for interval in iperf3.items(report, "intervals"):
+        if iperf3.number(interval, name, "seconds") < iperf3.REST:
+            continue
+        at = round(iperf3.number(interval, name, "start"), 3)
+        samples.append(Sample("throughput", iperf3.number(interval, name, "bits_per_second"), at, receiver))
+        samples.append(Sample("jitter", iperf3.number(interval, name, "jitter_ms") / 1000, at, receiver))
+    return samples
