@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.unit.test_mutated_output import VALUES, edited, replaced, sound, walk
+from tunbench.runner import asked
 from tunbench.runner.contract import Overlay
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result
@@ -173,7 +174,5 @@ def test_a_failure_keeps_the_output_and_leaves_nothing_behind(result: Result, me
 
 
 def test_requests_must_be_a_multiple_of_those_at_once() -> None:
-    done, shell, _ = trial({"requests": "15", "concurrency": "10"}, Result(0, "", ""))
-    with pytest.raises(WorkloadFailed, match="15 requests are no multiple of 10 at once"):
-        http.execute(done)
-    assert not shell.calls
+    with pytest.raises(ValueError, match="15 requests are no multiple of 10 at once"):
+        asked.read("http:requests=15,concurrency=10")

@@ -45,7 +45,10 @@ def takes(about: About) -> dict[str, Option]:
 
 
 def read(text: str) -> Asked:
-    """What a spelling asks for. Raises ValueError."""
+    """What a spelling asks for. Raises ValueError; a workload's own `check` says which options do not go together."""
     part = spelling.part(text)
     module = registry.workload(part.name)
-    return Asked(module, resolve(takes(module.ABOUT), part.options, part.name))
+    options = resolve(takes(module.ABOUT), part.options, part.name)
+    if hasattr(module, "check"):
+        module.check(options)
+    return Asked(module, options)

@@ -84,11 +84,15 @@ def seconds(options: Options) -> float:
     return 0.2 + float(options["requests"]) * (0.0005 * new + float(options["size"]) * 1e-8)
 
 
+def check(options: Options) -> None:
+    """Raises ValueError where hey would send less than it is asked for."""
+    if int(options["requests"]) % int(options["concurrency"]):
+        raise ValueError(f"http: {options['requests']} requests are no multiple of {options['concurrency']} at once")
+
+
 def execute(trial: Trial) -> None:
     """Serves the object, and fetches it as often as it is asked for."""
     options = trial.options
-    if int(options["requests"]) % int(options["concurrency"]):
-        raise WorkloadFailed(f"{options['requests']} requests are no multiple of {options['concurrency']} at once")
     scheme = "https" if options["tls"] else "http"
     host, port = trial.overlays[trial.server.name].host, trial.port(PORT)
     with _server(trial, host, port):

@@ -42,6 +42,11 @@ def seconds(options: Options) -> float:
     return iperf3.expected(options)
 
 
+def check(options: Options) -> None:
+    """Raises ValueError where it is said twice who sends."""
+    iperf3.direction(options)
+
+
 def execute(trial: Trial) -> None:
     """Sends from the client to the server, back with `reverse`, or both ways at once with `bidir`."""
     options = trial.options
