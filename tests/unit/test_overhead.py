@@ -252,10 +252,17 @@ def test_a_fragment_on_the_wire_is_no_passing(home: Path) -> None:
         log.write_text("listening on eth0\n")
         path.write_bytes(pcap([]))
 
-    answers: dict[str, Answer] = {"ping": answer, "ss -H": "LISTEN\n", "--client": captured("iperf3-tcp.json")}
+    answers: dict[str, Answer] = {
+        "ping": answer,
+        "route get": captured("route-plain.json"),
+        "ss -H": "LISTEN\n",
+        "--client": captured("iperf3-tcp.json"),
+    }
     trial = looking(FakeShell(answers, {"tcpdump": begin, "iperf3": lambda *_: 0}))
     pmtu.execute(trial)
-    assert [(one.metric, one.value) for one in trial.samples] == [("pmtu", 1400), ("mss", 1460)]
+    values = {one.metric: one.value for one in trial.samples}
+    # What passes in fragments does not vanish.
+    assert values == {"pmtu": 1400, "discovered": 1480, "black-hole": 0, "mss": 1460}
 
 
 @pytest.mark.parametrize(("kind", "size"), [(1, 86), (12, 100), (101, 100), (113, 84), (276, 80)])

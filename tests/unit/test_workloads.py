@@ -259,5 +259,5 @@ def test_raw_output_is_kept_of_a_failure_too() -> None:
 def test_every_sample_has_a_metric_that_was_declared(name: str) -> None:
     module = registry.workload(name)
     text = captured({"ping": "ping-loss-dup.txt"}.get(name, f"{name}.json"))
-    samples = module.parse(text, 0.01) if name == "ping" else module.parse(iperf3.load(text))
+    samples = module.parse(text, 0.01, True) if name == "ping" else module.parse(iperf3.load(text))
     assert {one.metric for one in samples} == set(module.ABOUT.metrics)

@@ -1,4 +1,6 @@
-"""Echo requests and the sizes of their packets."""
+"""Echo requests, the sizes of their packets, and how ping says that one was refused."""
+
+import re
 
 from tunbench.runner.formats import IP
 
@@ -17,3 +19,7 @@ def packet_size(payload: int, family: int) -> int:
 def payload_size(packet: int, family: int) -> int:
     """The bytes of payload in an echo request whose IP packet has so many bytes."""
     return packet - ECHO - IP[family].size
+
+
+REFUSED = re.compile(r"local error: message too long|Frag needed and DF set|Packet too big")
+"""What ping prints of a request that must not be fragmented and does not fit: its own node, a router (IPv4, IPv6)."""

@@ -2,6 +2,7 @@
 
 import re
 
+from tunbench.runner.icmp import REFUSED
 from tunbench.runner.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
 
@@ -15,11 +16,13 @@ ABOUT = About(
         ),
         # Below 16 bytes there is no room for the time of sending, and ping tells no round-trip time.
         "size": Option("size", "56", "payload in bytes, as ping's -s", low=16, high=65507),
+        "df": Option("switch", "off", "do not fragment: what does not fit is refused and lost, as ping's -M do"),
     },
     metrics={
         "rtt": Metric("s", "round-trip time"),
         "loss": Metric("ratio", "requests without a reply"),
         "duplicates": Metric("count", "replies that came twice"),
+        "refused": Metric("count", "with df: requests that a node or a router refused because they did not fit"),
     },
     programs=("ping",),
     version=("ping", "-V"),
@@ -45,16 +48,20 @@ def execute(trial: Trial) -> None:
     options = trial.options
     result = trial.client.try_run(
         *("ping", "-n", "-c", str(options["count"]), "-i", f"{options['interval']:g}", "-s", str(options["size"])),
+        *(("-M", "do") if options["df"] else ()),
         *("-W", f"{LINGER:g}", trial.target),
         # ping may send as late as a few ticks of the kernel after its interval.
         timeout=float(options["count"]) * (float(options["interval"]) + 0.02) + LINGER + 10,
     )
     trial.outputs["ping.txt"] = result.stdout + result.stderr
-    trial.samples += parse(trial.outputs["ping.txt"], float(options["interval"]))
+    trial.samples += parse(trial.outputs["ping.txt"], float(options["interval"]), bool(options["df"]))
 
 
-def parse(text: str, interval: float) -> list[Sample]:
-    """The samples in ping's output; `interval` in seconds places each in time. Raises WorkloadFailed."""
+def parse(text: str, interval: float, df: bool = False) -> list[Sample]:
+    """The samples in ping's output; `interval` in seconds places each in time. Raises WorkloadFailed.
+
+    With `df`, what did not fit is lost, and counted as refused where anybody said so.
+    """
     summary = SUMMARY.search(text)
     if not summary:
         raise WorkloadFailed(f"ping printed no summary: {text[-200:].strip()!r}")
@@ -73,6 +80,8 @@ def parse(text: str, interval: float) -> list[Sample]:
     ]
     samples.append(Sample("loss", (sent - received) / sent))
     samples.append(Sample("duplicates", len(replies) - len(first)))
+    if df:
+        samples.append(Sample("refused", len(REFUSED.findall(text))))
     return samples
 
 

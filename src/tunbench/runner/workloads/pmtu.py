@@ -1,18 +1,22 @@
-"""The largest packet that passes unfragmented, and the TCP maximum segment size that results."""
+"""The largest packet that passes unfragmented, what path MTU discovery says of it, and the MSS of TCP."""
 
+import json
 from collections.abc import Callable
 
 from tunbench.runner import capture, iperf3
-from tunbench.runner.icmp import payload_size
+from tunbench.runner.icmp import REFUSED, payload_size
 from tunbench.runner.options import Options
-from tunbench.runner.workload import About, Metric, Sample, Trial
+from tunbench.runner.shell import Result
+from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
 
 ABOUT = About(
     name="pmtu",
-    summary="the largest packet that passes without a fragment on the wire, found by probing; the MSS of TCP",
+    summary="the largest packet that passes unfragmented, found by probing; path MTU discovery; the MSS of TCP",
     options={},
     metrics={
         "pmtu": Metric("B", "largest IP packet of the overlay that passes unfragmented", more_is_better=True),
+        "discovered": Metric("B", "what path MTU discovery has told the client's kernel", more_is_better=True),
+        "black-hole": Metric("count", "1 where a packet of the discovered size vanishes and nobody says so, 0 else"),
         "mss": Metric("B", "maximum segment size of a TCP connection, options not taken away", more_is_better=True),
     },
     programs=("ping", "iperf3", "tcpdump"),
@@ -28,10 +32,18 @@ FRAGMENTS = "(ip[6:2] & 0x3fff != 0) or (ip6[6] = 44)"
 TIMESTAMPS = 12
 """Bytes of options in each segment, which Linux takes away from the MSS that it tells: RFC 7323, section 3.2."""
 
+ECHOES = 5
+"""Requests of one size: a path that loses one of twenty loses them all once in three million times."""
+
+INTERVAL = 0.02
+"""Seconds between them."""
+
+PATIENCE = 20.0
+
 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
-    return 2.0
+    return 3.0
 
 
 def execute(trial: Trial) -> None:
@@ -41,7 +53,10 @@ def execute(trial: Trial) -> None:
         with capture.capturing(node, interface, path, FRAGMENTS):
             found = largest(lambda packet: _passes(trial, packet, lambda: capture.packets(path)), trial.overlay.mtu)
     trial.samples.append(Sample("pmtu", found))
-    trial.samples.append(parse(iperf3.measure(trial, 0, "--bytes", "1")))
+    discovered = _discovered(trial)
+    trial.samples.append(Sample("discovered", discovered))
+    trial.samples.append(Sample("black-hole", int(found < discovered and _vanishes(trial, discovered))))
+    trial.samples.append(parse(iperf3.measure(trial, PATIENCE, "--bytes", "1")))
 
 
 def largest(passes: Callable[[int], bool], guess: int) -> int:
@@ -60,10 +75,47 @@ def parse(data: dict[str, object]) -> Sample:
     return Sample("mss", iperf3.number(data, "start", "tcp_mss_default") + TIMESTAMPS)
 
 
+def route_mtu(text: str, interface_mtu: int) -> int:
+    """The MTU in the JSON of `ip route get`: what was learned of the path, else the interface's. Raises WorkloadFailed.
+
+    The kernel keeps what an ICMP error told it as the metric `mtu` of the destination: ip-route(8).
+    """
+    try:
+        [route] = json.loads(text)
+        learned: list[int] = [metrics["mtu"] for metrics in route.get("metrics", []) if "mtu" in metrics]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise WorkloadFailed(f"ip told no route: {text[-200:]!r}") from None
+    if not all(type(mtu) is int and 0 < mtu <= LARGEST for mtu in learned):
+        raise WorkloadFailed(f"ip told an MTU that makes no sense: {learned!r:.80}")
+    return min([interface_mtu, *learned])
+
+
+def _discovered(trial: Trial) -> int:
+    """Sends packets as large as discovery allows until it allows no smaller ones any more: RFC 1191, section 3."""
+    allowed, last = trial.overlay.mtu, 0
+    while allowed != last:
+        last = allowed
+        _echo(trial, allowed, "want")
+        trial.outputs["route.json"] = trial.client.run("ip", "-json", "route", "get", trial.target)
+        allowed = route_mtu(trial.outputs["route.json"], last)
+    return allowed
+
+
 def _passes(trial: Trial, packet: int, fragments: Callable[[], list[bytes]]) -> bool:
-    payload = payload_size(packet, trial.overlay.family)
-    if payload < 0:
+    if payload_size(packet, trial.overlay.family) < 0:
         return True
     before = len(fragments())
-    ping = ("ping", "-n", "-c", "1", "-W", "1", "-M", "do", "-s", str(payload), trial.target)
-    return trial.client.try_run(*ping).status == 0 and len(fragments()) == before
+    return _echo(trial, packet).status == 0 and len(fragments()) == before
+
+
+def _vanishes(trial: Trial, packet: int) -> bool:
+    """Whether packets of that size are neither answered nor refused."""
+    result = _echo(trial, packet)
+    return result.status == 1 and not REFUSED.search(result.stdout + result.stderr)
+
+
+def _echo(trial: Trial, packet: int, discovery: str = "do") -> Result:
+    return trial.client.try_run(
+        *("ping", "-n", "-c", str(ECHOES), "-i", f"{INTERVAL:g}", "-W", "1", "-M", discovery),
+        *("-s", str(payload_size(packet, trial.overlay.family)), trial.target),
+    )

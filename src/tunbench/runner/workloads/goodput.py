@@ -1,0 +1,181 @@
+"""The highest rate of UDP at which loss stays under a bound: a search after RFC 2544, section 26.1, by iperf3."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tunbench.runner import iperf3
+from tunbench.runner.options import Option, Options
+from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+
+ABOUT = About(
+    name="goodput",
+    summary="iperf3 over UDP at many rates: the highest at which no datagram is lost, and at which few are",
+    options={
+        "loss": Option("ratio", "0.5%", "datagrams that goodput-lossy may lose"),
+        "length": Option("size", "1300", "payload of a datagram in bytes", low=16, high=65507),
+        "duration": Option("seconds", "1", "whole seconds that one rate is sent", low=1, high=600),
+        "resolution": Option("ratio", "5%", "the search ends where two rates differ by less", low=0.001, high=1),
+        "lowest": Option("rate", "2M", "bits a second that are tried at least", low=1000, high=1e12),
+        "highest": Option("rate", "10G", "bits a second that are tried at most", low=1000, high=1e12),
+    },
+    metrics={
+        "goodput": Metric("bit/s", "payload each second at the highest rate that lost nothing", more_is_better=True),
+        "goodput-lossy": Metric(
+            "bit/s", "payload that arrived each second at the highest rate within the bound", more_is_better=True
+        ),
+        "trial-rate": Metric("bit/s", "payload that was sent each second, in each trial of the search"),
+        "trial-loss": Metric("ratio", "datagrams that did not arrive, in each trial of the search"),
+    },
+    programs=("iperf3",),
+    version=("iperf3", "--version"),
+)
+
+MOST = 12
+"""Trials of one search at most."""
+
+INTERVALS = 10
+"""Intervals in which the server counts while one rate is sent."""
+
+FLIGHT = 0.05
+"""Seconds of sending that may be on their way when the server stops to count."""
+
+ENOUGH = 100
+"""Datagrams that a trial sends at least: with fewer, its loss says little."""
+
+PACING = 100
+"""Microseconds between the moments at which iperf3 sends what is due: at its own 1000, datagrams come in bursts."""
+
+
+class Attempt(NamedTuple):
+    """One trial: the rate asked for, sent, and arriving while it was steady (all bit/s of payload); the loss."""
+
+    asked: float
+    offered: float
+    arriving: float
+    loss: float
+
+    @property
+    def goodput(self) -> float:
+        """The payload that came out each second, in bit/s."""
+        return min(self.offered * (1 - self.loss), self.arriving)
+
+
+class Search(NamedTuple):
+    """What is searched: rates from `lowest` to `highest` (bit/s), until they differ by less than `resolution`."""
+
+    lowest: float
+    highest: float
+    resolution: float
+
+    def passes(self, attempt: Attempt, bound: float) -> bool:
+        """Whether loss stays within the bound, and what is not lost arrives as fast as it is sent.
+
+        A queue that fills loses nothing until it is full: RFC 2544 sends for 60 s, this here for a second or so.
+        """
+        kept = attempt.offered * (1 - attempt.loss)
+        return attempt.loss <= bound and attempt.arriving >= kept * (1 - self.resolution)
+
+    def passing(self, attempts: Sequence[Attempt], bound: float) -> list[Attempt]:
+        """The rates that pass, below all that do not."""
+        ceiling = self._ceiling(attempts, bound)
+        return [one for one in attempts if self.passes(one, bound) and one.asked < ceiling]
+
+    def found(self, attempts: Sequence[Attempt], bound: float) -> float:
+        """The most payload that came out each second at a rate that passes, in bit/s; 0 where none does."""
+        return max((one.goodput for one in self.passing(attempts, bound)), default=0.0)
+
+    def next(self, attempts: Sequence[Attempt], bound: float) -> float | None:
+        """The rate to try next, in bit/s; None where the search has come to its end.
+
+        First the highest rate, then what arrived of it, or the lowest where that does not pass; then the geometric
+        mean of the highest that passes and the lowest that does not.
+        """
+        if not attempts:
+            return self.highest
+        ceiling = self._ceiling(attempts, bound)
+        if math.isinf(ceiling):
+            return None
+        if passing := self.passing(attempts, bound):
+            floor = max(one.asked for one in passing)
+            return math.sqrt(floor * ceiling) if ceiling > floor * (1 + self.resolution) else None
+        if any(one.asked <= self.lowest for one in attempts):
+            return None
+        guess = attempts[0].arriving
+        return guess if len(attempts) == 1 and self.lowest < guess < ceiling else self.lowest
+
+    def _ceiling(self, attempts: Sequence[Attempt], bound: float) -> float:
+        """The lowest rate that does not pass. What could not even be sent counts with what was sent of it."""
+        failing = [min(one.asked, one.offered) for one in attempts if not self.passes(one, bound)]
+        return max(min(failing), self.lowest * (1 + self.resolution)) if failing else math.inf
+
+
+def seconds(options: Options) -> float:
+    """About how long it takes, in seconds of the lab's time."""
+    return 8.0 * float(options["duration"])
+
+
+def execute(trial: Trial) -> None:
+    """Searches for both bounds; what was tried for the first counts for the second."""
+    options, began = trial.options, now()
+    fewest = ENOUGH * 8 * float(options["length"]) / float(options["duration"])
+    lowest = max(float(options["lowest"]), fewest)
+    search = Search(lowest, max(float(options["highest"]), lowest), float(options["resolution"]))
+    attempts: list[Attempt] = []
+    bounds = {"goodput": 0.0, "goodput-lossy": float(options["loss"])}
+    for bound in bounds.values():
+        run(search, bound, attempts, lambda rate: _attempt(trial, rate, began))
+    trial.samples += [Sample(metric, search.found(attempts, bound)) for metric, bound in bounds.items()]
+
+
+def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable[[float], Attempt]) -> None:
+    """Tries rates until the search ends, or until they are MOST."""
+    while len(attempts) < MOST and (rate := search.next(attempts, bound)) is not None:
+        attempts.append(attempt(rate))
+
+
+def parse(data: dict[str, Any], asked: float, duration: float) -> Attempt:
+    """The trial in the client's JSON with the server's in it; `duration` in seconds. Raises WorkloadFailed."""
+    sent = iperf3.number(data, "end", "sum_sent", "packets")
+    seen = iperf3.number(data, "server_output_json", "end", "sum", "packets")
+    missing = iperf3.number(data, "server_output_json", "end", "sum", "lost_packets")
+    behind = sent - seen
+    if sent < 1 or behind < 0 or missing > seen:
+        raise WorkloadFailed(f"iperf3 sent {sent:g} datagrams and counted {missing:g} lost of {seen:g}")
+    # The server counts gaps before the last datagram that it saw. A few behind it are still on their way.
+    lost = missing + (behind if behind > sent * FLIGHT / duration else 0)
+    offered = iperf3.number(data, "end", "sum_sent", "bits_per_second")
+    return Attempt(asked, offered, arriving(data), lost / sent)
+
+
+def arriving(data: dict[str, Any]) -> float:
+    """The payload that arrived each second, in bit/s, without the intervals in which the first and the last came."""
+    counted = [
+        (iperf3.number(one, "sum", "bytes"), iperf3.number(one, "sum", "seconds"))
+        for one in iperf3.items(data, "server_output_json", "intervals")
+    ]
+    filled = [index for index, (amount, _) in enumerate(counted) if amount]
+    steady = counted[filled[0] + 1 : filled[-1]] if filled else []
+    time = sum(seconds for _, seconds in steady)
+    rate = 8 * sum(amount for amount, _ in steady) / time if time else 0.0
+    if not math.isfinite(rate):
+        raise WorkloadFailed(f"iperf3's server counted {rate:g} bit/s")
+    return rate
+
+
+def _attempt(trial: Trial, rate: float, began: float) -> Attempt:
+    options, at = trial.options, round(now() - began, 6)
+    duration = float(options["duration"])
+    data = iperf3.measure(
+        trial,
+        duration,
+        *("--udp", "--bitrate", f"{rate:.0f}", "--length", str(options["length"]), "--pacing-timer", str(PACING)),
+        *("--time", str(options["duration"]), "--get-server-output"),
+        server_arguments=("--json", "--interval", f"{duration / INTERVALS:g}"),
+    )
+    del trial.outputs["iperf3.json"]
+    trial.outputs[f"iperf3-{len(trial.outputs) + 1}.json"] = json.dumps(data, separators=(",", ":"))
+    attempt = parse(data, rate, duration)
+    trial.samples += [Sample("trial-rate", attempt.offered, at), Sample("trial-loss", attempt.loss, at)]
+    return attempt

@@ -1,0 +1,186 @@
+"""Round trips while TCP fills the tunnel: irtt beside iperf3, up, down and both ways at once."""
+
+import json
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from tunbench.runner import iperf3, irtt
+from tunbench.runner.options import Option, Options
+from tunbench.runner.shell import wait_until
+from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+
+PHASES = {"up": (), "down": ("--reverse",), "both": ("--bidir",)}
+"""What loads the tunnel in each phase: the arguments of iperf3's client."""
+
+ABOUT = About(
+    name="loaded-latency",
+    summary="round trips by irtt, idle and beside TCP flows up, down and both ways: how much the load adds",
+    options={
+        "interval": Option("duration", "10ms", "seconds between requests", low=0.001, high=60),
+        "duration": Option("duration", "2s", "seconds of each phase", low=0.1, high=600),
+        "flows": Option("count", "4", "TCP flows in each direction", low=1, high=128),
+        "direction": Option("choice", "all", "the phases under load", choices=("all", *PHASES)),
+    },
+    metrics={
+        "rtt-idle": Metric("s", "round-trip time without load"),
+        "loss-idle": Metric("ratio", "requests without a reply, without load"),
+    }
+    | {
+        f"{name}-{phase}": metric
+        for phase, way in (("up", "to the server"), ("down", "from the server"), ("both", "both ways at once"))
+        for name, metric in (
+            ("rtt", Metric("s", f"round-trip time beside TCP {way}")),
+            ("loss", Metric("ratio", f"requests without a reply beside TCP {way}")),
+            ("increase", Metric("s", f"what TCP {way} adds to the median round-trip time")),
+            ("rpm", Metric("1/min", f"round trips a minute, one after the other, beside TCP {way}", True)),
+            ("throughput", Metric("bit/s", f"payload of TCP {way} that arrived meanwhile", True)),
+        )
+    },
+    programs=("irtt", "iperf3"),
+    version=("irtt", "version"),
+)
+
+RAMP = 1.0
+"""Seconds that TCP has to fill the tunnel before the first request."""
+
+INTERVAL = 0.1
+"""Seconds of one interval in iperf3's reports, unless a phase would have more than INTERVALS."""
+
+INTERVALS = 100
+
+TRIMMED = 0.95
+"""The share of the round trips, from the shortest, that is averaged for `rpm`."""
+
+
+class Interval(NamedTuple):
+    """What arrived in one interval of iperf3's: its beginning and length in seconds, and bytes of payload."""
+
+    start: float
+    seconds: float
+    bytes: float
+
+
+def seconds(options: Options) -> float:
+    """About how long it takes, in seconds of the lab's time."""
+    return (float(options["duration"]) + RAMP) * len(_phases(options)) + float(options["duration"])
+
+
+def execute(trial: Trial) -> None:
+    """Measures without load, and then beside each load."""
+    began = now()
+    with irtt.server(trial) as address:
+        idle = _round_trips(trial, address, "idle", began)
+        for phase in _phases(trial.options):
+            with _loaded(trial, phase):
+                trips = _round_trips(trial, address, phase, began)
+            trial.samples += compared(phase, idle, trips)
+            trial.samples.append(Sample(f"throughput-{phase}", sum(_arrived(trial, phase))))
+
+
+def compared(phase: str, idle: Sequence[float], loaded: Sequence[float]) -> list[Sample]:
+    """What a load adds to the median of the round-trip times (in s), and the round trips a minute beside it.
+
+    A minute holds 60 s ÷ the mean of the shortest 95 %: draft-ietf-ippm-responsiveness takes the same mean, of what
+    whole HTTP exchanges take.
+    """
+    if not idle or not loaded:
+        raise WorkloadFailed(f"no request was answered {'beside the load' if idle else 'without load'}")
+    shortest = sorted(loaded)[: max(1, round(TRIMMED * len(loaded)))]
+    return [
+        Sample(f"increase-{phase}", statistics.median(loaded) - statistics.median(idle)),
+        Sample(f"rpm-{phase}", 60 / max(statistics.fmean(shortest), 1e-9)),
+    ]
+
+
+def parse(text: str) -> list[Interval]:
+    """What arrived at the node whose iperf3 printed this JSON, each interval once. Raises WorkloadFailed.
+
+    iperf3 is ended from outside, so that its JSON has an error, and the server's may have its last interval twice.
+    """
+    try:
+        data, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+    except (ValueError, RecursionError):
+        raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:].strip()!r}") from None
+    sums = [one for interval in iperf3.items(data, "intervals") for one in _received(interval)]
+    intervals = [Interval(*(iperf3.number(one, name) for name in Interval._fields)) for one in sums]
+    return list({one.start: one for one in intervals}.values())
+
+
+def throughput(intervals: Sequence[Interval]) -> float:
+    """The payload that arrived each second after the ramp, in bit/s. Raises WorkloadFailed."""
+    steady = [one for one in intervals if one.start >= RAMP - INTERVAL / 2]
+    time = sum(one.seconds for one in steady)
+    if time <= 0:
+        raise WorkloadFailed(f"iperf3 told nothing of the time after {RAMP:g} s")
+    rate = 8 * sum(one.bytes for one in steady) / time
+    if not math.isfinite(rate):
+        raise WorkloadFailed(f"iperf3 counted {rate:g} bit/s")
+    return rate
+
+
+def _received(interval: Any) -> list[Any]:
+    sums = interval.values() if isinstance(interval, dict) else []
+    return [one for one in sums if isinstance(one, dict) and one.get("sender") is False]
+
+
+def _phases(options: Options) -> list[str]:
+    return [phase for phase in PHASES if options["direction"] in ("all", phase)]
+
+
+def _round_trips(trial: Trial, address: str, phase: str, began: float) -> list[float]:
+    """The round-trip times of a phase, in seconds; they and the loss become samples."""
+    at = now() - began
+    interval, duration = float(trial.options["interval"]), float(trial.options["duration"])
+    trips = irtt.measure(trial, address, duration, interval, f"irtt-{phase}.json")
+    trial.samples += [Sample(f"rtt-{phase}", rtt, round(at + sent, 6)) for sent, rtt in trips.answered]
+    trial.samples.append(Sample(f"loss-{phase}", trips.loss))
+    return [rtt for _, rtt in trips.answered]
+
+
+@contextmanager
+def _loaded(trial: Trial, phase: str) -> Iterator[None]:
+    """TCP flows through the tunnel: there for RAMP already, and until the end."""
+    port, log = trial.port(iperf3.PORT), _log(phase)
+    for node in (trial.client, trial.server):
+        (node.home / f"{log}.log").unlink(missing_ok=True)
+    duration = float(trial.options["duration"])
+    told = ("--json", "--interval", f"{max(INTERVAL, duration / INTERVALS):g}")
+    # Longer than irtt may take: the flows are ended when it has ended.
+    longest = duration + RAMP + irtt.PATIENCE + iperf3.PATIENCE
+    server = trial.server.start("iperf3", "--server", "--one-off", "--port", port, *told, log=log)
+    try:
+        if not trial.server.until_prints("ss", "-Hltn", f"sport = :{port}"):
+            raise WorkloadFailed(f"the iperf3 server did not listen on port {port}")
+        client = trial.client.start(
+            *("iperf3", "--client", trial.target, "--port", port, *told, "--time", f"{longest:.0f}"),
+            *("--parallel", str(trial.options["flows"]), *PHASES[phase]),
+            log=log,
+        )
+        try:
+            trial.client.run("sleep", f"{RAMP:g}")
+            yield
+            if client.poll() is not None:
+                raise WorkloadFailed(f"iperf3 ended before irtt: {_printed(trial, phase)[0][-200:].strip()}")
+        finally:
+            client.stop()
+            trial.client.note("kill $!")
+            wait_until(lambda: server.poll() is not None, 2)
+    finally:
+        server.stop()
+
+
+def _arrived(trial: Trial, phase: str) -> list[float]:
+    """The throughput in each direction of a phase, in bit/s: counted by whoever received it."""
+    client, server = _printed(trial, phase)
+    return [throughput(parse(text)) for text in {"up": [server], "down": [client], "both": [client, server]}[phase]]
+
+
+def _printed(trial: Trial, phase: str) -> list[str]:
+    return [node.read(node.home / f"{_log(phase)}.log") for node in (trial.client, trial.server)]
+
+
+def _log(phase: str) -> str:
+    return f"iperf3-{phase}"
