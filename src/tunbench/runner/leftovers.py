@@ -1,7 +1,7 @@
 """What a stack leaves behind on a node: it is compared before it comes up and after it has been taken down."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tunbench.runner.node import TIMEOUT, Node
@@ -13,27 +13,29 @@ FALLBACKS = {
 """Interfaces that the kernel makes in every namespace as soon as their module is there: Linux 6.1."""
 
 COMMANDS = (
-    (("ip", "-batch", "-"), "rule show\nxfrm state\nxfrm policy\n"),
-    (("nft", "list", "tables"), ""),
+    ("", ("ip", "-batch", "-"), "rule show\nxfrm state\nxfrm policy\n"),
+    ("nf_tables", ("nft", "list", "tables"), ""),
 )
-"""Commands that list things, and what each reads."""
+"""Commands that list things, and what each reads; without its module there is nothing to list."""
 
 Seen = frozenset[str]
 
 
 def look(nodes: Sequence[Node]) -> Seen:
     """The interfaces, addresses, routes, rules, IPsec states and policies, nftables and processes of the nodes."""
-    return frozenset(f"{node.name}: {what}" for node in nodes for what in _on(node))
+    running = _processes()
+    return frozenset(f"{node.name}: {what}" for node in nodes for what in (*_on(node), *_running(node, running)))
 
 
 def _on(node: Node) -> Iterable[str]:
     for name, read in FILES.items():
         yield from read(_lines(node, name))
-    for argv, questions in COMMANDS:
+    for module, argv, questions in COMMANDS:
+        if module and not Path("/sys/module", module).exists():
+            continue
         result = node.shell.run([*node.enter, *argv], TIMEOUT, questions)
         # What is indented belongs to the line before, and has counters that move.
         yield from (line for line in result.stdout.splitlines() if line[:1].strip())
-    yield from (f"process {name}" for name in _processes(node))
 
 
 def _lines(node: Node, name: str) -> list[str]:
@@ -78,17 +80,22 @@ FILES: dict[str, Callable[[list[str]], Iterable[str]]] = {
 """Files of /proc/PID/net, and what is read of each: see proc(5) and Linux 6.1, net/ipv6/route.c."""
 
 
-def _processes(node: Node) -> Iterable[str]:
-    """The names of the processes in the node's PID namespace, without those that have ended and nobody asked about."""
-    namespace = _namespace(_holder(node))
+def _processes() -> dict[str, list[str]]:
+    """The names of all processes by their PID namespace, without those that have ended and nobody asked about."""
+    found: dict[str, list[str]] = {}
     for process in Path("/proc").glob("[0-9]*"):
-        if namespace and _namespace(process.name) == namespace:
-            try:
-                name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(") ")
-            except OSError:
-                continue
-            if not rest.startswith("Z"):
-                yield name
+        try:
+            name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(") ")
+        except OSError:
+            continue
+        if not rest.startswith("Z"):
+            found.setdefault(_namespace(process.name), []).append(name)
+    return found
+
+
+def _running(node: Node, processes: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    namespace = _namespace(_holder(node))
+    return (f"process {name}" for name in processes.get(namespace, ()) if namespace)
 
 
 def _namespace(process: str) -> str:
