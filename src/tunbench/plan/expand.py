@@ -9,16 +9,13 @@ from tunbench.plan.cut import kept
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import FULL_SPEED, Shard, seed_of_repeat
 from tunbench.plan.stack import compared
-from tunbench.runner import asked
+from tunbench.runner import asked, topology
 
 BRING_UP = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 BUSY = 4.0
 """Seconds of wall clock that one virtual second of a test takes: 2 where losses hold it back, 5.5 at full load."""
-
-REQUEST = 0.003
-"""Seconds of wall clock that one request takes whose waiting is skipped, such as an echo of ping."""
 
 
 def expand(plan: Plan) -> list[Shard]:
@@ -31,16 +28,16 @@ def expand(plan: Plan) -> list[Shard]:
     workloads = sorted(plan.workloads, key=restarts)
     probes = None if plan.probes is None else tuple(plan.probes)
     cells = []
-    for topology, tuning, machine, profile, stack in product(*axes):
-        cell = {"topology": topology, "tuning": tuning.name, "machine": machine.name}
+    for shape, tuning, machine, profile, stack in product(*axes):
+        cell = {"topology": shape, "tuning": tuning.name, "machine": machine.name}
         cell |= {"profile": profile.name, "stack": stack}
         left = tuple(one for one in workloads if kept({**cell, "workload": one}, plan.include, plan.exclude))
         if left:
-            cells.append((topology, tuning, machine, profile, stack, left))
+            cells.append((shape, tuning, machine, profile, stack, left))
     return [
-        Shard(stack, profile, left, repeat, seed_of_repeat(plan.seed, repeat), topology, tuning, machine, probes)
+        Shard(stack, profile, left, repeat, seed_of_repeat(plan.seed, repeat), shape, tuning, machine, probes)
         for repeat in range(1, plan.repeats + 1)
-        for topology, tuning, machine, profile, stack, left in cells
+        for shape, tuning, machine, profile, stack, left in cells
     ]
 
 
@@ -63,23 +60,20 @@ def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> f
 
 
 def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
-    """Seconds of wall clock of one shard: BRING_UP and what its workloads take."""
-    speed = shard.machine.speed
-    return BRING_UP + sum(workload_seconds(workload, clock, speed) for workload in shard.workloads)
+    """Seconds of wall clock of one shard: BRING_UP and what its workloads take between their pairs."""
+    speed, shape = shard.machine.speed, topology.read(shard.topology)
+    return BRING_UP + sum(
+        len(asked.read(workload).pairs(shape)) * workload_seconds(workload, clock, speed)
+        for workload in shard.workloads
+    )
 
 
 @cache
 def workload_seconds(workload: str, clock: str = "virtual", speed: int = FULL_SPEED) -> float:
     """Seconds of wall clock of one trial; `speed` is the machine's, in million instructions a second.
 
-    On the real clock they are what the workload declares. On the virtual clock waiting is skipped: a workload that
-    counts its requests costs REQUEST each, and one that does not keeps the processor busy, BUSY a second. In a second
-    of a slow machine there are fewer instructions to execute.
+    On the real clock they are what the workload declares. On the virtual clock waiting is skipped, and they are BUSY
+    for each second in which it keeps the processor busy. In a second of a slow machine there are fewer instructions.
     """
     what = asked.read(workload)
-    module, options = what.module, what.options
-    if clock != "virtual":
-        return float(module.seconds(options))
-    if "count" in options:
-        return REQUEST * float(options["count"])
-    return BUSY * float(module.seconds(options)) * speed / FULL_SPEED
+    return what.seconds if clock != "virtual" else BUSY * what.busy * speed / FULL_SPEED

@@ -36,6 +36,12 @@ class Asked(NamedTuple):
         """About how long it takes for one pair, in seconds of the lab's time."""
         return float(self.module.seconds(self.options))
 
+    @property
+    def busy(self) -> float:
+        """About how long it keeps a processor busy for one pair, in seconds: all the time, unless it says otherwise."""
+        busy = getattr(self.module, "busy", self.module.seconds)
+        return float(busy(self.options))
+
 
 def takes(about: About) -> dict[str, Option]:
     """All options of a workload: its own, and the pairs; one that takes the tunnel down has the first pair alone."""

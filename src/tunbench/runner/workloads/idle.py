@@ -52,6 +52,11 @@ def seconds(options: Options) -> float:
     return float(options["duration"])
 
 
+def busy(options: Options) -> float:
+    """About how long it keeps a processor busy, in seconds: timers tick."""
+    return 0.01 * float(options["duration"])
+
+
 def execute(trial: Trial) -> None:
     """Looks at the counters of both ends, waits, and looks again each minute."""
     began, rest = now(), int(trial.options["duration"])

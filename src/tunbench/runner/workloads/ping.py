@@ -43,6 +43,11 @@ def seconds(options: Options) -> float:
     return float(options["count"]) * float(options["interval"])
 
 
+def busy(options: Options) -> float:
+    """About how long it keeps a processor busy, in seconds: ping itself waits busily for its turn."""
+    return 0.0008 * float(options["count"])
+
+
 def execute(trial: Trial) -> None:
     """Pings from the client to the server."""
     options = trial.options

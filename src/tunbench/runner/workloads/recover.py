@@ -54,6 +54,11 @@ def seconds(options: Options) -> float:
     return float(options["times"]) * (1 + (float(options["outage"]) if options["event"] == "link" else 0))
 
 
+def busy(options: Options) -> float:
+    """About how long it keeps a processor busy, in seconds: probes, and what comes up again."""
+    return 0.3 * seconds(options)
+
+
 def execute(trial: Trial) -> None:
     """Lets the event happen to the server, or to the client's address, as often as asked."""
     site, event = trial.site, str(trial.options["event"])
