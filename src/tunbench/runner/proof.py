@@ -42,11 +42,14 @@ class Finding(NamedTuple):
     hidden: bool
 
 
-def prove(site: Site, pair: Pair, events: Events) -> list[Finding]:
-    """Looks below every layer for a marker sent between a pair, and tells what was captured. Raises ProofFailed."""
+def prove(site: Site, pair: Pair, events: Events, least: int = 2 * ECHOES) -> list[Finding]:
+    """Looks below every layer for a marker sent between a pair, and tells what was captured. Raises ProofFailed.
+
+    At least so many packets must be seen: all requests and replies, unless something on the way loses some.
+    """
     marker = os.urandom(MARKER)
     return [
-        examine(site.stack, index, marker, *_send(site, pair, index, marker, events))
+        examine(site.stack, index, marker, *_send(site, pair, index, marker, events), least)
         for index in range(len(site.stack.layers))
     ]
 
@@ -69,7 +72,15 @@ def _send(site: Site, pair: Pair, index: int, marker: bytes, events: Events) -> 
     return f"{watcher.name}/{interface}", capture.packets(path), evident
 
 
-def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[bytes], evident: list[bytes]) -> Finding:
+def examine(
+    stack: Stack,
+    index: int,
+    marker: bytes,
+    where: str,
+    seen: list[bytes],
+    evident: list[bytes],
+    least: int = 2 * ECHOES,
+) -> Finding:
     """Compares what was captured below a layer with what the stack claims. Raises ProofFailed."""
     layer = stack.layers[index]
     large = [packet for packet in seen if len(packet) >= echo.PAYLOAD]
@@ -78,9 +89,9 @@ def examine(stack: Stack, index: int, marker: bytes, where: str, seen: list[byte
     marked_inside = [packet for packet in evident if marker in packet]
     hidden = any(_confidential(above) for above in stack.layers[index:])
     name, evidence = layer.about.name, expected(layer)
-    if len(shown) < 2 * ECHOES:
+    if len(shown) < least:
         raise ProofFailed(
-            f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {2 * ECHOES} were to be seen"
+            f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {least} were to be seen"
         )
     if len(large) > len(shown):
         raise ProofFailed(f"{name}: {len(large) - len(shown)} packets on {where} went around it ({evidence})")
