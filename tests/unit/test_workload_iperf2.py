@@ -106,6 +106,11 @@ def test_udp_has_loss_jitter_and_order_as_the_server_saw_them() -> None:
     assert series(samples, "throughput") == [(0, 19468800), (1, 19562400)]
 
 
+def test_an_end_of_a_stream_that_is_sent_again_is_no_lost_datagram() -> None:
+    found = whole(iperf2_udp.parse(*printed("udp-end-lost")))
+    assert found["loss"] == 14 / 771
+
+
 def test_the_streams_of_udp_are_added_up() -> None:
     samples = iperf2_udp.parse(*printed("udp-parallel"), 3)
     found = whole(samples)
