@@ -224,13 +224,29 @@ def test_a_path_that_loses_at_every_rate_has_a_goodput_of_zero(monkeypatch: pyte
     assert list(trial.outputs) == ["iperf3-1.json", "iperf3-2.json", "iperf3-3.json"]
 
 
-def test_what_was_tried_before_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answers = iter([Result(0, captured("goodput-loss.json"), ""), Result(1, captured("iperf3-connect.json"), "")])
-    move_home(monkeypatch, tmp_path)
-    shell = FakeShell({"ss -H": LISTENING, "--client": lambda call: next(answers)}, {"iperf3": lambda *_: 0})
+FAILED = Result(1, captured("iperf3-connect.json"), "")
+
+
+def trying(monkeypatch: pytest.MonkeyPatch, folder: Path, *results: Result) -> tuple[Trial, list[Result]]:
+    move_home(monkeypatch, folder)
+    left = list(results)
+    shell = FakeShell({"ss -H": LISTENING, "--client": lambda call: left.pop(0)}, {"iperf3": lambda *_: 0})
     client, server = two_nodes(shell, FakeEvents())
-    trial = Trial(resolve(goodput.ABOUT.options, {}, "goodput"), client, server, UNDERLAYS["ip"].endpoints)
+    options = resolve(goodput.ABOUT.options, {"highest": "40M"}, "goodput")
+    return Trial(options, client, server, UNDERLAYS["ip"].endpoints), left
+
+
+def test_what_was_tried_before_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trial, left = trying(monkeypatch, tmp_path, Result(0, captured("goodput-loss.json"), ""), *[FAILED] * 3)
     with pytest.raises(WorkloadFailed, match="iperf3: "):
         goodput.execute(trial)
+    assert left == []
     assert [one.metric for one in trial.samples] == ["trial-rate", "trial-loss"]
     assert list(trial.outputs) == ["iperf3-1.json", "iperf3.json"]
+
+
+def test_a_trial_that_does_not_begin_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trial, left = trying(monkeypatch, tmp_path, FAILED, FAILED, Result(0, captured("goodput-clean.json"), ""))
+    goodput.execute(trial)
+    assert left == []
+    assert list(trial.outputs) == ["iperf3-1.json"]

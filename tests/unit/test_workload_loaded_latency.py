@@ -100,18 +100,24 @@ def test_round_trips_that_were_changed_are_sound_or_have_failed(seed: int) -> No
 def test_the_load_is_what_was_received_after_the_ramp(text: str, rate: float) -> None:
     intervals = loaded_latency.parse(text)
     assert len({one.start for one in intervals}) == len(intervals)
-    assert loaded_latency.throughput(intervals) == pytest.approx(rate, rel=0.05)
+    assert loaded_latency.throughput(intervals, 0.5) == pytest.approx(rate, rel=0.05)
 
 
 @pytest.mark.parametrize("text", [CLIENTS["up"], SERVERS["down"]])
 def test_who_only_sends_received_nothing(text: str) -> None:
     assert loaded_latency.parse(text) == []
-    with pytest.raises(WorkloadFailed, match="iperf3 told nothing of the time after 1 s"):
-        loaded_latency.throughput(loaded_latency.parse(text))
+    with pytest.raises(WorkloadFailed, match=r"iperf3 told nothing of its last 0\.5 s"):
+        loaded_latency.throughput(loaded_latency.parse(text), 0.5)
+
+
+def test_only_the_last_seconds_count() -> None:
+    intervals = [loaded_latency.Interval(start, 0.5, amount) for start, amount in ((0, 10), (0.5, 100), (1, 200))]
+    assert loaded_latency.throughput(intervals, 1) == 8 * 300
+    assert loaded_latency.throughput(intervals, 60) == pytest.approx(8 * 310 / 1.5)
 
 
 def test_with_both_ways_each_end_tells_what_it_received() -> None:
-    down, up = (loaded_latency.throughput(loaded_latency.parse(one["both"])) for one in (CLIENTS, SERVERS))
+    down, up = (loaded_latency.throughput(loaded_latency.parse(one["both"]), 0.5) for one in (CLIENTS, SERVERS))
     # 20 Mbit/s of frames each way, of which the acknowledgements of the other take some.
     assert 15e6 < up < 20e6 and 15e6 < down < 20e6
 
@@ -130,7 +136,7 @@ def test_a_load_that_was_changed_is_sound_or_has_failed(seed: int) -> None:
     text = dice.choice([*CLIENTS.values(), *SERVERS.values()])
     for changed in (edited(text, dice), json.dumps(replaced(json.loads(text), dice))):
         try:
-            rate = loaded_latency.throughput(loaded_latency.parse(changed))
+            rate = loaded_latency.throughput(loaded_latency.parse(changed), 0.5)
         except WorkloadFailed:
             continue
         assert math.isfinite(rate) and rate >= 0
@@ -180,13 +186,15 @@ def test_the_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     commands = [text.replace(str(tmp_path), "") for text in events.commands]
     irtts = "ip netns exec a irtt client -i 0.01s -d 2s --clock=monotonic -Q -o - 10.0.2.2:2112"
     told = "--port 5201 --json --interval 0.1"
-    assert commands[:9] == [
+    assert commands[:10] == [
         "ip netns exec b irtt server -b 10.0.2.2:2112 -i 0 >>/b/irtt.log 2>&1 &",
         "until ip netns exec b ss -Hlun 'sport = :2112' | grep -q .; do sleep 0.02; done",
         irtts,
         f"ip netns exec b iperf3 --server --one-off {told} >>/b{log}",
         "until ip netns exec b ss -Hltn 'sport = :5201' | grep -q .; do sleep 0.02; done",
         f"ip netns exec a iperf3 --client 10.0.2.2 {told} --time 53 --parallel 4 >>/a{log}",
+        "until ip netns exec b sh -c 'test $(ss -Htn state established sport = :5201 | wc -l) -gt 4'"
+        " >/dev/null 2>&1; do sleep 0.02; done",
         "ip netns exec a sleep 1",
         irtts,
         "kill $!",
@@ -211,13 +219,20 @@ def test_one_direction_over_ipv6(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert {one.metric.partition("-")[2] for one in trial.samples} == {"idle", "down"}
 
 
-def test_a_load_that_ends_early_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refused(call: Call, log: Path) -> int:
-        log.write_text(captured("iperf3-connect.json"))
-        return 1
+def refused(call: Call, log: Path) -> int:
+    log.write_text(captured("iperf3-connect.json"))
+    return 1
 
+
+@pytest.mark.parametrize(
+    ("established", "words"), [(0, "iperf3 ended before irtt"), (1, "iperf3 did not connect its flows")]
+)
+def test_a_load_that_ends_has_failed(
+    established: int, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     trial, shell, _ = looking(tmp_path, monkeypatch, captured("irtt-clean.json"), {"iperf3 --client": refused})
-    with pytest.raises(WorkloadFailed, match=r"(?s)iperf3 ended before irtt: .*Connection refused"):
+    shell.answers["established"] = Result(established, "", "")
+    with pytest.raises(WorkloadFailed, match=f"(?s){words}: .*Connection refused"):
         loaded_latency.execute(trial)
     assert {process.ended for process in shell.started} == {"stopped"}
     # What was measured without load is kept.

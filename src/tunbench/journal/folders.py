@@ -75,7 +75,8 @@ class TrialFolders:
         """Takes one event of the shard; a trial's end writes its folder."""
         if event["event"] == "phase":
             self.phase = event["name"]
-            self.own = []
+            if self.phase == "trial":
+                self.own = []
         elif event["event"] in ("command", "file"):
             self._remember(_as_shell(event))
         elif event["event"] == "capture":

@@ -14,7 +14,7 @@ from tunbench.runner.node import CommandFailed
 from tunbench.runner.options import Options
 from tunbench.runner.topology import Pair, Topology
 from tunbench.runner.view import views
-from tunbench.runner.workload import Metric, Sample, Site, Trial, WorkloadFailed
+from tunbench.runner.workload import Metric, Sample, Site, Trial, WorkloadFailed, now
 
 FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
 """What makes a verdict `failed`. Anything else is a mistake of ours, and ends the runner with a traceback."""
@@ -54,6 +54,8 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
     what = asked.read(workload)
     pairs = what.pairs(site.underlay.topology)
     trials = [_trial(what.options, site, pair, number * what.together) for number, pair in enumerate(pairs)]
+    # The interfaces that are counted do not outlive a workload that takes the tunnel down.
+    probes = () if what.module.ABOUT.restarts else probes
     outcomes = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
     again = _proof_again(site, events) if what.module.ABOUT.restarts else OK
     metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
@@ -106,6 +108,7 @@ def _attempt(module: ModuleType, trial: Trial, probes: Sequence[str] = ()) -> Ou
 
 def _proof_again(site: Site, events: Events) -> Outcome:
     """The proof once more, under the profile, which may lose packets of it: one of five echoes is enough."""
+    events.tell("phase", name="proof", at=now())
     try:
         prove(site, site.pair, events, least=2)
     except FAILURES as why:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tunbench.runner import iperf3, irtt
 from tunbench.runner.options import Option, Options
-from tunbench.runner.shell import wait_until
+from tunbench.runner.shell import Process, wait_until
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
 
 PHASES = {"up": (), "down": ("--reverse",), "both": ("--bidir",)}
@@ -51,6 +51,9 @@ INTERVAL = 0.1
 
 INTERVALS = 100
 
+ENDING = 5.0
+"""Seconds in which both ends of iperf3 must have printed their JSON."""
+
 TRIMMED = 0.95
 """The share of the round trips, from the shortest, that is averaged for `rpm`."""
 
@@ -75,9 +78,11 @@ def execute(trial: Trial) -> None:
         idle = _round_trips(trial, address, "idle", began)
         for phase in _phases(trial.options):
             with _loaded(trial, phase):
+                start = now()
                 trips = _round_trips(trial, address, phase, began)
+                took = now() - start
             trial.samples += compared(phase, idle, trips)
-            trial.samples.append(Sample(f"throughput-{phase}", sum(_arrived(trial, phase))))
+            trial.samples.append(Sample(f"throughput-{phase}", sum(_arrived(trial, phase, took))))
 
 
 def compared(phase: str, idle: Sequence[float], loaded: Sequence[float]) -> list[Sample]:
@@ -109,12 +114,13 @@ def parse(text: str) -> list[Interval]:
     return list({one.start: one for one in intervals}.values())
 
 
-def throughput(intervals: Sequence[Interval]) -> float:
-    """The payload that arrived each second after the ramp, in bit/s. Raises WorkloadFailed."""
-    steady = [one for one in intervals if one.start >= RAMP - INTERVAL / 2]
+def throughput(intervals: Sequence[Interval], last: float) -> float:
+    """The payload that arrived each second, in bit/s, in so many last seconds. Raises WorkloadFailed."""
+    end = max((one.start + one.seconds for one in intervals), default=0)
+    steady = [one for one in intervals if one.start >= end - last]
     time = sum(one.seconds for one in steady)
     if time <= 0:
-        raise WorkloadFailed(f"iperf3 told nothing of the time after {RAMP:g} s")
+        raise WorkloadFailed(f"iperf3 told nothing of its last {last:g} s")
     rate = 8 * sum(one.bytes for one in steady) / time
     if not math.isfinite(rate):
         raise WorkloadFailed(f"iperf3 counted {rate:g} bit/s")
@@ -160,6 +166,7 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
             log=log,
         )
         try:
+            _flowing(trial, client, phase)
             trial.client.run("sleep", f"{RAMP:g}")
             yield
             if client.poll() is not None:
@@ -167,19 +174,37 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
         finally:
             client.stop()
             trial.client.note("kill $!")
-            wait_until(lambda: server.poll() is not None, 2)
+            # What was told to end still prints all that it has counted.
+            wait_until(lambda: all(_whole(text) for text in _printed(trial, phase)), ENDING)
     finally:
         server.stop()
 
 
-def _arrived(trial: Trial, phase: str) -> list[float]:
-    """The throughput in each direction of a phase, in bit/s: counted by whoever received it."""
+def _flowing(trial: Trial, client: Process, phase: str) -> None:
+    """Waits until all flows are connected, besides the connection that controls them: TCP may need a second try."""
+    flows = int(trial.options["flows"]) * (2 if phase == "both" else 1)
+    listed = f"ss -Htn state established sport = :{trial.port(iperf3.PORT)} | wc -l"
+    connected = ("sh", "-c", f"test $({listed}) -gt {flows}")
+    if not trial.server.until(*connected, unless=lambda: client.poll() is not None):
+        raise WorkloadFailed(f"iperf3 did not connect its flows: {_printed(trial, phase)[0][-200:].strip()}")
+
+
+def _arrived(trial: Trial, phase: str, took: float) -> list[float]:
+    """The throughput in each direction of a phase that took so long, in bit/s: counted by whoever received it."""
     client, server = _printed(trial, phase)
-    return [throughput(parse(text)) for text in {"up": [server], "down": [client], "both": [client, server]}[phase]]
+    texts = {"up": [server], "down": [client], "both": [client, server]}[phase]
+    return [throughput(parse(text), max(took, float(trial.options["duration"]))) for text in texts]
 
 
 def _printed(trial: Trial, phase: str) -> list[str]:
     return [node.read(node.home / f"{_log(phase)}.log") for node in (trial.client, trial.server)]
+
+
+def _whole(text: str) -> bool:
+    try:
+        return bool(parse(text))
+    except WorkloadFailed:
+        return False
 
 
 def _log(phase: str) -> str:
