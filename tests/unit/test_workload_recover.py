@@ -206,7 +206,7 @@ class Lab:
         return [
             one.removeprefix("ip netns exec ")
             for one in self.events.commands
-            if not re.search("recover-|connect-|a sleep 0$", one)
+            if not re.search("recover-|connect-|[ab] sleep 0$", one)
         ]
 
 
@@ -281,7 +281,7 @@ def test_a_reboot_leaves_nothing_but_files() -> None:
 def test_an_address_is_changed_and_put_back_and_the_stack_restarted() -> None:
     lab = Lab("vxlan", RESTART)
     commands = lab.execute("recover", event="address", times="1")
-    batch = "a ip -batch - <<'END'\naddress del 10.0.1.{}/24 dev eth0\naddress add 10.0.1.{}/24 dev eth0\n{}\nEND"
+    batch = "b ip -batch - <<'END'\naddress del 10.0.2.{}/24 dev eth0\naddress add 10.0.2.{}/24 dev eth0\n{}\nEND"
     default = "route replace default via 10.0.9.1"
     assert commands[:2] == [batch.format(2, 102, default), batch.format(102, 2, default)]
     assert commands[2:4] == [f"{name} ip link del {named('vxlan')}" for name in ("b", "a")]

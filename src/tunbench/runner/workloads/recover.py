@@ -60,7 +60,7 @@ def busy(options: Options) -> float:
 
 
 def execute(trial: Trial) -> None:
-    """Lets the event happen to the server, or to the client's address, as often as asked."""
+    """Lets the event happen to the server, as often as asked."""
     site, event = trial.site, str(trial.options["event"])
     assert site
     if event in WITH_TUNNEL and outages.bare(site):
@@ -83,15 +83,18 @@ def execute(trial: Trial) -> None:
 def _endure(trial: Trial, event: str, number: int) -> Event:
     """Probes while the event happens, until the overlay answers again."""
     interval, name = float(trial.options["interval"]), f"recover-{number}"
-    with blocking.ready(trial.client, trial.overlay, trial.target, interval, name) as log:
-        blocking.begin(trial.client, log)
-        if not blocking.answers(trial.client, log, stack.PATIENCE):
+    # Whoever moves is the one that talks: the other end cannot know where to.
+    prober, other = (trial.server, trial.client) if event == "address" else (trial.client, trial.server)
+    overlay, target = trial.overlays[prober.name], trial.overlays[other.name].address
+    with blocking.ready(prober, overlay, target, interval, name) as log:
+        blocking.begin(prober, log)
+        if not blocking.answers(prober, log, stack.PATIENCE):
             raise WorkloadFailed("the overlay did not answer before the event")
-        trial.client.run("sleep", f"{CALM:g}")
+        prober.run("sleep", f"{CALM:g}")
         happened = _happen(trial, event)
         if wait_until(lambda: blocking.answered_since(log, happened.over), LIMIT):
             time.sleep(CALM)
-        trial.client.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
+        prober.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
     trial.outputs[_output(number)] = log.read_text()
     return happened
 
@@ -107,8 +110,9 @@ def _happen(trial: Trial, event: str) -> Event:
         case "link":
             outage = outages.cut(site, server, float(trial.options["outage"]))
         case "address":
-            leaf = site.underlay.endpoints[trial.client.name]
-            outages.move(trial.client, leaf, outages.other_address(leaf))
+            # A tunnel with a client has it here: its server is the first endpoint.
+            leaf = site.underlay.endpoints[server.name]
+            outages.move(server, leaf, outages.other_address(leaf))
         case _:
             outages.reboot(site, server)
     return Event(began, now(), outage)
@@ -119,8 +123,8 @@ def _tidy(trial: Trial, event: str, recovered: bool) -> None:
     site = trial.site
     assert site
     if event == "address":
-        leaf = site.underlay.endpoints[trial.client.name]
-        outages.move(trial.client, outages.other_address(leaf), leaf)
+        leaf = site.underlay.endpoints[trial.server.name]
+        outages.move(trial.server, outages.other_address(leaf), leaf)
     if recovered and event != "address":
         return
     # Without a recovery there is a better reason for the verdict than that the stack cannot be had again.
