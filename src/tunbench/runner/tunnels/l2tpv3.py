@@ -1,7 +1,7 @@
 """Layer Two Tunneling Protocol version 3 (RFC 3931): Ethernet frames in a static tunnel, as the Linux kernel has it."""
 
 from tunbench.runner import links
-from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.contract import STARTING, About, Claims, Tunnel
 from tunbench.runner.formats import ETHERNET, UDP, Header
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -83,8 +83,10 @@ class L2tpv3(Tunnel):
         self.settle(node)
 
     def down(self, node: Node) -> None:
-        """Deletes the tunnel, and with it the session and its interface."""
-        node.try_run("ip", "l2tp", "del", "tunnel", "tunnel_id", str(self.options["session"]))
+        """Deletes the tunnel, and with it the session and its interface; the kernel does it in the background."""
+        number = str(self.options["session"])
+        node.try_run("ip", "l2tp", "del", "tunnel", "tunnel_id", number)
+        node.until("sh", "-c", 'test -z "$(ip l2tp show tunnel tunnel_id "$0")"', number, timeout=STARTING)
 
     def udp(self) -> tuple[str, ...]:
         """The words about UDP, if that carries it."""

@@ -122,13 +122,15 @@ def _tidy(trial: Trial, event: str, recovered: bool) -> None:
     """Leaves an address and a stack behind on which others can be measured."""
     site = trial.site
     assert site
-    if event == "address":
-        leaf = site.underlay.endpoints[trial.server.name]
-        outages.move(trial.server, outages.other_address(leaf), leaf)
     if recovered and event != "address":
         return
     # Without a recovery there is a better reason for the verdict than that the stack cannot be had again.
-    with suppress(*(() if recovered else (StackFailed, CommandFailed))):
+    unimportant = () if recovered else (StackFailed, CommandFailed)
+    if event == "address":
+        leaf = site.underlay.endpoints[trial.server.name]
+        with suppress(*unimportant):
+            outages.move(trial.server, outages.other_address(leaf), leaf)
+    with suppress(*unimportant):
         stack.restart(site.stack, site.endpoints)
 
 
