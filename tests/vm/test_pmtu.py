@@ -18,22 +18,21 @@ NARROW = f"""
 _build = build
 
 
-def build(kind, nodes):
-    underlay = _build(kind, nodes)
+def build(underlay, nodes):
+    _build(underlay, nodes)
     nodes[underlay.middle].run("ip", "link", "set", underlay.towards["b"], "mtu", "{LINK}")
     nodes["b"].run("ip", "link", "set", underlay.endpoints["b"].interface, "mtu", "{LINK}")
-    return underlay
 """
 
 # The same with a router that sends no ICMP error about the size of packets: RFC 2923, section 2.1.
-HOLE = NARROW.replace(
-    "    return",
-    """\
+HOLE = (
+    NARROW
+    + """\
     hole = nodes[underlay.middle]
     hole.run("nft", "add table inet hole; add chain inet hole out { type filter hook output priority 0; };")
     hole.run("nft", "add rule inet hole out icmp type destination-unreachable icmp code frag-needed drop")
     hole.run("nft", "add rule inet hole out icmpv6 type packet-too-big drop")
-    return""",
+"""
 )
 
 
