@@ -33,6 +33,7 @@ def test_an_outage_of_a_second_blocks_a_second(tmp_path: Path) -> None:
     assert not any(event["event"] == "outside" for event in journal.events(tmp_path / "run"))
 
 
+@pytest.mark.long
 def test_two_runs_are_alike(tmp_path: Path) -> None:
     workloads = ["connect:times=2", "recover:event=reboot,times=1", LINK]
     text = plan(["openvpn"], '["medium"]', workloads)
