@@ -127,6 +127,8 @@ def _answered(answer: Result | Callable[[Call], Result], call: Call) -> Result:
 
 def _inner(argv: Sequence[str]) -> list[str]:
     words = list(argv)
+    if words[:2] == ["ip", "-n"]:
+        return ["ip", *words[3:]]
     return words[words.index("--") + 1 :] if words[0] == "nsenter" else words
 
 

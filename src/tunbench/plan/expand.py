@@ -76,4 +76,6 @@ def workload_seconds(workload: str, clock: str = "virtual", speed: int = FULL_SP
     for each second in which it keeps the processor busy. In a second of a slow machine there are fewer instructions.
     """
     what = asked.read(workload)
-    return what.seconds if clock != "virtual" else BUSY * what.busy * speed / FULL_SPEED
+    if clock != "virtual":
+        return what.seconds
+    return BUSY * what.busy * (1 if what.waits else speed / FULL_SPEED)

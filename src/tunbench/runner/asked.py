@@ -37,10 +37,14 @@ class Asked(NamedTuple):
         return float(self.module.seconds(self.options))
 
     @property
+    def waits(self) -> bool:
+        """Whether it waits most of its time."""
+        return hasattr(self.module, "busy")
+
+    @property
     def busy(self) -> float:
         """About how long it keeps a processor busy for one pair, in seconds: all the time, unless it says otherwise."""
-        busy = getattr(self.module, "busy", self.module.seconds)
-        return float(busy(self.options))
+        return float(self.module.busy(self.options)) if self.waits else self.seconds
 
 
 def takes(about: About) -> dict[str, Option]:

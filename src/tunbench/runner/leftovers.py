@@ -33,7 +33,7 @@ def _on(node: Node) -> Iterable[str]:
     for module, argv, questions in COMMANDS:
         if module and not Path("/sys/module", module).exists():
             continue
-        result = node.shell.run([*node.enter, *argv], TIMEOUT, questions)
+        result = node.shell.run(node.inside(argv), TIMEOUT, questions)
         # What is indented belongs to the line before, and has counters that move.
         yield from (line for line in result.stdout.splitlines() if line[:1].strip())
 

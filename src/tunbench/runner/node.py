@@ -56,6 +56,12 @@ class Node:
         self.enter = list(enter)
         self.logs: dict[str, Path] = {}
 
+    def inside(self, argv: Sequence[str]) -> list[str]:
+        """The words that run a command on this node. `ip` enters its network namespace by itself, which is faster."""
+        if self.enter and argv[0] == "ip":
+            return ["ip", "-n", self.name, *argv[1:]]
+        return [*self.enter, *argv]
+
     @property
     def home(self) -> Path:
         """The folder of this node's own files."""
@@ -77,7 +83,7 @@ class Node:
     ) -> Result:
         """Runs a command and returns how it ended."""
         began = time.monotonic()
-        result = self.shell.run([*self.enter, *argv], timeout, self.read(stdin) if stdin else "")
+        result = self.shell.run(self.inside(argv), timeout, self.read(stdin) if stdin else "")
         shown = self.typed(argv)
         if stdin:
             shown += f" <{stdin}"
@@ -91,7 +97,7 @@ class Node:
         """Executes lines of iproute2's `ip` as one batch. Raises CommandFailed."""
         began = time.monotonic()
         text = "".join(f"{line}\n" for line in lines)
-        result = self.shell.run([*self.enter, "ip", "-batch", "-"], TIMEOUT, text)
+        result = self.shell.run(self.inside(["ip", "-batch", "-"]), TIMEOUT, text)
         shown = f"{self.typed(['ip', '-batch', '-'])} <<'END'\n{text}END"
         self._journal(shown, began, status=result.status)
         if result.status != 0:
@@ -99,7 +105,7 @@ class Node:
 
     def ask(self, *argv: str, timeout: float = TIMEOUT) -> Result:
         """Runs a command that only looks; it is not journaled, because nobody needs it to repeat the trial."""
-        return self.shell.run([*self.enter, *argv], timeout)
+        return self.shell.run(self.inside(argv), timeout)
 
     def start(self, *argv: str, log: str) -> Process:
         """Starts a command in the background; what it prints goes to the log of that name."""
@@ -120,7 +126,7 @@ class Node:
 
         def settled() -> bool:
             nonlocal succeeded
-            succeeded = self.shell.run([*self.enter, *argv], timeout).status == 0
+            succeeded = self.shell.run(self.inside(argv), timeout).status == 0
             return succeeded or bool(unless())
 
         wait_until(settled, timeout)
@@ -137,7 +143,7 @@ class Node:
     def until_prints(self, *argv: str, timeout: float = TIMEOUT) -> bool:
         """Runs a command again and again until it prints something; False where `timeout` seconds were not enough."""
         began = time.monotonic()
-        done = wait_until(lambda: bool(self.shell.run([*self.enter, *argv], timeout).stdout.strip()), timeout)
+        done = wait_until(lambda: bool(self.shell.run(self.inside(argv), timeout).stdout.strip()), timeout)
         self._journal(f"until {self.typed(argv)} | grep -q .; do sleep 0.02; done", began, status=0 if done else None)
         return done
 
