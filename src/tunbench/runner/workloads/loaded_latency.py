@@ -105,10 +105,9 @@ def parse(text: str) -> list[Interval]:
 
     iperf3 is ended from outside, so that its JSON has an error, and the server's may have its last interval twice.
     """
-    try:
-        data, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
-    except (ValueError, RecursionError):
-        raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:].strip()!r}") from None
+    data = _read(text)
+    if data is None:
+        raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:].strip()!r}")
     sums = [one for interval in iperf3.items(data, "intervals") for one in _received(interval)]
     intervals = [Interval(*(iperf3.number(one, name) for name in Interval._fields)) for one in sums]
     return list({one.start: one for one in intervals}.values())
@@ -175,7 +174,7 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
             client.stop()
             trial.client.note("kill $!")
             # What was told to end still prints all that it has counted.
-            wait_until(lambda: all(_whole(text) for text in _printed(trial, phase)), ENDING)
+            wait_until(lambda: all(_read(text) is not None for text in _printed(trial, phase)), ENDING)
     finally:
         server.stop()
 
@@ -200,11 +199,12 @@ def _printed(trial: Trial, phase: str) -> list[str]:
     return [node.read(node.home / f"{_log(phase)}.log") for node in (trial.client, trial.server)]
 
 
-def _whole(text: str) -> bool:
+def _read(text: str) -> Any:
+    """The JSON in a text; None where it has not come to its end."""
     try:
-        return bool(parse(text))
-    except WorkloadFailed:
-        return False
+        return json.JSONDecoder().raw_decode(text[text.index("{") :])[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _log(phase: str) -> str:
