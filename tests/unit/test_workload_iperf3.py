@@ -226,3 +226,25 @@ def test_a_rate_of_0_is_as_fast_as_it_goes() -> None:
     assert commands[-1] == f"{CLIENT} --udp --bitrate 0 --length 1300 --time 2 --get-server-output"
     with pytest.raises(ValueError, match=r'"999" is out of range: allowed is 0, or 1000 to 1000000000000'):
         resolve(iperf3_udp.ABOUT.options, {"rate": "999"}, "")
+
+
+@pytest.mark.parametrize("failures", range(iperf3.TRIES + 1))
+def test_a_test_by_udp_that_did_not_come_to_its_end_is_begun_again(
+    failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+
+    def measure(*_: object, **__: object) -> dict[str, Any]:
+        begun.append("a test")
+        if len(begun) <= failures:
+            raise WorkloadFailed("the datagram that opens the stream was lost")
+        return {}
+
+    trial: Any = None
+    monkeypatch.setattr(iperf3, "measure", measure)
+    if failures < iperf3.TRIES:
+        assert iperf3.measure_udp(trial, 1.0) == {}
+    else:
+        with pytest.raises(WorkloadFailed, match="was lost"):
+            iperf3.measure_udp(trial, 1.0)
+    assert len(begun) == min(failures + 1, iperf3.TRIES)

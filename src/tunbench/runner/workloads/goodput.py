@@ -44,9 +44,6 @@ FLIGHT = 0.05
 ENOUGH = 100
 """Datagrams that a trial sends at least: with fewer, its loss says little."""
 
-TRIES = 3
-"""Times that a trial is begun: where the one datagram that opens a stream of UDP is lost, iperf3 waits for ever."""
-
 PACING = 100
 """Microseconds between the moments at which iperf3 sends what is due: at its own 1000, datagrams come in bursts."""
 
@@ -169,25 +166,14 @@ def arriving(data: dict[str, Any]) -> float:
 
 def _attempt(trial: Trial, rate: float, began: float) -> Attempt:
     duration = float(trial.options["duration"])
-    at, data = _sent(trial, rate, duration, began)
+    at = round(now() - began, 6)
+    data = iperf3.measure_udp(
+        *(trial, duration, "--bitrate", f"{rate:.0f}", "--length", str(trial.options["length"])),
+        *("--pacing-timer", str(PACING), "--time", f"{duration:.0f}", "--get-server-output"),
+        server_arguments=("--json", "--interval", f"{duration / INTERVALS:g}"),
+    )
     del trial.outputs["iperf3.json"]
     trial.outputs[f"iperf3-{len(trial.outputs) + 1}.json"] = json.dumps(data, separators=(",", ":"))
     attempt = parse(data, rate, duration)
     trial.samples += [Sample("trial-rate", attempt.offered, at), Sample("trial-loss", attempt.loss, at)]
     return attempt
-
-
-def _sent(trial: Trial, rate: float, duration: float, began: float) -> tuple[float, dict[str, Any]]:
-    """The moment at which the trial began that came to its end, and the client's JSON. Raises WorkloadFailed."""
-    for left in reversed(range(TRIES)):
-        at = round(now() - began, 6)
-        try:
-            return at, iperf3.measure(
-                *(trial, duration, "--udp", "--bitrate", f"{rate:.0f}", "--length", str(trial.options["length"])),
-                *("--pacing-timer", str(PACING), "--time", f"{duration:.0f}", "--get-server-output"),
-                server_arguments=("--json", "--interval", f"{duration / INTERVALS:g}"),
-            )
-        except WorkloadFailed:
-            if not left:
-                raise
-    raise AssertionError("the last try returns or raises")

@@ -46,10 +46,10 @@ def execute(trial: Trial) -> None:
     """Sends from the client to the server, back with `reverse`, or both ways at once with `bidir`."""
     options = trial.options
     parallel = ["--parallel", str(options["parallel"])] if options["parallel"] != 1 else []
-    data = iperf3.measure(
+    data = iperf3.measure_udp(
         trial,
         seconds(options),
-        *("--udp", "--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
+        *("--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
         # The order of arrival is known to the receiver alone: the client's own report has 0 for what it sent.
         *("--time", str(options["duration"]), *parallel, *iperf3.direction(options), "--get-server-output"),
         server_arguments=("--json",),
