@@ -8,6 +8,7 @@ import pytest
 from tests.vm.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
 from tunbench.labs import payload
+from tunbench.runner.underlay import UNDERLAYS
 
 pytestmark = pytest.mark.vm
 
@@ -35,7 +36,6 @@ class Around(sound.Wireguard):
 # A "wireguard" that does not encrypt: its packets are GRE.
 BARE = """
 from tunbench.runner.tunnels import sound
-from tunbench.runner.underlay import UNDERLAYS
 
 
 class Bare(sound.Wireguard):
