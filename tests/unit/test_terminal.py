@@ -1,10 +1,11 @@
+import re
 from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
 
 from tests.unit.records import TCP, cell, realistic, record, trial
-from tunbench.journal.record import Record
+from tunbench.journal.record import Record, TrialResult
 from tunbench.report.terminal import table
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "terminal.txt"
@@ -40,3 +41,21 @@ def test_several_throughputs_have_a_column_each() -> None:
 
 def test_an_empty_run_has_an_empty_table() -> None:
     assert "verdict" in shown(record([]))
+
+
+def test_many_workloads_have_a_table_each() -> None:
+    def sampled(workload: str, metric: str, unit: str, value: float) -> TrialResult:
+        return trial(cell("none", workload=workload), [(metric, unit, value)])
+
+    trials = [
+        sampled("ping:count=5", "loss", "ratio", 0.25),
+        sampled("idle", "idle-rate", "bit/s", 47.0),
+        sampled("goodput", "goodput", "bit/s", 393e6),
+        trial(cell("none", workload="of-another-version"), [("speed", "m/s", 1.0)]),
+    ]
+    text = shown(record(trials))
+    for workload in ("ping:count=5", "idle", "goodput", "of-another-version"):
+        assert sum(line.strip() == workload for line in text.splitlines()) == 1
+    assert re.search(r"goodput +÷ none +verdict", text)
+    assert re.search(r"none +baseline +393\sMbit/s +1\.00 +ok", text)
+    assert re.search(r"none +baseline +47\.0\sbit/s +ok", text)

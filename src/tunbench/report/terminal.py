@@ -11,25 +11,32 @@ from rich.text import Text
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
-from tunbench.report import units
+from tunbench.report import by_workload, units
+from tunbench.report.by_workload import STYLES
 from tunbench.report.figures import costly, verdict_of, workloads
 
-STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
-"""The styles of verdicts; every other one is bad news."""
+FEW = 2
+"""Workloads that stand side by side in one table at most."""
 
 INTERVAL = len("[11.8, 12.1]")
 """Characters of a column that breaks its lines between a median and its interval only."""
 
 
 def table(record: Record) -> RenderableType:
-    """Stacks by profiles: throughput with its interval, its ratio to `none`, cost, round-trip time, loss, verdict."""
+    """Stacks by profiles: throughput with its interval, its ratio to `none`, cost, round-trip time, loss, verdict.
+
+    Where there are more than FEW workloads, a table for each.
+    """
     findings = find(record)
+    warnings = [_warning(one) for one in findings.warnings]
+    if len(by_workload.names(findings)) > FEW:
+        return Group(*by_workload.tables(findings), *warnings)
     made = _empty(findings)
     for condition in findings.conditions.values():
         for stack in findings.stacks:
             made.add_row(*_row(findings, stack, condition))
         made.add_section()
-    return Group(made, *(_warning(one) for one in findings.warnings))
+    return Group(made, *warnings)
 
 
 def _empty(findings: Findings) -> Table:
