@@ -71,7 +71,11 @@ def create(folder: Path, order: Order) -> None:
         (folder / "plan.toml").write_text(order.text)
         book = Journal(folder)
         book.repair()
-        head = {"event": "run", "journal": 1, "planned": sum(len(shard.workloads) + 1 for shard in order.shards)}
+        head = {
+            "event": "run",
+            "journal": journal.VERSION,
+            "planned": sum(len(shard.workloads) + 1 for shard in order.shards),
+        }
         book.append({**head, "overrides": order.overrides, "manifest": manifest}, sync=True)
         book.close()
     except OSError as error:

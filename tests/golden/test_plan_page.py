@@ -46,5 +46,5 @@ def test_every_key_is_in_the_table() -> None:
 
 
 def test_every_name_is_on_the_page() -> None:
-    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.KEYS[1:], *OFFLOADS, *cut.AXES]
+    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.KIND.keys[1:], *OFFLOADS, *cut.AXES]
     assert [name for name in names if f"`{name}`" not in PAGE] == []

@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.records import MANIFEST, cell, record, trial
 from tunbench.analysis.findings import find
+from tunbench.journal import journal
 from tunbench.journal.read import assemble
 from tunbench.plan.profile import read_profile
 from tunbench.report.impaired import described, expected_delay, expected_loss, impairments
@@ -38,7 +39,7 @@ def test_a_value_that_was_only_printed_is_not_said_to_differ() -> None:
 
 
 def test_the_journal_says_what_was_installed_once() -> None:
-    run = {"event": "run", "planned": 1, "manifest": MANIFEST}
+    run = {"event": "run", "journal": journal.VERSION, "planned": 1, "manifest": MANIFEST}
     told = {"event": "impairment", "shard": "1", "asked": ASKED, "installed": {"kind": "netem", "terms": {"gap": 0.0}}}
     older = {**told, "installed": {"kind": "netem"}}
     assert assemble([run, told, told, older]).installed == ((ASKED, {"gap": 0.0}), (ASKED, {}))

@@ -115,7 +115,7 @@ def replaced(data: Any, dice: random.Random) -> Any:
         elif isinstance(container, list) and dice.random() < 0.3:
             container.append(copy.deepcopy(container[key]))
         else:
-            container[key] = dice.choice(VALUES)
+            container[key] = copy.deepcopy(dice.choice(VALUES))
     return data
 
 

@@ -144,7 +144,14 @@ def test_a_filter_for_ipv4_becomes_one_for_ipv6(ipv4: str, ipv6: str) -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "size"),
-    [([104] * 5, 104), ([104] * 5 + [90] * 9 + [1500], 104), ([133] * 4 + [129], 133), ([99] * 9 + [120] * 5, 120)],
+    [
+        ([104] * 5, 104),
+        ([104] * 5 + [90] * 9 + [1500], 104),
+        ([133] * 4 + [129], 133),
+        ([410, 409, 408, 409, 410], 410),
+        ([99] * 9 + [120] * 5, 120),
+        ([410, 409, 408, 409, 410], 410),
+    ],
 )
 def test_the_size_that_is_seen_as_often_as_it_was_sent(sizes: list[int], size: int) -> None:
     assert measured.parse(sizes) == size

@@ -12,8 +12,8 @@ from tunbench.runner.contract import Unsupported
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.shard import impair
 from tunbench.runner.shell import Result
+from tunbench.runner.site import Site
 from tunbench.runner.underlay import UNDERLAYS
-from tunbench.runner.workload import Site
 
 LOSS = captured("qdisc-loss.json")
 FORWARD, REVERSE = {"loss": 0.1}, {"delay": 0.02, "loss": 0.1}

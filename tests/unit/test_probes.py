@@ -13,9 +13,10 @@ from tunbench.runner.carried import Carried
 from tunbench.runner.contract import Overlay
 from tunbench.runner.node import Node
 from tunbench.runner.probes import cost, hardware, memory
+from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
 from tunbench.runner.underlay import UNDERLAYS
-from tunbench.runner.workload import Sample, Site, Trial
+from tunbench.runner.workload import Sample, Trial
 
 
 @pytest.fixture

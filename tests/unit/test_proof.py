@@ -9,9 +9,9 @@ from tests.unit.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell
 from tunbench.runner import capture, proof, stack
 from tunbench.runner.node import Node
 from tunbench.runner.proof import Finding, ProofFailed, examine
+from tunbench.runner.site import Site
 from tunbench.runner.topology import PAIR
 from tunbench.runner.underlay import UNDERLAYS
-from tunbench.runner.workload import Site
 
 WHERE = "router/to-b"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import shard
-from tunbench.journal import read
+from tunbench.journal import journal, read
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import COLUMNS
 from tunbench.plan.shard import Shard
@@ -18,7 +18,7 @@ NONE, WIREGUARD = shard("none", 1, "ping:count=5"), shard("wireguard", 2, "ping:
 
 RUN: Event = {
     "event": "run",
-    "journal": 1,
+    "journal": journal.VERSION,
     "planned": 4,
     "overrides": {},
     "manifest": {"lab": {"kind": "vm", "clock": "virtual"}, "image": {"digest": "abc"}},

@@ -40,7 +40,7 @@ def test_a_new_run_has_its_plan_and_the_head_of_its_journal(tmp_path: Path) -> N
     folder = tmp_path / "deep" / "run"
     assert (folder / "plan.toml").read_text() == PLAN
     [head] = journal.events(folder)
-    assert (head["event"], head["journal"], head["overrides"]) == ("run", 1, {})
+    assert (head["event"], head["journal"], head["overrides"]) == ("run", journal.VERSION, {})
     assert head["planned"] == 4 * 2, "each shard has a trial for its bringing up"
     manifest = head["manifest"]
     assert {name: manifest[name] for name in FACTS} == FACTS

@@ -12,8 +12,8 @@ from tunbench.runner import stack, tuning
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.shell import Result
+from tunbench.runner.site import Site
 from tunbench.runner.underlay import UNDERLAYS
-from tunbench.runner.workload import Site
 
 FEATURES = """\
 Features for eth0:

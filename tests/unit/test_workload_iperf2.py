@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tunbench.runner import iperf2, registry
+from tunbench.runner import registry, serving
 from tunbench.runner.contract import Overlay
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result
@@ -205,7 +205,7 @@ def test_the_commands_of_udp() -> None:
     trial, commands, _ = executed("iperf2-udp", {"rate": "20M", "length": "1300", "window": "1MiB"}, "udp")
     common = "--udp --len 1300 --window 1048576"
     assert commands[0].startswith(f"ip netns exec b iperf --server {common} {USUAL} >>")
-    assert commands[1] == "until ip netns exec b ss -Huln 'sport = :5001' | grep -q .; do sleep 0.02; done"
+    assert commands[1] == "until ip netns exec b ss -Hlun 'sport = :5001' | grep -q .; do sleep 0.02; done"
     assert commands[2] == (
         f"ip netns exec a iperf --client 10.0.2.2 {common} {USUAL} --bandwidth 20000000 --time 2 --parallel 1"
     )
@@ -232,10 +232,10 @@ def test_a_test_may_take_its_time_and_20_s(name: str, given: dict[str, str], lim
 
 
 def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iperf2, "PATIENCE", 0.05)
+    monkeypatch.setattr(serving, "PATIENCE", 0.05)
     monkeypatch.setattr("tests.unit.test_workload_iperf2.LISTENING", "")
     trial, _, shell = executed("iperf2-tcp", {}, "tcp")
-    assert trial.outputs["reason"] == "the iperf server did not listen on port 5001 in 0.05 s"
+    assert trial.outputs["reason"] == "the iperf server did not listen on tcp port 5001 in 0.05 s"
     assert shell.started[0].ended == "killed"
 
 
@@ -247,7 +247,7 @@ def test_of_a_client_that_does_not_end_the_seconds_before_are_kept(monkeypatch: 
 
 
 def test_the_server_may_need_longer_than_the_client_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iperf2, "PATIENCE", 0.05)
+    monkeypatch.setattr(serving, "PATIENCE", 0.05)
     trial, _, _ = executed("iperf2-tcp", {}, "tcp-reset")
     assert trial.outputs["reason"].startswith("iperf sent 6064283 B, and 2370436 B")
 

@@ -16,8 +16,9 @@ from tunbench.runner import blocking, outages, registry, stack, stream
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.node import Node
 from tunbench.runner.options import resolve
+from tunbench.runner.site import Site
 from tunbench.runner.underlay import UNDERLAYS
-from tunbench.runner.workload import Sample, Site, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads import connect, recover
 from tunbench.runner.workloads.recover import Event
 

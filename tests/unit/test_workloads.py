@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.fakes import Answer, Begin, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tunbench.runner import iperf3, registry
+from tunbench.runner import iperf3, registry, serving
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
@@ -233,8 +233,8 @@ def test_the_commands_of_udp() -> None:
 
 
 def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iperf3, "PATIENCE", 0.05)
-    with pytest.raises(WorkloadFailed, match="did not listen on port 5201"):
+    monkeypatch.setattr(serving, "PATIENCE", 0.05)
+    with pytest.raises(WorkloadFailed, match="did not listen on tcp port 5201"):
         executed("iperf3-tcp", {}, {"ss -H": ""})
 
 

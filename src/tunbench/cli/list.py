@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -51,11 +51,8 @@ def tunnels(
     installed = image.installed([BASE, *ADDONS.values()])
     with bad_input_exits(ValueError):
         rows = [tunnel(name, installed) for name in names or registry.tunnel_names()]
-    if as_json:
-        return print_json(rows)
-    columns = ("name", "layer", "claims", "needs", "version", "summary")
-    print_table(columns, [_tunnel_row(row) for row in rows])
-    for name in names or []:
+    print_rows(rows, as_json, ("name", "layer", "claims", "needs", "version", "summary"), _tunnel_row)
+    for name in [] if as_json else names or []:
         heads = (f"option of {name}", *page.OPTION_COLUMNS[1:])
         print_table(heads, page.option_rows(registry.tunnel(name), mark=""))
 
@@ -70,10 +67,7 @@ def workloads(as_json: AsJson = False) -> None:
       tunbench list workloads --json
     """
     rows = [workload(name) for name in registry.workload_names()]
-    if as_json:
-        return print_json(rows)
-    columns = ("name", "options (default)", "metrics", "summary")
-    print_table(columns, [_workload_row(row) for row in rows])
+    print_rows(rows, as_json, ("name", "options (default)", "metrics", "summary"), _workload_row)
 
 
 @app.command()
@@ -86,11 +80,9 @@ def profiles(as_json: AsJson = False) -> None:
       tunbench list profiles --json
     """
     rows = [asdict(profile) for profile in shipped().values()]
-    if as_json:
-        return print_json(rows)
     used = [term for term in TERMS if any(term in row["forward"] for row in rows)]
     columns = ("name", "placement", *(term.replace("_", " ") for term in used))
-    print_table(columns, [_profile_row(row, used) for row in rows])
+    print_rows(rows, as_json, columns, lambda row: _profile_row(row, used))
 
 
 @app.command()
@@ -103,9 +95,7 @@ def tunings(as_json: AsJson = False) -> None:
       tunbench list tunings --json
     """
     rows = [tuning.spec() for tuning in shipped_tunings().values()]
-    if as_json:
-        return print_json(rows)
-    print_table(("name", "sysctls", "congestion", "offloads", "mtu"), [_tuning_row(row) for row in rows])
+    print_rows(rows, as_json, ("name", "sysctls", "congestion", "offloads", "mtu"), _tuning_row)
 
 
 @app.command()
@@ -120,10 +110,7 @@ def machines(as_json: AsJson = False) -> None:
       tunbench list machines --json
     """
     rows = [machine.spec() for machine in shipped_machines().values()]
-    if as_json:
-        return print_json(rows)
-    columns = ("name", "speed", "without")
-    print_table(columns, [[row["name"], str(row["speed"]), ", ".join(row["without"])] for row in rows])
+    print_rows(rows, as_json, ("name", "speed", "without"), _machine_row)
 
 
 @app.command()
@@ -141,9 +128,7 @@ def topologies(as_json: AsJson = False) -> None:
         {"name": name, "options": options(topology.OPTIONS.get(name, {})), "summary": summary}
         for name, summary in topology.SUMMARIES.items()
     ]
-    if as_json:
-        return print_json(rows)
-    print_table(("name", "options (default)", "summary"), [_topology_row(row) for row in rows])
+    print_rows(rows, as_json, ("name", "options (default)", "summary"), _topology_row)
 
 
 @app.command()
@@ -158,9 +143,7 @@ def probes(as_json: AsJson = False) -> None:
       tunbench list probes --json
     """
     rows = [probe(name) for name in registry.probe_names()]
-    if as_json:
-        return print_json(rows)
-    print_table(("name", "metrics", "summary"), [[row["name"], _metrics(row), row["summary"]] for row in rows])
+    print_rows(rows, as_json, ("name", "metrics", "summary"), _probe_row)
 
 
 @app.command()
@@ -174,10 +157,8 @@ def plans(as_json: AsJson = False) -> None:
     """
     with bad_input_exits():
         rows = [plan(name) for name in shipped_plans()]
-    if as_json:
-        return print_json(rows)
     columns = ("name", "shards", "trials", "summary")
-    print_table(columns, [[str(row[column]) for column in columns] for row in rows])
+    print_rows(rows, as_json, columns, lambda row: [str(row[column]) for column in columns])
 
 
 def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
@@ -237,6 +218,19 @@ def options(declared: Mapping[str, Option]) -> dict[str, dict[str, Any]]:
     }
 
 
+def print_rows(
+    rows: Sequence[Mapping[str, Any]],
+    as_json: bool,
+    columns: Sequence[str],
+    row_of: Callable[[Mapping[str, Any]], list[str]],
+) -> None:
+    """Prints what is listed, as JSON or as a table with these columns."""
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(columns, [row_of(row) for row in rows])
+
+
 def print_json(rows: Sequence[Mapping[str, Any]]) -> None:
     """Prints rows as JSON."""
     typer.echo(json.dumps(rows, indent=2))
@@ -277,6 +271,14 @@ def _workload_row(row: Mapping[str, Any]) -> list[str]:
 
 def _topology_row(row: Mapping[str, Any]) -> list[str]:
     return [row["name"], _written(row["options"]), row["summary"]]
+
+
+def _probe_row(row: Mapping[str, Any]) -> list[str]:
+    return [row["name"], _metrics(row), row["summary"]]
+
+
+def _machine_row(row: Mapping[str, Any]) -> list[str]:
+    return [row["name"], str(row["speed"]), ", ".join(row["without"])]
 
 
 def _metrics(row: Mapping[str, Any]) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 
 NAME = "journal.jsonl"
 
+VERSION = 2
+"""Of what events hold: it grows where an older version could not be read any more."""
+
 
 class JournalError(Exception):
     """A journal cannot be used; the message says why, and the mend."""

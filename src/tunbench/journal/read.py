@@ -43,6 +43,10 @@ def header(events: list[Event]) -> Event:
     """The event that a journal begins with. Raises JournalError."""
     if not events or events[0]["event"] != "run":
         raise journal.JournalError("the journal does not begin with its run; there is nothing in it to go on from")
+    if events[0].get("journal") != journal.VERSION:
+        raise journal.JournalError(
+            "the journal was written by another version of Tunbench; read it with that version, which is named in it"
+        )
     return events[0]
 
 

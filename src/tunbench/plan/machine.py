@@ -1,20 +1,22 @@
 """Reads the machines of a plan: the name of a shipped one, or an inline table, whose speed may sweep."""
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 
-from tunbench.plan import sweep
+from tunbench.plan import named
+from tunbench.plan.named import Kind
 from tunbench.plan.places import MistakeAt, shown
 from tunbench.plan.shard import FULL_SPEED, Machine
 from tunbench.runner.options import nearest
-from tunbench.runner.spelling import NAME
 
-KEYS = ("name", "cpu")
+KIND = Kind(
+    "machine",
+    '{ name = "no-aes", cpu.without = ["aes", "pclmulqdq"] }',
+    keys=("name", "cpu"),
+    # What the processor lacks is a list already, and no sweep.
+    fixed=[("name",), ("cpu",), ("cpu", "without")],
+)
 CPU_KEYS = ("without", "speed")
-EXAMPLE = '{ name = "no-aes", cpu.without = ["aes", "pclmulqdq"] }'
 
 SPEEDS = (1000, 500, 250, 125)
 """Million instructions a second: an instruction takes 1, 2, 4 or 8 ns of virtual time."""
@@ -46,8 +48,7 @@ other. The names are those of QEMU; what QEMU 7.2 does not emulate, as sha-ni, i
 @cache
 def shipped() -> dict[str, Machine]:
     """The machines that come with Tunbench, by name."""
-    tables = tomllib.loads(files("tunbench.plan").joinpath("machines.toml").read_text())
-    return {name: _from_table({"name": name, **table}) for name, table in tables.items()}
+    return named.shipped("machines.toml", _from_table)
 
 
 def read_machines(value: object) -> list[Machine]:
@@ -55,18 +56,8 @@ def read_machines(value: object) -> list[Machine]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
-    if isinstance(value, str):
-        if value not in shipped():
-            raise ValueError(f'unknown machine "{value}"{nearest(value, shipped())}')
-        return [shipped()[value]]
-    if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a machine: write a name, or a table such as {EXAMPLE}")
-    if value.get("name") in list(shipped()):
-        raise MistakeAt(f'"{value["name"]}" is the name of a shipped machine: take another', "name")
-    # What the processor lacks is a list already, and no sweep.
-    swept = sweep.tables(value, fixed=[("name",), ("cpu",), ("cpu", "without")])
-    machines = [(one, _from_table(one.table)) for one in swept]
-    return [replace(machine, name=one.name(machine.name)) for one, machine in machines]
+    named.check_new(KIND, value, shipped())
+    return named.entries(KIND, value, shipped(), _from_table)
 
 
 def lacking(features: object) -> tuple[str, ...]:
@@ -85,26 +76,16 @@ def lacking(features: object) -> tuple[str, ...]:
 
 
 def _from_table(table: Mapping[str, object]) -> Machine:
-    _known(table, KEYS)
-    if "name" not in table:
-        raise ValueError(f"the machine has no name, and results are known by it: write for example {EXAMPLE}")
-    name, cpu = table["name"], table.get("cpu", {})
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise MistakeAt(f"{shown(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
+    named.known(table, KIND.keys)
+    name, cpu = named.name_of(KIND, table), table.get("cpu", {})
     if not isinstance(cpu, dict):
         raise MistakeAt(f"{shown(cpu)} is not a table: write for example cpu.speed = 250", "cpu")
-    _known(cpu, CPU_KEYS, "cpu")
+    named.known(cpu, CPU_KEYS, "cpu")
     try:
         without = lacking(cpu.get("without", []))
     except ValueError as error:
         raise MistakeAt(str(error), "cpu", "without") from None
     return Machine(name, without, _speed(cpu.get("speed", FULL_SPEED)))
-
-
-def _known(table: Mapping[str, object], keys: tuple[str, ...], *above: str) -> None:
-    for key in table:
-        if key not in keys:
-            raise MistakeAt(f'unknown key "{key}"{nearest(key, list(keys))}', *above, key)
 
 
 def _speed(value: object) -> int:

@@ -1,19 +1,23 @@
 """Reads the profiles of a plan: the name of a shipped one, or an inline table of netem's terms, which may sweep."""
 
-import tomllib
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from typing import Any
 
-from tunbench.plan import sweep
+from tunbench.plan import named
+from tunbench.plan.named import Kind
 from tunbench.plan.places import MistakeAt, shown
 from tunbench.plan.shard import Profile
 from tunbench.runner import quantity
 from tunbench.runner.options import nearest
-from tunbench.runner.spelling import NAME
 from tunbench.runner.terms import PLACEMENTS, TERMS, complete, number
 
-KEYS = ("name", "placement", *TERMS, "reverse")
+KIND = Kind(
+    "profile",
+    '{ name = "wan", delay = "20ms", loss = "0.1%" }',
+    keys=("name", "placement", *TERMS, "reverse"),
+    fixed=[("name",), ("reverse",)],
+)
 
 LOSSES = ("loss", "gemodel_p", "state_p13", "state_p14")
 SLOTS = ("slot_min_delay", "slot_delay")
@@ -53,14 +57,11 @@ EXCLUDES = (
 SLOWEST = 1000
 """Bits a second of the slowest `rate`: the kernel keeps whole bytes a second, and takes less than one as no limit."""
 
-EXAMPLE = '{ name = "wan", delay = "20ms", loss = "0.1%" }'
-
 
 @cache
 def shipped() -> dict[str, Profile]:
     """The profiles that come with Tunbench, by name, from the mildest to the harshest."""
-    tables = tomllib.loads(files("tunbench.plan").joinpath("profiles.toml").read_text())
-    return {name: _from_table({"name": name, **table}) for name, table in tables.items()}
+    return named.shipped("profiles.toml", _from_table)
 
 
 def read_profile(value: object) -> Profile:
@@ -76,33 +77,14 @@ def read_profiles(value: object) -> list[Profile]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
-    if isinstance(value, str):
-        if value not in shipped():
-            raise ValueError(f'unknown profile "{value}"{nearest(value, shipped())}')
-        return [shipped()[value]]
-    if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a profile: write a name, or a table such as {EXAMPLE}")
-    swept = sweep.tables(value, fixed=[("name",), ("reverse",)])
-    profiles = [(one, _from_table(one.table)) for one in swept]
-    return [replace(profile, name=one.name(profile.name)) for one, profile in profiles]
+    return named.entries(KIND, value, shipped(), _from_table)
 
 
-def _from_table(table: dict[str, object]) -> Profile:
-    for key in table:
-        if key not in KEYS:
-            raise MistakeAt(f'unknown key "{key}"{nearest(key, list(KEYS))}', key)
+def _from_table(table: Mapping[str, Any]) -> Profile:
+    named.known(table, KIND.keys)
     forward = _terms({key: value for key, value in table.items() if key in TERMS})
     reverse = _reverse(table["reverse"]) if "reverse" in table else forward
-    return Profile(_name(table), forward, reverse, _placement(table.get("placement", PLACEMENTS[0])))
-
-
-def _name(table: dict[str, object]) -> str:
-    if "name" not in table:
-        raise ValueError(f"the profile has no name, and results are known by it: write for example {EXAMPLE}")
-    name = table["name"]
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise MistakeAt(f"{shown(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
-    return name
+    return Profile(named.name_of(KIND, table), forward, reverse, _placement(table.get("placement", PLACEMENTS[0])))
 
 
 def _placement(value: object) -> str:

@@ -1,23 +1,24 @@
 """Reads the tunings of a plan: the name of a shipped one, or an inline table, which may sweep."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 
-from tunbench.plan import sweep
+from tunbench.plan import named
+from tunbench.plan.named import Kind
 from tunbench.plan.places import MistakeAt, shown
 from tunbench.plan.shard import Tuning
 from tunbench.runner.contract import SMALLEST_MTU
 from tunbench.runner.options import nearest
-from tunbench.runner.spelling import NAME
 from tunbench.runner.tuning import CONGESTION, OFFLOADS
 from tunbench.runner.underlay import MTU
 
-KEYS = ("name", "sysctl", "congestion", "offloads", "mtu")
-EXAMPLE = '{ name = "bbr", congestion = "bbr" }'
+KIND = Kind(
+    "tuning",
+    '{ name = "bbr", congestion = "bbr" }',
+    keys=("name", "sysctl", "congestion", "offloads", "mtu"),
+    fixed=[("name",), ("sysctl",), ("offloads",)],
+)
 
 LARGEST_MTU = 65_535
 """Bytes: more, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
@@ -35,8 +36,7 @@ ALGORITHM = re.compile(r"[a-z][a-z0-9_]{0,14}")
 @cache
 def shipped() -> dict[str, Tuning]:
     """The tunings that come with Tunbench, by name."""
-    tables = tomllib.loads(files("tunbench.plan").joinpath("tunings.toml").read_text())
-    return {name: _from_table({"name": name, **table}) for name, table in tables.items()}
+    return named.shipped("tunings.toml", _from_table)
 
 
 def read_tunings(value: object) -> list[Tuning]:
@@ -44,28 +44,13 @@ def read_tunings(value: object) -> list[Tuning]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
-    if isinstance(value, str):
-        if value not in shipped():
-            raise ValueError(f'unknown tuning "{value}"{nearest(value, shipped())}')
-        return [shipped()[value]]
-    if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a tuning: write a name, or a table such as {EXAMPLE}")
-    if value.get("name") in list(shipped()):
-        raise MistakeAt(f'"{value["name"]}" is the name of a shipped tuning: take another', "name")
-    swept = sweep.tables(value, fixed=[("name",), ("sysctl",), ("offloads",)])
-    tunings = [(one, _from_table(one.table)) for one in swept]
-    return [replace(tuning, name=one.name(tuning.name)) for one, tuning in tunings]
+    named.check_new(KIND, value, shipped())
+    return named.entries(KIND, value, shipped(), _from_table)
 
 
 def _from_table(table: Mapping[str, object]) -> Tuning:
-    for key in table:
-        if key not in KEYS:
-            raise MistakeAt(f'unknown key "{key}"{nearest(key, list(KEYS))}', key)
-    if "name" not in table:
-        raise ValueError(f"the tuning has no name, and results are known by it: write for example {EXAMPLE}")
-    name = table["name"]
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise MistakeAt(f"{shown(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
+    named.known(table, KIND.keys)
+    name = named.name_of(KIND, table)
     congestion, sysctl = _congestion(table.get("congestion", "")), _sysctl(table.get("sysctl", {}))
     if congestion and CONGESTION in sysctl:
         raise MistakeAt(f"the key congestion says this already: take {CONGESTION} away", "sysctl", CONGESTION)

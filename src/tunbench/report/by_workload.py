@@ -11,14 +11,12 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.verdicts import executed
 from tunbench.report import units
 from tunbench.report.figures import verdict_of
+from tunbench.report.palette import style_of
 from tunbench.runner import asked
 from tunbench.runner.workload import Metric
 
 MOST = 5
 """Metrics of a workload that are shown: it names the most important ones first."""
-
-STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
-"""The styles of verdicts; every other one is bad news."""
 
 COST = Metric("s/B", "busy time of the machine for each byte")
 
@@ -50,7 +48,7 @@ def _table(findings: Findings, workload: str) -> Table:
             fields = [
                 field for name in metrics for field in _fields(findings, workload, stack, condition, name, metrics)
             ]
-            made.add_row(Text(stack), Text(condition), *fields, Text(verdict, style=STYLES.get(verdict, "bold red")))
+            made.add_row(Text(stack), Text(condition), *fields, Text(verdict, style=style_of(verdict)))
         made.add_section()
     return made
 

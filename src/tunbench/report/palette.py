@@ -26,6 +26,14 @@ INKS = {
 """The colours by name. Texts in ink, soft, accent, bad and good have a contrast of at least 4.5 : 1 on paper."""
 
 
+STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
+
+
+def style_of(verdict: str) -> str:
+    """How the terminal shows a verdict; what is none of the usual ones is bad news."""
+    return STYLES.get(verdict, "bold red")
+
+
 def light(name: str) -> str:
     """The colour that a chart uses; `themed` makes it follow the reader's theme."""
     return INKS[name].light

@@ -12,8 +12,8 @@ from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
 from tunbench.report import by_workload, units
-from tunbench.report.by_workload import STYLES
 from tunbench.report.figures import costly, verdict_of, workloads
+from tunbench.report.palette import style_of
 
 FEW = 2
 """Workloads that stand side by side in one table at most."""
@@ -78,7 +78,7 @@ def _row(findings: Findings, stack: str, condition: str) -> list[Text]:
         fields += [_median(here, metric, workload) for workload in workloads(findings, metric)]
     verdict = verdict_of(findings, stack, condition)
     # Text, not markup: a name with brackets in it is shown as it is.
-    return [*(Text(field) for field in fields), Text(verdict, style=STYLES.get(verdict, "bold red"))]
+    return [*(Text(field) for field in fields), Text(verdict, style=style_of(verdict))]
 
 
 def _interval(here: pl.DataFrame, metric: str, workload: str) -> str:

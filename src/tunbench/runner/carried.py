@@ -3,14 +3,12 @@
 from typing import NamedTuple
 
 from tunbench.runner import probe
+from tunbench.runner.formats import ETHERNET
 from tunbench.runner.node import Node
 from tunbench.runner.probe import Scene
 
 ARPHRD_ETHER = "1"
 """The type of an interface with Ethernet headers: Linux, include/uapi/linux/if_arp.h."""
-
-ETHERNET = 14
-"""Bytes of an Ethernet header: IEEE 802.3, clause 3."""
 
 BARE = ("vxlan", "geneve")
 """Interfaces with Ethernet headers that count packets without them: Linux 6.1, drivers/net."""
@@ -51,11 +49,11 @@ def framing(kind: str, uevent: str) -> int:
     device = uevent.partition("DEVTYPE=")[2].partition("\n")[0]
     if device == "wireguard":
         return WIREGUARD
-    return ETHERNET if kind.strip() == ARPHRD_ETHER and device not in BARE else 0
+    return ETHERNET.size if kind.strip() == ARPHRD_ETHER and device not in BARE else 0
 
 
 def _at(node: Node, interface: str) -> Carried:
-    counted = received(probe.shown(probe.PROC / probe.holder(node) / "net" / "dev"), interface)
+    counted = received(probe.shown(probe.PROC / node.holder / "net" / "dev"), interface)
     about = probe.root(node) / "sys" / "class" / "net" / interface
     more = framing(probe.shown(about / "type"), probe.shown(about / "uevent"))
     return counted._replace(size=counted.size - more * counted.packets)

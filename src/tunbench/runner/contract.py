@@ -49,6 +49,11 @@ class Overlay(NamedTuple):
         return f"{self.address}/{self.prefix}"
 
     @property
+    def given(self) -> str:
+        """The words that give the address to the interface: one of IPv6 at once, because nobody else can have it."""
+        return f"{self.cidr} dev {self.interface}" + (" nodad" if self.family == 6 else "")
+
+    @property
     def family(self) -> int:
         """4 or 6."""
         return 6 if ":" in self.address else 4
@@ -240,9 +245,7 @@ class Tunnel:
         """Gives the interface of the layer its MTU and address, and sets it up."""
         overlay = self.place.above[node.name]
         node.run("ip", "link", "set", overlay.interface, "mtu", str(overlay.mtu), "up")
-        # Nobody else can have the address: there is no need to wait until that has been found out.
-        words = ["nodad"] if overlay.family == 6 else []
-        node.run("ip", "address", "add", overlay.cidr, "dev", overlay.interface, *words)
+        node.run("ip", "address", "add", *overlay.given.split())
 
 
 def address(family: int, index: int, number: int) -> tuple[str, int]:

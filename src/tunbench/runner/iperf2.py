@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tunbench.runner.iperf3 import REST, SLOWEST, USUAL
 from tunbench.runner.options import Option, Options
+from tunbench.runner.serving import serving
 from tunbench.runner.shell import wait_until
 from tunbench.runner.workload import Sample, Trial, WorkloadFailed
 
@@ -74,19 +75,17 @@ def measure(trial: Trial, seconds: float, common: Sequence[str], arguments: Sequ
     printed = trial.server.home / f"iperf-{port}.log"
     # What an earlier server of that port printed says nothing of this one.
     printed.unlink(missing_ok=True)
-    server = trial.server.start("iperf", "--server", *common, log=printed.stem)
-    listening = ("ss", "-Huln" if "--udp" in common else "-Hltn", f"sport = :{port}")
+    serve = ("iperf", "--server", *common)
+    proto = "udp" if "--udp" in common else "tcp"
     try:
-        if not trial.server.until_prints(*listening, timeout=PATIENCE):
-            raise WorkloadFailed(f"the iperf server did not listen on port {port} in {PATIENCE:g} s")
-        result = trial.client.try_run(
-            *("iperf", "--client", trial.target, *common, *arguments), timeout=seconds + PATIENCE
-        )
-        streams = int(trial.options["parallel"])
-        wait_until(lambda: result.status is None or _has_totals(trial.server.read(printed), streams), PATIENCE)
-    finally:
         # Asked to end, it would first wait for its threads, and could take the connection of the next trial.
-        server.kill()
+        with serving(trial.server, *serve, log=printed.stem, port=port, proto=proto, at_once=True):
+            result = trial.client.try_run(
+                *("iperf", "--client", trial.target, *common, *arguments), timeout=seconds + PATIENCE
+            )
+            streams = int(trial.options["parallel"])
+            wait_until(lambda: result.status is None or _has_totals(trial.server.read(printed), streams), PATIENCE)
+    finally:
         if printed.exists():
             trial.outputs["iperf-server.txt"] = trial.server.read(printed)
     trial.outputs["iperf-client.txt"] = result.stdout + result.stderr

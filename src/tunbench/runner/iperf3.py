@@ -1,11 +1,12 @@
 """What the iperf3 workloads share: one server for one test, the client's JSON, and what may be wrong with it."""
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from tunbench.runner.options import Option, Options
+from tunbench.runner.printed import at, table
+from tunbench.runner.serving import serving
 from tunbench.runner.shell import wait_until
 from tunbench.runner.workload import Trial, WorkloadFailed
 
@@ -63,17 +64,13 @@ def longest(options: Options) -> float:
 def measure(trial: Trial, seconds: float, *arguments: str, server_arguments: Sequence[str] = ()) -> dict[str, Any]:
     """Runs one test that lasts so many seconds, and returns the client's JSON. Raises WorkloadFailed."""
     port = trial.port(PORT)
-    server = trial.server.start("iperf3", "--server", "--one-off", "--port", port, *server_arguments, log="iperf3")
-    try:
-        if not trial.server.until_prints("ss", "-Hltn", f"sport = :{port}", timeout=PATIENCE):
-            raise WorkloadFailed(f"the iperf3 server did not listen on port {port} in {PATIENCE:g} s")
+    serve = ("iperf3", "--server", "--one-off", "--port", port, *server_arguments)
+    with serving(trial.server, *serve, log="iperf3", port=port) as server:
         result = trial.client.try_run(
             *("iperf3", "--client", trial.target, "--port", port, "--json", *arguments),
             timeout=seconds + PATIENCE,
         )
         wait_until(lambda: server.poll() is not None, 1)
-    finally:
-        server.stop()
     trial.outputs["iperf3.json"] = result.stdout
     if result.stderr:
         trial.outputs["iperf3.stderr"] = result.stderr
@@ -95,12 +92,7 @@ def measure_udp(trial: Trial, seconds: float, *arguments: str, server_arguments:
 
 def load(text: str) -> dict[str, Any]:
     """The client's JSON. Raises WorkloadFailed where it is torn or holds an error."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:]!r}") from None
-    if not isinstance(data, dict):
-        raise WorkloadFailed("iperf3 printed JSON that is no object")
+    data = table(text, "iperf3")
     if "error" in data:
         raise WorkloadFailed(f"iperf3: {data['error']}")
     return data
@@ -108,7 +100,7 @@ def load(text: str) -> dict[str, Any]:
 
 def number(data: Any, *path: str) -> float:
     """The number at a path of the JSON, at least 0. Raises WorkloadFailed."""
-    found = _at(data, path)
+    found = at(data, *path)
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= sys.float_info.max:
         raise WorkloadFailed(f"iperf3's JSON has no sound number at {'.'.join(path)}: {found!r:.80}")
     return float(found)
@@ -116,7 +108,7 @@ def number(data: Any, *path: str) -> float:
 
 def items(data: Any, *path: str) -> list[Any]:
     """The list at a path of the JSON. Raises WorkloadFailed."""
-    found = _at(data, path)
+    found = at(data, *path)
     if not isinstance(found, list):
         raise WorkloadFailed(f"iperf3's JSON has no list at {'.'.join(path)}")
     return found
@@ -133,9 +125,3 @@ def received_back(data: Any, suffix: str) -> float:
     if seconds < size / 1e15:
         raise WorkloadFailed(f"iperf3 received {size:g} B in {seconds:g} s")
     return 8 * size / seconds if seconds else 0.0
-
-
-def _at(data: Any, path: Sequence[str]) -> Any:
-    for key in path:
-        data = data.get(key) if isinstance(data, dict) else None
-    return data

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from tunbench.runner.printed import at, table
+from tunbench.runner.serving import serving
 from tunbench.runner.workload import Trial, WorkloadFailed
 
 PORT = 2112
@@ -37,31 +39,16 @@ def server(trial: Trial) -> Iterator[str]:
     """A server on the trial's server node, for as long as it lasts; yields its address and port."""
     address = f"{trial.overlays[trial.server.name].host}:{trial.port(PORT)}"
     # Without `-i 0` it drops what comes closer together than 10 ms, as requests do that had waited in a queue.
-    process = trial.server.start("irtt", "server", "-b", address, "-i", "0", log="irtt")
-    try:
-        if not trial.server.until_prints("ss", "-Hlun", f"sport = :{trial.port(PORT)}"):
-            raise WorkloadFailed(f"the irtt server did not listen at {address}")
+    serve = ("irtt", "server", "-b", address, "-i", "0")
+    with serving(trial.server, *serve, log="irtt", port=trial.port(PORT), proto="udp"):
         yield address
-    finally:
-        process.stop()
 
 
 def measure(trial: Trial, address: str, duration: float, interval: float, name: str) -> Trips:
     """Sends a request each `interval` for so many seconds. The JSON is kept under that name. Raises WorkloadFailed."""
     result = trial.client.try_run(
-        *(
-            "irtt",
-            "client",
-            "-i",
-            f"{interval:g}s",
-            "-d",
-            f"{duration:g}s",
-            "--clock=monotonic",
-            "-Q",
-            "-o",
-            "-",
-            address,
-        ),
+        *("irtt", "client", "-i", f"{interval:g}s", "-d", f"{duration:g}s"),
+        *("--clock=monotonic", "-Q", "-o", "-", address),
         timeout=duration + PATIENCE,
     )
     trial.outputs[name] = _packed(result.stdout)
@@ -76,15 +63,12 @@ def measure(trial: Trial, address: str, duration: float, interval: float, name: 
 
 def parse(text: str) -> Trips:
     """The round trips in the client's JSON. Raises WorkloadFailed."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise WorkloadFailed(f"irtt printed no JSON: {text[-200:].strip()!r}") from None
+    data = table(text, "irtt")
     # A reply that does not belong to the test ends it early; irtt's exit status is 0 all the same.
     for name in ("send_err", "receive_err"):
-        if _at(data, name) is not None:
-            raise WorkloadFailed(f"irtt's test ended early: {name} {_at(data, name)!r:.200}")
-    trips = _at(data, "round_trips")
+        if at(data, name) is not None:
+            raise WorkloadFailed(f"irtt's test ended early: {name} {at(data, name)!r:.200}")
+    trips = at(data, "round_trips")
     if not isinstance(trips, list) or not trips:
         raise WorkloadFailed("irtt's JSON has no round trips")
     answered = tuple(
@@ -97,7 +81,7 @@ def parse(text: str) -> Trips:
 
 def _lost(trip: Any) -> bool:
     """Whether a request was lost: on its way there (`true_up`), back (`true_down`), or nobody knows where."""
-    lost = _at(trip, "lost")
+    lost = at(trip, "lost")
     if lost not in ("false", "true", "true_up", "true_down"):
         raise WorkloadFailed(f"irtt's JSON does not say whether a request was lost: {lost!r:.80}")
     return bool(lost != "false")
@@ -105,16 +89,10 @@ def _lost(trip: Any) -> bool:
 
 def _seconds(data: Any, *path: str) -> float:
     """The seconds of whole nanoseconds at a path of the JSON."""
-    found = _at(data, *path)
+    found = at(data, *path)
     if type(found) is not int or not 0 <= found <= LONGEST:
         raise WorkloadFailed(f"irtt's JSON has no sound time at {'.'.join(path)}: {found!r:.80}")
     return found / 1e9
-
-
-def _at(data: Any, *path: str) -> Any:
-    for key in path:
-        data = data.get(key) if isinstance(data, dict) else None
-    return data
 
 
 def _packed(text: str) -> str:

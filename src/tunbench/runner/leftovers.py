@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tunbench.runner import processes
 from tunbench.runner.node import TIMEOUT, Node
 
 FALLBACKS = {
@@ -23,7 +24,7 @@ Seen = frozenset[str]
 
 def look(nodes: Sequence[Node]) -> Seen:
     """The interfaces, addresses, routes, rules, IPsec states and policies, nftables and processes of the nodes."""
-    running = _processes()
+    running = _named()
     return frozenset(f"{node.name}: {what}" for node in nodes for what in (*_on(node), *_running(node, running)))
 
 
@@ -41,7 +42,7 @@ def _on(node: Node) -> Iterable[str]:
 def _lines(node: Node, name: str) -> list[str]:
     """A file of the node's network namespace, by the process that holds it."""
     try:
-        return Path("/proc", _holder(node), "net", name).read_text().splitlines()
+        return (processes.PROC / (node.holder or "none") / "net" / name).read_text().splitlines()
     except OSError:
         return []
 
@@ -80,31 +81,19 @@ FILES: dict[str, Callable[[list[str]], Iterable[str]]] = {
 """Files of /proc/PID/net, and what is read of each: see proc(5) and Linux 6.1, net/ipv6/route.c."""
 
 
-def _processes() -> dict[str, list[str]]:
+def _named() -> dict[str, list[str]]:
     """The names of all processes by their PID namespace, without those that have ended and nobody asked about."""
     found: dict[str, list[str]] = {}
-    for process in Path("/proc").glob("[0-9]*"):
+    for process in processes.everywhere():
         try:
             name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(") ")
         except OSError:
             continue
         if not rest.startswith("Z"):
-            found.setdefault(_namespace(process.name), []).append(name)
+            found.setdefault(processes.namespace(process.name), []).append(name)
     return found
 
 
-def _running(node: Node, processes: Mapping[str, Sequence[str]]) -> Iterable[str]:
-    namespace = _namespace(_holder(node))
-    return (f"process {name}" for name in processes.get(namespace, ()) if namespace)
-
-
-def _namespace(process: str) -> str:
-    try:
-        return str(Path("/proc", process, "ns", "pid").readlink())
-    except OSError:
-        return ""
-
-
-def _holder(node: Node) -> str:
-    """The process ID, as the lab sees it, of the process that holds the node's namespaces."""
-    return node.enter[node.enter.index("--target") + 1] if "--target" in node.enter else "none"
+def _running(node: Node, running: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    namespace = processes.namespace(node.holder) if node.holder else ""
+    return (f"process {name}" for name in running.get(namespace, ()) if namespace)

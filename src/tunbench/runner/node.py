@@ -63,6 +63,11 @@ class Node:
         return [*self.enter, *argv]
 
     @property
+    def holder(self) -> str:
+        """The process that holds the node's namespaces, by its ID in the lab; empty for the root of the lab."""
+        return self.enter[self.enter.index("--target") + 1] if "--target" in self.enter else ""
+
+    @property
     def home(self) -> Path:
         """The folder of this node's own files."""
         return HOME / self.name

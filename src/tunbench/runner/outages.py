@@ -6,12 +6,12 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from ipaddress import ip_interface, ip_network
-from pathlib import Path
 
-from tunbench.runner import impairment, stack
+from tunbench.runner import impairment, processes, stack
 from tunbench.runner.contract import Overlay, Tunnel, Unsupported
 from tunbench.runner.node import Node
-from tunbench.runner.workload import Site, now
+from tunbench.runner.site import Site
+from tunbench.runner.workload import now
 
 LAST_RESORT = "metric 9999"
 """A route that is used where there is no other one to the same network."""
@@ -123,7 +123,7 @@ def move(node: Node, old: Overlay, new: Overlay) -> None:
     node.ip(
         # The route goes with its only address.
         f"address del {old.cidr} dev {old.interface}",
-        f"address add {new.cidr} dev {new.interface}{_at_once(new)}",
+        f"address add {new.given}",
         f"route replace default via {gateway}",
     )
 
@@ -146,7 +146,7 @@ def reboot(site: Site, node: Node) -> None:
     forget([node])
     node.ip(
         f"link set {leaf.interface} up",
-        f"address add {leaf.cidr} dev {leaf.interface}{_at_once(leaf)}",
+        f"address add {leaf.given}",
         f"route replace default via {gateway}",
     )
     bring_up(site, node)
@@ -167,11 +167,6 @@ def _gateway(node: Node, leaf: Overlay) -> str:
     return str(routes[0]["gateway"])
 
 
-def _at_once(leaf: Overlay) -> str:
-    """An IPv6 address is used at once: nobody else in the lab can have it."""
-    return " nodad" if leaf.family == 6 else ""
-
-
 @contextmanager
 def _unreachable(node: Node, network: str) -> Iterator[None]:
     """A route of last resort for a network: it cannot be reached."""
@@ -188,21 +183,12 @@ def _kill(node: Node) -> None:
     """Ends all processes of the node at once, but not the one that holds its namespaces."""
     # To its own PID namespace a node may say `kill -1`; typed into a shell that has none, it would end everything.
     node.note(f"ip netns pids {node.name} | xargs --no-run-if-empty kill -KILL")
-    holder = node.enter[node.enter.index("--target") + 1] if "--target" in node.enter else ""
-    space = _namespace(holder)
-    if not space or space == _namespace("self"):
+    space = processes.namespace(node.holder) if node.holder else ""
+    if not space or space == processes.namespace("self"):
         return
-    for process in Path("/proc").glob("[0-9]*"):
-        if process.name != holder and _namespace(process.name) == space:
+    for process in processes.everywhere():
+        if process.name != node.holder and processes.namespace(process.name) == space:
             try:
                 os.kill(int(process.name), signal.SIGKILL)
             except ProcessLookupError:
                 continue
-
-
-def _namespace(process: str) -> str:
-    """The PID namespace of a process; empty where there is no such process."""
-    try:
-        return str(Path("/proc", process, "ns", "pid").readlink())
-    except OSError:
-        return ""

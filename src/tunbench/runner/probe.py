@@ -62,19 +62,14 @@ def metrics(names: Sequence[str]) -> dict[str, Metric]:
 def scene(trials: Sequence[Trial]) -> Scene:
     """What probes look at during these trials: their ends, and all nodes of the laboratory where they know them."""
     ends = {node.name: node for trial in trials for node in (trial.client, trial.server)}
-    others = {name: node for trial in trials if trial.site for name, node in trial.site.nodes.items() if holder(node)}
+    others = {name: node for trial in trials if trial.site for name, node in trial.site.nodes.items() if node.holder}
     overlays = {node.name: trial.overlays[node.name] for trial in trials for node in (trial.client, trial.server)}
     return Scene(list({**ends, **others}.values()), overlays)
 
 
-def holder(node: Node) -> str:
-    """The process that holds the node's namespaces, by its ID in the lab; empty for the root of the lab."""
-    return node.enter[node.enter.index("--target") + 1] if "--target" in node.enter else ""
-
-
 def root(node: Node) -> Path:
     """The node's file system as the lab sees it: its /proc and /sys show that node alone."""
-    return PROC / (holder(node) or "none") / "root"
+    return PROC / (node.holder or "none") / "root"
 
 
 def shown(path: Path) -> str:

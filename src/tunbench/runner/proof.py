@@ -16,10 +16,10 @@ from tunbench.runner import capture, echo
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.events import Events
 from tunbench.runner.node import HOME, TIMEOUT
+from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
 from tunbench.runner.topology import Pair
 from tunbench.runner.view import view
-from tunbench.runner.workload import Site
 
 ECHOES = 5
 MARKER = 16

@@ -10,8 +10,9 @@ from tunbench.runner.events import Events
 from tunbench.runner.node import Node
 from tunbench.runner.outside import watched
 from tunbench.runner.shell import Shell
+from tunbench.runner.site import Site
 from tunbench.runner.trials import FAILURES
-from tunbench.runner.workload import Metric, Sample, Site, now
+from tunbench.runner.workload import Metric, Sample, now
 
 Spec = Mapping[str, Any]
 """What the controlling process hands over: see `tunbench.plan.shard.Shard.spec`."""

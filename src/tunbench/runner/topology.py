@@ -38,11 +38,6 @@ class Topology(NamedTuple):
     hosts: Mapping[str, str]
     hub: str = ""
 
-    @property
-    def all_joined(self) -> bool:
-        """Whether every endpoint is a peer of every other one."""
-        return all(len(peers) == len(self.endpoints) - 1 for peers in self.peers.values())
-
 
 def name_of(number: int) -> str:
     """The name of an endpoint, counted from 0: a, b, …, z, aa, ab, …."""

@@ -12,9 +12,10 @@ from tunbench.runner.contract import StackFailed, Unsupported
 from tunbench.runner.events import Events
 from tunbench.runner.node import CommandFailed
 from tunbench.runner.options import Options
+from tunbench.runner.site import Site
 from tunbench.runner.topology import Pair, Topology
 from tunbench.runner.view import views
-from tunbench.runner.workload import Metric, Sample, Site, Trial, WorkloadFailed, now
+from tunbench.runner.workload import Metric, Sample, Trial, WorkloadFailed, now
 
 FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
 """What makes a verdict `failed`. Anything else is a mistake of ours, and ends the runner with a traceback."""

@@ -8,9 +8,9 @@ from typing import Any
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.events import Events
 from tunbench.runner.node import Node
+from tunbench.runner.site import Site
 from tunbench.runner.stack import require
 from tunbench.runner.underlay import MTU
-from tunbench.runner.workload import Site
 
 CONGESTION = "net.ipv4.tcp_congestion_control"
 

@@ -8,9 +8,7 @@ from typing import NamedTuple
 from tunbench.runner.contract import Overlay
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
-from tunbench.runner.stack import Stack
-from tunbench.runner.topology import Pair
-from tunbench.runner.underlay import Underlay, lans
+from tunbench.runner.site import Site
 
 
 class Metric(NamedTuple):
@@ -44,37 +42,6 @@ class Sample(NamedTuple):
     value: float
     at: float | None = None
     node: str = ""
-
-
-class Site(NamedTuple):
-    """The laboratory around a trial: its nodes by name, the underlay, and the stack over it."""
-
-    nodes: Mapping[str, Node]
-    underlay: Underlay
-    stack: Stack
-
-    @property
-    def endpoints(self) -> list[Node]:
-        """The nodes that the stack joins."""
-        return [self.nodes[name] for name in self.underlay.endpoints]
-
-    @property
-    def ends(self) -> list[Node]:
-        """The endpoints, and the hosts behind them."""
-        return [*self.endpoints, *(self.nodes[name] for name in self.underlay.topology.hosts.values())]
-
-    @property
-    def pair(self) -> Pair:
-        """The first pair of nodes between which workloads run."""
-        return self.underlay.topology.pairs[0]
-
-    @property
-    def overlays(self) -> dict[str, Overlay]:
-        """What each node has between which workloads run: what the stack yields, and the network behind an endpoint."""
-        return {
-            **self.stack.overlay,
-            **{lan.host: lan.there for lan in lans(self.underlay.topology, self.stack.overlay).values()},
-        }
 
 
 View = Callable[[], AbstractContextManager[tuple[Node, str]]]

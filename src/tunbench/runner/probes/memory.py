@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner import probe
+from tunbench.runner import probe, processor
 from tunbench.runner.probe import MACHINE, About, Scene
 from tunbench.runner.workload import Metric, Sample
 
@@ -31,8 +31,6 @@ KERNEL = ("Slab", "PageTables", "Percpu", "VmallocUsed")
 """What the kernel has for itself in /proc/meminfo; stacks of tasks and modules are in the last: proc(5)."""
 
 KIB = 1024
-TICK = 0.01
-"""Seconds of a tick in /proc/PID/stat: USER_HZ."""
 
 
 class Process(NamedTuple):
@@ -81,7 +79,7 @@ def peak(status: str) -> int:
 def spent(stat: str) -> float:
     """User and system time in /proc/PID/stat in seconds; the name before them may have spaces and brackets in it."""
     fields = stat.rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) * TICK
+    return (int(fields[11]) + int(fields[12])) * processor.TICK
 
 
 def kernel(meminfo: str) -> int:

@@ -1,6 +1,5 @@
 """Requests over HTTP or HTTPS: nginx serves one object, and hey fetches it again and again."""
 
-import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from typing import Any
 
 from tunbench.runner import certificates
 from tunbench.runner.options import Option, Options
+from tunbench.runner.printed import table
 from tunbench.runner.serving import serving
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
 
@@ -137,12 +137,7 @@ def _nginx(folder: Path, file: Path) -> tuple[str, ...]:
 
 def parse(text: str, requests: int, size: int) -> list[Sample]:
     """The samples in hey's report on so many requests for an object of so many bytes. Raises WorkloadFailed."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise WorkloadFailed(f"hey printed no JSON: {text[-200:]!r}") from None
-    if not isinstance(data, dict):
-        raise WorkloadFailed("hey printed JSON that is no object")
+    data = table(text, "hey")
     errors = data.get("errors")
     if not isinstance(errors, dict):
         raise WorkloadFailed("hey's report has no errors")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tunbench.runner import iperf3, irtt
 from tunbench.runner.options import Option, Options
+from tunbench.runner.serving import serving
 from tunbench.runner.shell import Process, wait_until
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
 
@@ -155,10 +156,8 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
     told = ("--json", "--interval", f"{max(INTERVAL, duration / INTERVALS):g}")
     # Longer than irtt may take: the flows are ended when it has ended.
     longest = duration + RAMP + irtt.PATIENCE + iperf3.PATIENCE
-    server = trial.server.start("iperf3", "--server", "--one-off", "--port", port, *told, log=log)
-    try:
-        if not trial.server.until_prints("ss", "-Hltn", f"sport = :{port}"):
-            raise WorkloadFailed(f"the iperf3 server did not listen on port {port}")
+    serve = ("iperf3", "--server", "--one-off", "--port", port, *told)
+    with serving(trial.server, *serve, log=log, port=port):
         client = trial.client.start(
             *("iperf3", "--client", trial.target, "--port", port, *told, "--time", f"{longest:.0f}"),
             *("--parallel", str(trial.options["flows"]), *PHASES[phase]),
@@ -175,8 +174,6 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
             trial.client.note("kill $!")
             # What was told to end still prints all that it has counted.
             wait_until(lambda: all(_read(text) is not None for text in _printed(trial, phase)), ENDING)
-    finally:
-        server.stop()
 
 
 def _flowing(trial: Trial, client: Process, phase: str) -> None:

@@ -26,6 +26,9 @@ ABOUT = About(
 ECHOES = 5
 """Requests of one size: the largest size that is seen for most of them below a layer is theirs."""
 
+SPREAD = 8
+"""Bytes by which requests of one size may differ below a layer that compresses: no two hold the same time."""
+
 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
@@ -57,8 +60,12 @@ def execute(trial: Trial) -> None:
 
 
 def parse(sizes: Sequence[int]) -> int:
-    """The size that carried a request, among all that were sent below a layer. Raises WorkloadFailed."""
-    often = [size for size, times in Counter(sizes).items() if times > ECHOES // 2]
-    if not often:
-        raise WorkloadFailed(f"no size was seen as often as most of {ECHOES} requests: {dict(Counter(sizes))}")
-    return max(often)
+    """The size that carried a request, among all that were sent below a layer: the largest where they differ a little.
+
+    Raises WorkloadFailed.
+    """
+    for spread in (0, SPREAD):
+        often = [size for size in sizes if sum(size - spread <= other <= size for other in sizes) > ECHOES // 2]
+        if often:
+            return max(often)
+    raise WorkloadFailed(f"no size was seen as often as most of {ECHOES} requests: {dict(Counter(sizes))}")

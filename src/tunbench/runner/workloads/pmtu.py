@@ -39,6 +39,7 @@ INTERVAL = 0.02
 """Seconds between them."""
 
 PATIENCE = 20.0
+"""Seconds that a connection with one byte may take beyond what iperf3 has anyway."""
 
 
 def seconds(options: Options) -> float:
