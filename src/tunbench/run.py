@@ -7,6 +7,7 @@ import platform
 import shutil
 import signal
 import subprocess
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tunbench import __version__
+from tunbench.blocks import Asked
 from tunbench.executors import pool
 from tunbench.journal import journal, read
 from tunbench.journal.folders import TrialFolders, place
@@ -25,7 +27,7 @@ from tunbench.labs.vm import VmLab
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import Shard
+from tunbench.plan.shard import Shard, canonical
 
 Watch = Callable[[pool.Told], None]
 """Is told of everything that happens, for a progress display."""
@@ -48,7 +50,10 @@ class RunError(Exception):
 
 
 class Order(NamedTuple):
-    """What is to be run: the plan and its text, its shards, the lab, and what the command line overrode."""
+    """What is to be run: the plan and its text, its shards, the lab, and what the command line overrode.
+
+    With `until` the shards are the first blocks; what is asked for besides follows from samples (`blocks.Asked`).
+    """
 
     plan: Plan
     text: str
@@ -116,17 +121,21 @@ def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
         book.close()
 
 
-def waiting(folder: Path, order: Order) -> list[Shard]:
-    """The shards that the journal does not hold whole."""
-    done = read.finished_shards(journal.events(folder))
-    return [shard for shard in order.shards if shard.id not in done]
+def ahead(folder: Path, order: Order) -> Asked:
+    """The shards that the journal asks for and does not hold whole, and those that may come up besides."""
+    return Asked(order.plan, order.shards, journal.events(folder))
 
 
 def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journal, scratch: Path) -> list[str]:
-    known = read.trials(journal.events(folder))
+    asked = ahead(folder, order)
+    known = dict(asked.trials)
     folders: dict[str, TrialFolders] = {}
-    changed = []
-    for told in pool.execute(order.lab, waiting(folder, order), workers, scratch):
+    changed = asked.changed
+    waiting = deque(asked.waiting())
+    # A run may have been killed between the end of a block and its answer.
+    for answer in asked.told():
+        book.append(answer, sync=True)
+    for told in pool.execute(order.lab, waiting, workers, scratch):
         event = {"shard": told.shard.id, **told.event}
         earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
         if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):
@@ -134,6 +143,10 @@ def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journ
         book.append(event, sync=event["event"] in ("trial", "shard"))
         folders.setdefault(told.shard.id, TrialFolders(folder, told.shard.spec())).take(told.event)
         watch(told)
+        waiting.extend(asked.take(told.shard, event))
+        for answer in asked.told():
+            book.append(answer, sync=True)
+            watch(pool.Told(told.shard, answer))
     return changed
 
 
@@ -164,7 +177,7 @@ def describe(order: Order) -> dict[str, Any]:
         "lab": {"kind": order.lab.kind, "clock": order.lab.clock},
         "host": {"processor": _processor(), "cores": os.cpu_count(), "kernel": platform.release()},
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
-        "shards": hashlib.sha256(" ".join(shard.id for shard in order.shards).encode()).hexdigest(),
+        "shards": _digest(order),
         "runner": payload.digest(),
         **order.lab.check({shard.stack for shard in order.shards}, machines.values()),
     }
@@ -218,6 +231,12 @@ def reopen(folder: Path) -> Order:
     return again
 
 
+def _digest(order: Order) -> str:
+    """SHA-256 over the shards that are asked for whatever they measure, and over what decides on others."""
+    until = [canonical(order.plan.until._asdict())] if order.plan.until else []
+    return hashlib.sha256(" ".join([*(shard.id for shard in order.shards), *until]).encode()).hexdigest()
+
+
 def _plan_of(order: Order) -> dict[str, Any]:
     specs = [shard.spec() for shard in order.shards]
     profiles, tunings, machines = (
@@ -228,6 +247,7 @@ def _plan_of(order: Order) -> dict[str, Any]:
     return {
         **{"name": plan.name, "seed": plan.seed, "repeats": plan.repeats},
         **{"stacks": stacks, "profiles": profiles, "tunings": tunings, "machines": machines},
+        **({"until": plan.until._asdict()} if plan.until else {}),
     }
 
 

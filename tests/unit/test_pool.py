@@ -1,4 +1,5 @@
 import json
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def executed(
     script: Callable[[Shard], FakeExecution], folder: Path, shards: list[Shard] = SHARDS[:1], workers: int = 1
 ) -> tuple[list[Told], FakeLab]:
     lab = FakeLab(script)
-    told = list(pool.execute(lab, shards, workers, folder))
+    told = list(pool.execute(lab, deque(shards), workers, folder))
     assert all(one.stopped for one in lab.executions)
     return told, lab
 
@@ -145,7 +146,7 @@ def test_a_shard_that_is_interrupted_does_not_stop_the_next(tmp_path: Path) -> N
 
 def test_everything_is_stopped_when_the_consumer_stops_early(tmp_path: Path) -> None:
     lab = FakeLab(lambda _: FakeExecution([lines(PHASE)], hangs=True))
-    told = pool.execute(lab, SHARDS, 3, tmp_path)
+    told = pool.execute(lab, deque(SHARDS), 3, tmp_path)
     while next(told).event != PHASE:
         pass
     assert [one.stopped for one in lab.executions] == [0, 0, 0]
@@ -161,5 +162,5 @@ def test_everything_is_stopped_when_a_lab_cannot_start(tmp_path: Path) -> None:
 
     lab = FakeLab(script)
     with pytest.raises(OSError, match="no space left"):
-        list(pool.execute(lab, SHARDS, 3, tmp_path))
+        list(pool.execute(lab, deque(SHARDS), 3, tmp_path))
     assert [one.stopped for one in lab.executions] == [1, 1]

@@ -1,6 +1,7 @@
 """Probes of a machine whose /proc and /sys are folders."""
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -198,3 +199,25 @@ def test_a_workload_that_fails_has_no_cost(machine: Machine) -> None:
 def test_an_unknown_probe_is_named(machine: Machine) -> None:
     with pytest.raises(ValueError, match='unknown probe "heat"'), probe.beside(["heat"], trial(machine)):
         pass
+
+
+def test_what_the_probes_take_themselves_is_a_sample(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.show("proc/meminfo", captured("meminfo-vm.txt"))
+    # Processor time: 10 ms before the workload, and 20 ms behind it; 1 s passes.
+    spent, passed = iter([1.0, 1.01, 1.5, 1.52]), iter([100.0, 101.0])
+    monkeypatch.setattr(time, "process_time", lambda: next(spent))
+    monkeypatch.setattr(probe, "now", lambda: next(passed))
+    one = trial(machine)
+    with probe.beside(["memory"], one):
+        pass
+    assert one.samples[-1].metric == probe.SHARE
+    assert one.samples[-1].value == pytest.approx(0.03)
+    assert probe.metrics(["memory"])[probe.SHARE].unit == "ratio"
+
+
+def test_without_probes_there_is_nothing_to_measure_of_them(machine: Machine) -> None:
+    one = trial(machine)
+    with probe.beside([], one):
+        pass
+    assert one.samples == []
+    assert probe.metrics([]) == {}

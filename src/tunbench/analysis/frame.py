@@ -26,7 +26,12 @@ def frame(record: Record) -> pl.DataFrame:
 
 def measured(record: Record) -> pl.DataFrame:
     """The samples that count: those of trials whose verdict is `ok`. Shape and order are those of `frame`."""
-    return _table(trial for trial in record.trials if trial.verdict == "ok")
+    return well(record.trials)
+
+
+def well(trials: Iterable[TrialResult]) -> pl.DataFrame:
+    """The samples of those of the trials whose verdict is `ok`. Shape and order are those of `frame`."""
+    return _table(trial for trial in trials if trial.verdict == "ok")
 
 
 def _table(trials: Iterable[TrialResult]) -> pl.DataFrame:

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from tunbench.analysis import checks
+from tunbench.analysis.cells import per_trial
+from tunbench.analysis.frame import measured
 from tunbench.analysis.statistics import FEWEST
 from tunbench.journal.record import Record, Warned
 
@@ -22,6 +25,25 @@ KINDS = {
     TOO_FEW_TRIALS: Kind(
         "too few trials for a 95 % interval",
         f"Raise repeats to at least {FEWEST} in the plan, better to 10.",
+    ),
+    checks.BIMODAL: Kind(
+        "the trials of a cell fall into two groups, and the median says little of either",
+        "Look at the trials of both groups: another path, another processor frequency, a retry. Then measure each "
+        "alone, or raise repeats and report both.",
+    ),
+    checks.DRIFT: Kind(
+        "what was measured rises or falls from repeat to repeat",
+        "Let the machine come to rest: warm, nothing else running, a fixed processor frequency. Or run the plan in the "
+        "vm lab on the virtual clock, where repeats know nothing of each other.",
+    ),
+    checks.SATURATED: Kind(
+        "the machine was busy all the time: the throughput is what its processor can do, not what the path can carry",
+        "Read it as the cost of the stack, not as the speed of a link. For the path, set a rate in the profile or in "
+        "the workload that the machine can serve, or take a faster machine.",
+    ),
+    checks.COSTLY: Kind(
+        "the probes took a noticeable part of the time that was measured",
+        "Make the workload longer, or name fewer probes in the plan's key probes.",
     ),
     "netem-limit": Kind(
         "netem dropped packets because its queue was full",
@@ -57,9 +79,20 @@ class Warning(NamedTuple):
     found: tuple[Warned, ...]
 
 
-def warnings(record: Record, cells: pl.DataFrame) -> list[Warning]:
-    """The warnings of the run and those that follow from its cells (see `cells.cells`), in the order of KINDS."""
-    found = [*too_few_trials(cells), *record.warnings]
+def warnings(record: Record, cells: pl.DataFrame, values: pl.DataFrame | None = None) -> list[Warning]:
+    """The warnings of the run and those that follow from what was measured, in the order of KINDS.
+
+    `cells` are those of `cells.cells`, and `values` those of `cells.per_trial`, which are computed where not given.
+    """
+    values = per_trial(measured(record)) if values is None else values
+    found = [
+        *too_few_trials(cells),
+        *checks.bimodal(values),
+        *checks.drift(values),
+        *checks.saturated(cells),
+        *checks.costly(cells),
+        *record.warnings,
+    ]
     names = [*KINDS, *sorted({one.name for one in found} - KINDS.keys())]
     grouped = ((name, tuple(_once(one for one in found if one.name == name))) for name in names)
     return [Warning(name, KINDS.get(name, UNKNOWN), those) for name, those in grouped if those]

@@ -11,9 +11,11 @@ from rich.table import Table
 
 from tunbench.cli.errors import bad_input_exits
 from tunbench.journal.folders import DEFAULTS as USUAL
-from tunbench.plan.expand import estimate, expand, trials
+from tunbench.plan.expand import estimate, expand, least, most, trials
 from tunbench.plan.load import Loaded, load
+from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
+from tunbench.plan.until import BLOCK
 
 MOST = 100
 """Shards that are listed without being asked for."""
@@ -53,8 +55,8 @@ def check(
     """
     with bad_input_exits():
         loaded = load(plan, seed, lab, clock)
-        shards = expand(loaded.plan)
-    typer.echo(f"{loaded.path}: ok, {counted(shards)}")
+        ends = extent(loaded.plan, expand(loaded.plan))
+    typer.echo(f"{loaded.path}: ok, {counted(*ends)}")
 
 
 @app.command()
@@ -96,9 +98,24 @@ def show(
         console.print(table(loaded, shards, FIRST if folded else len(shards)))
         if folded:
             console.print(f"… and {len(shards) - FIRST} more shards: --all lists them", highlight=False)
-        seconds = estimate(shards, count, loaded.plan.lab.clock)
-        side_by_side = "one lab" if count == 1 else f"{count} labs side by side"
-        console.print(f"{counted(shards)}, about {duration(seconds)} with {side_by_side}", highlight=False)
+        if until := loaded.plan.until:
+            more = f"listed are the first {shards[-1].repeat} repeats; until asks for more in blocks of {BLOCK}"
+            console.print(f"{more}, up to {until.max}", highlight=False)
+        console.print(summary(loaded, shards, count), highlight=False)
+
+
+def extent(plan: Plan, shards: Sequence[Shard]) -> tuple[Sequence[Shard], Sequence[Shard]]:
+    """The shards that a plan has at least and at most; without `until` both are those that it expands to."""
+    return (least(plan), most(plan)) if plan.until else (shards, shards)
+
+
+def summary(loaded: Loaded, shards: Sequence[Shard], workers: int) -> str:
+    """How many shards and trials a plan has and how long they take; with `until`, at least and at most."""
+    few, many = extent(loaded.plan, shards)
+    ends = [few, many] if loaded.plan.until else [few]
+    times = [duration(estimate(one, workers, loaded.plan.lab.clock)) for one in ends]
+    side_by_side = "one lab" if workers == 1 else f"{workers} labs side by side"
+    return f"{counted(few, many)}, about {' to '.join(dict.fromkeys(times))} with {side_by_side}"
 
 
 def described(loaded: Loaded, shards: list[Shard], workers: int) -> dict[str, Any]:
@@ -114,7 +131,21 @@ def described(loaded: Loaded, shards: list[Shard], workers: int) -> dict[str, An
         "seconds": round(estimate(shards, workers, plan.lab.clock), 1),
         "trials": trials(shards),
         "shards": [{"id": shard.id, **shard.spec()} for shard in shards],
+        **_open_end(plan, workers),
     }
+
+
+def _open_end(plan: Plan, workers: int) -> dict[str, Any]:
+    """What `until` asks for, and how much the plan may become at most."""
+    if not plan.until:
+        return {}
+    few, many = least(plan), most(plan)
+    ends = {
+        name: {"seconds": round(estimate(shards, workers, plan.lab.clock), 1), "shards": len(shards)}
+        | {"trials": trials(shards)}
+        for name, shards in (("least", few), ("most", many))
+    }
+    return {"until": plan.until._asdict(), **ends}
 
 
 def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
@@ -166,9 +197,9 @@ def _elided(names: Sequence[str]) -> str:
     return "\n".join(shown)
 
 
-def counted(shards: list[Shard]) -> str:
-    """How many shards and trials there are."""
-    return f"{_several(len(shards), 'shard')}, {_several(trials(shards), 'trial')}"
+def counted(few: Sequence[Shard], many: Sequence[Shard]) -> str:
+    """How many shards and trials there are, at least and at most."""
+    return f"{_several(len(few), len(many), 'shard')}, {_several(trials(few), trials(many), 'trial')}"
 
 
 def duration(seconds: float) -> str:
@@ -181,5 +212,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _several(few: int, many: int, what: str) -> str:
+    if few != many:
+        return f"{few} to {many} {what}s"
+    return f"{few} {what}" if few == 1 else f"{few} {what}s"

@@ -1,8 +1,8 @@
 """A live display of a run: how far it is, what it does, and the time that is left."""
 
 import time
-from collections.abc import Sequence
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -10,15 +10,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from tunbench.executors.pool import Told
 from tunbench.journal.folders import place
 from tunbench.plan.shard import Shard
+from tunbench.plan.until import BLOCK
 
 
 class Display:
-    """Shows a bar on a terminal, and a line for each shard elsewhere."""
+    """Shows a bar on a terminal, and a line for each shard elsewhere.
 
-    def __init__(self, console: Console, shards: Sequence[Shard], workers: int, seconds: float) -> None:
+    `total` shards are asked for, and `possible` others may be, depending on what is measured, until every group has
+    `most` repeats. `seconds` is an estimate for all of them.
+    """
+
+    def __init__(
+        self, console: Console, total: int, workers: int, seconds: float, possible: int = 0, most: int = 0
+    ) -> None:
         self.console = console
         self.workers = workers
-        self.total = len(shards)
+        self.total = total
+        self.possible = possible
+        self.most = most
         self.began: dict[str, float] = {}
         self.took: list[float] = []
         self.progress = Progress(
@@ -26,7 +35,7 @@ class Display:
             console=console,
             disable=not console.is_terminal,
         )
-        self.whole = self.progress.add_task("shards", total=self.total, left=f"about {_minutes(seconds)}")
+        self.whole = self.progress.add_task("shards", total=self.total, left=f"{self.bound} {_minutes(seconds)}")
         self.lines: dict[str, TaskID] = {}
 
     def __enter__(self) -> "Display":
@@ -38,9 +47,17 @@ class Display:
         """Ends to show."""
         self.progress.stop()
 
+    @property
+    def bound(self) -> str:
+        """How sure the time that is left is."""
+        return "at most" if self.possible else "about"
+
     def watch(self, told: Told) -> None:
         """Takes what happened to a shard."""
         shard, event = told
+        if event["event"] == "block":
+            self._ask(event)
+            return
         name = place(shard.spec())
         if event["event"] == "shard" and event["state"] == "started":
             self.began[shard.id] = time.monotonic()
@@ -54,17 +71,31 @@ class Display:
             if event["verdict"] != "ok":
                 self.console.print(f"{name}, {event['workload']}: {event['verdict']}: {event['reason']}", markup=False)
 
+    def _ask(self, answer: dict[str, Any]) -> None:
+        """Takes the answer of a block: another one is asked for, or none of those that were possible comes."""
+        if answer["more"]:
+            self.total += BLOCK
+            self.possible -= BLOCK
+        else:
+            self.possible -= self.most - answer["repeats"]
+        self.progress.update(self.whole, total=self.total, left=self._left())
+
+    def _left(self) -> str:
+        """The time that is left, by the mean of the shards that are done."""
+        number = self.total + self.possible - len(self.took)
+        seconds = number * (sum(self.took) / len(self.took)) / self.workers if self.took else 0.0
+        return f"{self.bound} {_minutes(seconds)} left"
+
     def _end(self, shard: Shard, name: str, state: str) -> None:
         seconds = time.monotonic() - self.began[shard.id]
         self.took.append(seconds)
         self.progress.remove_task(self.lines.pop(shard.id))
-        left = (self.total - len(self.took)) * (sum(self.took) / len(self.took)) / self.workers
-        self.progress.update(self.whole, advance=1, left=f"about {_minutes(left)} left" if left else "")
+        left = self._left()
+        over = len(self.took) == self.total + self.possible
+        self.progress.update(self.whole, advance=1, left="" if over else left)
         if not self.console.is_terminal:
             done = f"[{len(self.took)}/{self.total}]"
-            self.console.print(
-                f"{done} {name}: {state} in {seconds:.0f} s, about {_minutes(left)} left", markup=False, highlight=False
-            )
+            self.console.print(f"{done} {name}: {state} in {seconds:.0f} s, {left}", markup=False, highlight=False)
 
 
 def _minutes(seconds: float) -> str:

@@ -56,9 +56,12 @@ def execute(folder: Path, order: running.Order, workers: int, console: Console) 
 
     Ends the command on Ctrl-C.
     """
-    waiting = running.waiting(folder, order)
+    ahead = running.ahead(folder, order)
+    waiting, possible = ahead.waiting(), ahead.possible()
+    seconds = estimate([*waiting, *possible], workers, order.lab.clock)
+    most = order.plan.until.max if order.plan.until else 0
     try:
-        with Display(console, waiting, workers, estimate(waiting, workers, order.lab.clock)) as display:
+        with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
             return running.go(folder, order, workers, display.watch)
     except KeyboardInterrupt:
         _say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")

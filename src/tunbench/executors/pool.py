@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -40,14 +41,16 @@ class Under(NamedTuple):
     told: list[int]
 
 
-def execute(lab: Lab, shards: Sequence[Shard], workers: int, scratch: Path) -> Iterator[Told]:
-    """Executes the shards and yields what happens, as it happens. Leaving the iteration ends all labs."""
-    waiting = list(reversed(shards))
+def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Iterator[Told]:
+    """Executes the shards that wait and yields what happens, as it happens. Leaving the iteration ends all labs.
+
+    Shards are taken from the left; whoever iterates may append others meanwhile.
+    """
     under: list[Under] = []
     try:
         while waiting or under:
             while waiting and len(under) < workers:
-                shard = waiting.pop()
+                shard = waiting.popleft()
                 folder = scratch / shard.id
                 folder.mkdir(parents=True, exist_ok=True)
                 yield _state(shard, "started", spec=shard.spec())

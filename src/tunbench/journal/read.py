@@ -7,12 +7,15 @@ from typing import Any
 
 from tunbench.journal import journal
 from tunbench.journal.folders import folder_of, named, place
-from tunbench.journal.record import COLUMNS, Record, TrialResult, Warned
+from tunbench.journal.record import COLUMNS, Block, Record, TrialResult, Warned
 from tunbench.plan.shard import canonical
 
 Event = dict[str, Any]
 Key = tuple[str, str]
 """A shard's id and a workload's spelling: one trial of a run."""
+
+GROUP = ("stack", "profile", "topology", "tuning", "machine")
+"""What the shards of a block share."""
 
 
 def record(folder: Path) -> Record:
@@ -25,15 +28,16 @@ def assemble(events: list[Event]) -> Record:
     head = header(events)
     specs = {event["shard"]: event["spec"] for event in events if _is_state(event, "started")}
     finished = finished_shards(events)
-    results = [_result(head, specs[shard], event) for (shard, _), event in trials(events).items() if shard in specs]
+    results = [result(head, specs[shard], event) for (shard, _), event in trials(events).items() if shard in specs]
     record = Record(
         manifest={**head["manifest"], "programs": _versions(events)},
         trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
         warnings=_warnings(events, specs),
         durations=_durations(events),
         interrupted=tuple(sorted(place(specs[shard]) for shard in specs if shard not in finished)),
-        planned=head["planned"],
+        planned=head["planned"] + sum(answer["more"] for answer in answers(events).values()),
         installed=_installed(events),
+        blocks=_blocks(events),
     )
     record.manifest["fingerprint"] = fingerprint(record)
     return record
@@ -64,6 +68,15 @@ def trials(events: Iterable[Event]) -> dict[Key, Event]:
     return found
 
 
+def answers(events: Iterable[Event]) -> dict[tuple[str, int], Event]:
+    """Whether the cells of a group were narrow enough, by the group and its number of repeats; the first one counts."""
+    found: dict[tuple[str, int], Event] = {}
+    for event in events:
+        if event["event"] == "block":
+            found.setdefault((event["group"], event["repeats"]), event)
+    return found
+
+
 def substance(trial: Event) -> str:
     """What must come out equal when a shard is executed again: verdict and samples, in canonical form."""
     return canonical([trial["workload"], trial["verdict"], trial["samples"]])
@@ -79,7 +92,8 @@ def fingerprint(record: Record) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _result(head: Event, spec: Event, event: Event) -> TrialResult:
+def result(head: Event, spec: Event, event: Event) -> TrialResult:
+    """A trial, from the event that a journal begins with, what its shard was given, and the event of its end."""
     cell = {
         "stack": spec["stack"],
         "profile": spec["profile"]["name"],
@@ -117,6 +131,16 @@ def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned,
         if event["event"] == "outside"
     }
     return (*found, *outside)
+
+
+def _blocks(events: Iterable[Event]) -> tuple[Block, ...]:
+    return tuple(
+        Block(
+            **{name: one[name] for name in (*GROUP, "repeats", "enough", "widest")},
+            goes_on=bool(one["more"]),
+        )
+        for one in answers(events).values()
+    )
 
 
 def _installed(events: Iterable[Event]) -> tuple[tuple[Event, Event], ...]:

@@ -32,6 +32,25 @@ class Warned:
 
 
 @dataclass(frozen=True)
+class Block:
+    """An answer: whether all cells of a group were narrow enough after so many repeats, and whether it went on.
+
+    `widest` says which cell had the widest interval: workload, pair, node, metric, statistic, and its relative width,
+    None where there was none; it is None where nothing was measured.
+    """
+
+    stack: str
+    profile: str
+    topology: str
+    tuning: str
+    machine: str
+    repeats: int
+    enough: bool
+    goes_on: bool
+    widest: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
 class Record:
     """All that a run's folder holds, as far as it was executed."""
 
@@ -43,3 +62,6 @@ class Record:
     planned: int
     installed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
     """Each set of netem's terms that was asked for, and what the kernel made of it."""
+
+    blocks: tuple[Block, ...] = ()
+    """The answers of a plan with `until`, in the order in which they came."""

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -9,6 +10,7 @@ from tunbench.plan.cut import kept
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import FULL_SPEED, Shard, seed_of_repeat
 from tunbench.plan.stack import compared
+from tunbench.plan.until import BLOCK, blocks, fewest
 from tunbench.runner import asked, topology
 
 BRING_UP = 7.5
@@ -19,7 +21,30 @@ BUSY = 4.0
 
 
 def expand(plan: Plan) -> list[Shard]:
-    """The shards of a plan: for each repeat (counted from 1), topology, tuning, machine, profile and stack.
+    """The shards that a plan asks for whatever they measure; with `until` these are its first blocks."""
+    return shards_of(plan, blocks(plan.repeats) if plan.until else plan.repeats)
+
+
+def least(plan: Plan) -> list[Shard]:
+    """The shards of a plan where all trials are well and every cell is narrow enough as soon as it can be."""
+    return shards_of(plan, blocks(max(plan.repeats, fewest(plan.until.confidence)))) if plan.until else expand(plan)
+
+
+def most(plan: Plan) -> list[Shard]:
+    """The shards of a plan where no cell ever becomes narrow enough."""
+    return shards_of(plan, plan.until.max) if plan.until else expand(plan)
+
+
+def next_block(last: Shard, seed: int) -> list[Shard]:
+    """The shards of the block behind the last shard of a group; `seed` is the plan's."""
+    return [
+        replace(last, repeat=repeat, seed=seed_of_repeat(seed, repeat))
+        for repeat in range(last.repeat + 1, last.repeat + 1 + BLOCK)
+    ]
+
+
+def shards_of(plan: Plan, repeats: int) -> list[Shard]:
+    """The shards of so many repeats: for each repeat (counted from 1), topology, tuning, machine, profile and stack.
 
     All workloads that `include` and `exclude` leave share a shard; one that is left without any is not there. What
     restarts the stack comes last, so that nothing else is measured after it.
@@ -36,7 +61,7 @@ def expand(plan: Plan) -> list[Shard]:
             cells.append((shape, tuning, machine, profile, stack, left))
     return [
         Shard(stack, profile, left, repeat, seed_of_repeat(plan.seed, repeat), shape, tuning, machine, probes)
-        for repeat in range(1, plan.repeats + 1)
+        for repeat in range(1, repeats + 1)
         for shape, tuning, machine, profile, stack, left in cells
     ]
 

@@ -19,6 +19,7 @@ EXAMPLES = {
     "stacks": 'stacks = ["none", "wireguard"]',
     "workloads": 'workloads = ["ping:count=100", "iperf3-tcp:duration=2"]',
     "profiles": 'profiles = ["baseline", { name = "wan", delay = "20ms" }]',
+    "until": 'until = { width = "2%", max = 30 }',
     "lab": '[lab] and below it kind = "vm"',
 }
 """How each key is written; the end of a message about it."""

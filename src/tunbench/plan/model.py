@@ -16,6 +16,7 @@ from tunbench.plan.profile import shipped as shipped_profiles
 from tunbench.plan.shard import Machine, Profile, Tuning
 from tunbench.plan.stack import compared, meaning_of_stack, meaning_of_workload, read_stacks, read_workloads
 from tunbench.plan.topology import misfit, read_topology
+from tunbench.plan.until import Until, read_until
 from tunbench.runner import registry
 from tunbench.runner.options import nearest
 from tunbench.runner.underlay import MTU
@@ -137,6 +138,8 @@ class Plan(BaseModel):
     include: Patterns = Field(default_factory=list)
     exclude: Patterns = Field(default_factory=list)
     probes: Annotated[list[str] | None, PlainValidator(read_probes)] = None
+    # Behind the repeats, the workloads and the probes: it must fit them.
+    until: Annotated[Until | None, PlainValidator(read_until)] = None
     lab: Lab = Field(default_factory=Lab)
 
     @property
@@ -161,11 +164,12 @@ class Plan(BaseModel):
                 "machine",
             )
         axes = self.axes
-        number = self.repeats * math.prod(len(names) for axis, names in axes.items() if axis != "workload")
+        repeats = self.until.max if self.until else self.repeats
+        number = repeats * math.prod(len(names) for axis, names in axes.items() if axis != "workload")
         if number > MOST_SHARDS:
             raise ValueError(
                 f"the plan has {number} shards before any are cut, and at most {MOST_SHARDS} are allowed: "
-                "sweep over less, or lower repeats"
+                f"sweep over less, or lower {'max of until' if self.until else 'repeats'}"
             )
         cut.check(axes, self.include, self.exclude)
         self._stacks_join(axes)

@@ -11,7 +11,7 @@ from rich.text import Text
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
-from tunbench.report import by_workload, units
+from tunbench.report import by_workload, narrow, units
 from tunbench.report.figures import costly, verdict_of, workloads
 from tunbench.report.palette import style_of
 
@@ -28,15 +28,15 @@ def table(record: Record) -> RenderableType:
     Where there are more than FEW workloads, a table for each.
     """
     findings = find(record)
-    warnings = [_warning(one) for one in findings.warnings]
+    below = [*(Text(line) for line in narrow.lines(findings)), *(_warning(one) for one in findings.warnings)]
     if len(by_workload.names(findings)) > FEW:
-        return Group(*by_workload.tables(findings), *warnings)
+        return Group(*by_workload.tables(findings), *below)
     made = _empty(findings)
     for condition in findings.conditions.values():
         for stack in findings.stacks:
             made.add_row(*_row(findings, stack, condition))
         made.add_section()
-    return Group(made, *warnings)
+    return Group(made, *below)
 
 
 def _empty(findings: Findings) -> Table:

@@ -4,6 +4,7 @@ A probe is one file in `probes/`: `ABOUT`, `look(scene)`, which reads the machin
 after)`, which is pure and makes samples of two looks.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from tunbench.runner import registry
 from tunbench.runner.contract import Overlay
 from tunbench.runner.node import Node
-from tunbench.runner.workload import Metric, Trial
+from tunbench.runner.workload import Metric, Sample, Trial, now
 
 PROC = Path("/proc")
 SYS = Path("/sys")
@@ -20,6 +21,11 @@ SYS = Path("/sys")
 
 MACHINE = "lab"
 """What stands in the column `node` of a value of the whole machine: both ends, and what stands between them."""
+
+
+SHARE = "probe-share"
+OF_ALL = {SHARE: Metric("ratio", "processor time of the runner for all probes ÷ time from the first look to the last")}
+"""What is measured of the probes themselves, where there are any."""
 
 
 class About(NamedTuple):
@@ -47,16 +53,24 @@ def beside(names: Sequence[str], *trials: Trial) -> Iterator[None]:
     """
     probes = sorted((registry.probe(name) for name in names), key=lambda one: (one.ABOUT.closest, one.ABOUT.name))
     around = scene(trials)
+    began, spent = now(), -time.process_time()
     before = [one.look(around) for one in probes]
+    spent += time.process_time()
     yield
+    spent -= time.process_time()
     after = [one.look(around) for one in reversed(probes)]
+    spent += time.process_time()
+    ended = now()
     for one, first, last in zip(probes, before, reversed(after), strict=True):
         trials[0].samples += one.samples(first, last)
+    if probes and ended > began:
+        trials[0].samples.append(Sample(SHARE, spent / (ended - began), node=MACHINE))
 
 
 def metrics(names: Sequence[str]) -> dict[str, Metric]:
-    """The metrics of the probes of these names. Raises ValueError."""
-    return {metric: declared for name in names for metric, declared in registry.probe(name).ABOUT.metrics.items()}
+    """The metrics of the probes of these names, and what is measured of them all. Raises ValueError."""
+    found = {metric: declared for name in names for metric, declared in registry.probe(name).ABOUT.metrics.items()}
+    return {**found, **OF_ALL} if names else found
 
 
 def scene(trials: Sequence[Trial]) -> Scene:

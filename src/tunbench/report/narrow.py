@@ -1,0 +1,105 @@
+"""Which cells became narrow enough, of a plan that asked for repeats until they are."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from tunbench.analysis.cells import WHOLE
+from tunbench.analysis.enough import of_manifest, widths
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.order import PLACE
+from tunbench.plan.until import Until
+from tunbench.report import units
+from tunbench.report.tables import Entry
+
+TEMPLATE = "narrow.html.j2"
+
+NAMED = 20
+"""Cells that the terminal names; of more, it says how many."""
+
+
+class Narrow(NamedTuple):
+    """A cell and metric that counted: the median of n trials, the relative width of its interval, and the answer."""
+
+    stack: str
+    condition: str
+    workload: str
+    metric: str
+    n: Entry
+    median: Entry
+    width: Entry
+    enough: bool
+
+
+def rows(findings: Findings) -> list[Narrow]:
+    """Every cell and metric that counted, the widest first; none where the plan did not ask for a width."""
+    until = of_manifest(findings.record.manifest)
+    if not until:
+        return []
+    found = widths(findings.values, until).sort("width", descending=True, nulls_last=False, maintain_order=True)
+    several = found.select("pair", "node").n_unique() > 1
+    return [_row(row, findings.conditions[tuple(row[name] for name in PLACE)], several) for row in found.to_dicts()]
+
+
+def section(findings: Findings) -> Markup:
+    """The part of the report that shows `rows`; empty where the plan did not ask for a width."""
+    until = of_manifest(findings.record.manifest)
+    if not until:
+        return Markup()
+    found = rows(findings)
+    wide = sum(not row.enough for row in found)
+    text = _template().render(rows=found, asked=asked(until), narrow=len(found) - wide, until=until)
+    return Markup(text)  # The template escapes every text in it.
+
+
+def lines(findings: Findings) -> list[str]:
+    """What the terminal says: how many cells were narrow enough, and the names of those that were not."""
+    until = of_manifest(findings.record.manifest)
+    if not until:
+        return []
+    found = rows(findings)
+    wide = [row for row in found if not row.enough]
+    head = f"narrow enough: {len(found) - len(wide)} of {len(found)} cells and metrics ({asked(until)})"
+    named = [
+        f"not narrow enough after {row.n.text}: {row.stack}, {row.condition}, {row.workload}: "
+        f"{row.metric} {row.width.text}"
+        for row in wide[:NAMED]
+    ]
+    more = [f"… and {len(wide) - NAMED} more, which the report names"] if len(wide) > NAMED else []
+    return [head, *named, *more]
+
+
+def asked(until: Until) -> str:
+    """What was asked for, in words."""
+    width, confidence = (units.plain(value, "ratio") for value in (until.width, until.confidence))
+    return f"at most {width} wide at {confidence}, {until.max} repeats at most"
+
+
+def percent(width: float | None) -> str:
+    """A relative width; where there is no interval, it says so."""
+    return units.quantity(width, "ratio") if width is not None else "no interval"
+
+
+def _row(row: dict[str, Any], condition: str, several: bool) -> Narrow:
+    statistic = "" if row["statistic"] == WHOLE else f" {row['statistic']}"
+    where = f" ({row['pair']}, {row['node']})" if several else ""
+    return Narrow(
+        row["stack"],
+        condition,
+        row["workload"],
+        f"{row['metric']}{statistic}{where}",
+        Entry(str(row["n"]), row["n"]),
+        Entry(units.quantity(row["median"], row["unit"]), row["median"]),
+        Entry(percent(row["width"]), row["width"]),
+        row["enough"],
+    )
+
+
+@cache
+def _template() -> Any:
+    text = files("tunbench.report").joinpath("templates", TEMPLATE).read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(text)
