@@ -7,8 +7,10 @@ import typer
 from tunbench import __version__
 from tunbench.cli import lab, plan
 from tunbench.cli import list as listing
+from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
 from tunbench.cli.doctor import doctor
+from tunbench.cli.gate import gate
 from tunbench.cli.overhead import overhead
 from tunbench.cli.report import report
 from tunbench.cli.run import run
@@ -20,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, report, digest, samples, overhead, doctor):
+for command in (run, report, compare, gate, digest, samples, overhead, doctor):
     app.command()(command)
 app.add_typer(listing.app, name="list")
 app.add_typer(plan.app, name="plan")
@@ -52,6 +54,7 @@ def tunbench(
       tunbench plan show quick          what a shipped plan runs, and how long
       tunbench plan show quick --text   the plan itself: a start for your own
       tunbench plan check my-plan.toml  whether a plan can run
+      tunbench compare runs/a runs/b    what changed from one run to the other
     """
 
 

@@ -1,0 +1,282 @@
+"""Two runs compared: for each cell and metric the shift, the effect size, the corrected p, and a verdict in words."""
+
+import re
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple, cast
+
+import polars as pl
+
+from tunbench.analysis import order
+from tunbench.analysis.cells import METRIC, WHOLE
+from tunbench.analysis.compared import (
+    BETTER,
+    DIFFERENT,
+    FAILED_A,
+    FAILED_B,
+    FAILED_BOTH,
+    IDENTICAL,
+    NEITHER,
+    NOTHING_SHOWN,
+    ONLY_A,
+    ONLY_B,
+    UNDECIDED,
+    WORSE,
+    Row,
+)
+from tunbench.analysis.comparison import FEWEST, cliff, holm, mann_whitney, relative, shift, smallest_p
+from tunbench.analysis.differences import Difference, differences, lab_of
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.frame import CELL
+from tunbench.analysis.metrics import CENTRAL, headlines, more_is_better, spelled
+from tunbench.analysis.order import PLACE
+from tunbench.analysis.verdicts import BRING_UP, place
+from tunbench.journal.record import Record, TrialResult
+from tunbench.runner.options import nearest
+
+LEVEL = 0.05
+"""Below which a corrected p shows a difference."""
+
+EVERY = "all"
+"""Stands for every metric."""
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+"""A sequence by which a program colours what it prints: ECMA-48, section 5.4."""
+
+KEY = (*(name for name in CELL if name not in ("lab", "clock")), *METRIC)
+"""The columns by which the rows of two runs are put beside each other."""
+
+Key = tuple[str, ...]
+Values = dict[tuple[int, int], float]
+"""One value a trial, by its repeat and seed."""
+
+
+class CompareError(Exception):
+    """Two runs cannot be compared as asked for; the message says why, and the mend."""
+
+
+class Comparison(NamedTuple):
+    """Two runs side by side: whether their fingerprints are equal, what differs of them, and the rows, in plan order.
+
+    `tests` is the number of rows that Holm's correction counts.
+    """
+
+    identical: bool
+    differences: list[Difference]
+    rows: list[Row]
+    tests: int
+
+
+class Choice(NamedTuple):
+    """Which rows are compared, and so share the correction: metrics by name, stacks and workloads by pattern.
+
+    Without metrics, those that sum up each workload (see `headlines`).
+    """
+
+    metrics: tuple[str, ...] = ()
+    stack: str = "*"
+    workload: str = "*"
+
+
+def compare(a: Findings, b: Findings, choice: Choice = Choice()) -> Comparison:  # noqa: B008 - it cannot be changed
+    """Compares two runs. Raises CompareError where their labs differ, or nothing is there that was chosen."""
+    if lab_of(a.record) != lab_of(b.record):
+        raise CompareError(
+            f"the runs are from different labs, {lab_of(a.record)} and {lab_of(b.record)}: their numbers do not mean "
+            "the same; run the plan in one of them twice"
+        )
+    virtual = a.record.manifest["lab"]["clock"] == "virtual"
+    identical = virtual and a.record.manifest["fingerprint"] == b.record.manifest["fingerprint"]
+    both, trials = (_values(a.values), _values(b.values)), (_trials(a.record), _trials(b.record))
+    keys = _chosen({**dict.fromkeys(both[0]), **dict.fromkeys(both[1]), **dict.fromkeys(_unmeasured(*trials))}, choice)
+    place_of = _order(a.record, b.record)
+    keys.sort(key=place_of.rank)
+    rows = [
+        _row(key, place_of.condition(key), [side.get(key, {}) for side in both], trials, virtual, identical)
+        for key in keys
+    ]
+    rows = _decided(rows)
+    return Comparison(identical, differences(a.record, b.record), rows, sum(row.p is not None for row in rows))
+
+
+def _values(values: pl.DataFrame) -> dict[Key, Values]:
+    found: dict[Key, Values] = {}
+    for *key, repeat, seed, value in values.select(*KEY, "repeat", "seed", "value").iter_rows():
+        found.setdefault(tuple(key), {})[repeat, seed] = value
+    return found
+
+
+def _trials(record: Record) -> dict[Key, list[TrialResult]]:
+    """The trials of each cell, by its stack, place and workload."""
+    found: dict[Key, list[TrialResult]] = {}
+    for trial in record.trials:
+        found.setdefault(_cell(trial.cell), []).append(trial)
+    return found
+
+
+def _cell(cell: Mapping[str, Any]) -> Key:
+    return (cell["stack"], *place(cell), cell["workload"])
+
+
+def _unmeasured(a: dict[Key, list[TrialResult]], b: dict[Key, list[TrialResult]]) -> Iterable[Key]:
+    """Keys for cells that have not one good trial in either run; nothing tells what they would have measured."""
+    for cell in {**a, **b}:
+        here = [*a.get(cell, ()), *b.get(cell, ())]
+        if cell[-1] != BRING_UP and not any(trial.verdict == "ok" for trial in here):
+            yield from ((*cell, "", "", metric, WHOLE, "") for metric in headlines(cell[-1])[:1] or ("",))
+
+
+def _chosen(keys: Iterable[Key], choice: Choice) -> list[Key]:
+    """The keys that were asked for. Raises CompareError where one of the metrics, or all else, is not there."""
+    fields = [(key, dict(zip(KEY, key, strict=True))) for key in keys]
+    fields = [
+        (key, one)
+        for key, one in fields
+        if fnmatchcase(one["stack"], choice.stack) and fnmatchcase(one["workload"], choice.workload)
+    ]
+    if not fields:
+        raise CompareError("neither run has a cell of that stack and workload; * stands for any characters")
+    there = sorted({spelled(one["metric"], one["statistic"]) for _, one in fields})
+    for metric in choice.metrics:
+        if metric not in (*there, EVERY):
+            raise CompareError(
+                f'neither run has the metric "{metric}"{nearest(metric, there)}; {EVERY} takes every one'
+            )
+    return [key for key, one in fields if _wanted(one, choice.metrics)]
+
+
+def _wanted(one: Mapping[str, str], metrics: Sequence[str]) -> bool:
+    if EVERY in metrics:
+        return True
+    if metrics:
+        return spelled(one["metric"], one["statistic"]) in metrics
+    # Of a workload that this version does not know, nothing tells what sums it up.
+    return one["statistic"] in CENTRAL and one["metric"] in (headlines(one["workload"]) or (one["metric"],))
+
+
+class _Order(NamedTuple):
+    """The order of keys, and the name of the condition of each."""
+
+    rank: Callable[[Key], Any]
+    condition: Callable[[Key], str]
+
+
+def _order(a: Record, b: Record) -> _Order:
+    """That of A's plan; what only B has comes after it."""
+    merged = replace(a, trials=(*a.trials, *b.trials))
+    stacks, conditions = order.stacks(merged), order.conditions(merged)
+    numbers = {values: number for number, values in enumerate(conditions)}
+    places = slice(KEY.index(PLACE[0]), KEY.index(PLACE[-1]) + 1)
+    return _Order(
+        lambda key: (numbers[key[places]], stacks.index(key[0]), key[places.stop :]),
+        lambda key: conditions[key[places]],
+    )
+
+
+def _row(
+    key: Key,
+    condition: str,
+    values: Sequence[Values],
+    trials: Sequence[dict[Key, list[TrialResult]]],
+    virtual: bool,
+    identical: bool,
+) -> Row:
+    one = dict(zip(KEY, key, strict=True))
+    first, second = ([value for _, value in sorted(side.items())] for side in values)
+    medians = [statistics.median(side) if side else None for side in (first, second)]
+    row = Row(
+        condition=condition,
+        n_a=len(first),
+        n_b=len(second),
+        median_a=medians[0],
+        median_b=medians[1],
+        verdict=UNDECIDED,
+        **cast(Any, one),
+    )
+    here = [side.get(_cell(one), []) for side in trials]
+    verdict, why = _without_numbers(row, *here)
+    if verdict:
+        return row._replace(verdict=verdict, why=why)
+    if identical or (virtual and values[0] == values[1]):
+        return row._replace(verdict=IDENTICAL)
+    return _with_numbers(row, first, second)
+
+
+def _without_numbers(row: Row, a: Sequence[TrialResult], b: Sequence[TrialResult]) -> tuple[str, str]:
+    """The verdict that does not need numbers, and why; both empty where the numbers decide.
+
+    A cell of which a larger share of trials failed in B than in A has failed in B, whatever the others measured.
+    """
+    bad = [[trial for trial in side if trial.verdict != "ok"] for side in (a, b)]
+    if a and b and len(bad[1]) * len(a) > len(bad[0]) * len(b):
+        return FAILED_B, _failures(bad[1], len(b))
+    if row.n_a and row.n_b:
+        return "", ""
+    if row.n_b:
+        return (FAILED_A, _failures(bad[0], len(a))) if bad[0] else (ONLY_B, "")
+    if row.n_a:
+        return ONLY_A, "no value of it in B" if b else "no trial of it in B"
+    if a and b:
+        return FAILED_BOTH, _failures(bad[1], len(b))
+    return (FAILED_A, _failures(bad[0], len(a))) if a else (ONLY_B, _failures(bad[1], len(b)))
+
+
+def _failures(bad: Sequence[TrialResult], of: int) -> str:
+    return f"{len(bad)} of {of} trials {bad[0].verdict}: {_line(bad[0].reason)}" if bad else ""
+
+
+def _line(text: str) -> str:
+    """The text on one line, without what only a terminal reads: programs print colours."""
+    plain = COLOUR.sub("", text)
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in plain).split())
+
+
+def _with_numbers(row: Row, a: Sequence[float], b: Sequence[float]) -> Row:
+    """The row with all that follows from its values alone. It stays undecided until the whole table is known."""
+    tested, moved, ratio, effect = mann_whitney(a, b), shift(a, b), relative(a, b), cliff(a, b)
+    return row._replace(
+        direction=_direction(row, effect.delta),
+        shift=moved.value,
+        shift_low=moved.low,
+        shift_high=moved.high,
+        coverage=moved.coverage,
+        relative=ratio.value if ratio else None,
+        relative_low=ratio.low if ratio else None,
+        relative_high=ratio.high if ratio else None,
+        delta=effect.delta,
+        effect=effect.word,
+        p=tested.p,
+        method=tested.method,
+    )
+
+
+def _direction(row: Row, delta: float) -> str:
+    better = more_is_better(row.workload, row.metric)
+    if better is None or not delta:
+        return NEITHER
+    return BETTER if (delta > 0) == better else WORSE
+
+
+def _decided(rows: Sequence[Row]) -> list[Row]:
+    """The rows with their corrected p, and the verdict that follows from it."""
+    corrected = holm([row.p for row in rows])
+    tests = sum(row.p is not None for row in rows)
+    return [
+        _verdict(row._replace(corrected=p), tests) if row.verdict == UNDECIDED else row
+        for row, p in zip(rows, corrected, strict=True)
+    ]
+
+
+def _verdict(row: Row, tests: int) -> Row:
+    if row.corrected is None:
+        return row._replace(why=f"{row.n_a} and {row.n_b} trials; it needs {FEWEST} on both sides")
+    if row.corrected < LEVEL:
+        return row._replace(verdict=DIFFERENT if row.direction == NEITHER else row.direction)
+    if smallest_p(row.n_a, row.n_b) * tests >= LEVEL:
+        return row._replace(
+            why=f"{row.n_a} and {row.n_b} trials cannot reach p < {LEVEL} among {tests} tests; it needs more trials or "
+            "fewer cells"
+        )
+    return row._replace(verdict=NOTHING_SHOWN)

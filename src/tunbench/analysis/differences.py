@@ -1,0 +1,59 @@
+"""What differs between two runs besides their numbers: lab, image, runner, plan."""
+
+from typing import Any, NamedTuple
+
+from tunbench.journal.record import Record
+
+PARTS = {
+    "runner": ("runner",),
+    "image": ("image", "digest"),
+    "emulator": ("qemu",),
+    "Tunbench": ("tunbench", "version"),
+    "commit": ("tunbench", "commit"),
+    "processor": ("host", "processor"),
+}
+"""What a run depends on, by its name, and where it stands in the manifest."""
+
+HOSTS = ("processor",)
+"""Of these, what makes no difference on the virtual clock."""
+
+
+class Difference(NamedTuple):
+    """One thing that two runs do not have in common, and what it is in each."""
+
+    what: str
+    a: str
+    b: str
+
+
+def differences(a: Record, b: Record) -> list[Difference]:
+    """What differs of the runs' manifests, in the order of PARTS; then packages and programs, then keys of the plan."""
+    virtual = _at(a.manifest, "lab", "clock") == "virtual"
+    parts = {what: keys for what, keys in PARTS.items() if not (virtual and what in HOSTS)}
+    found = [Difference(what, _text(a, *keys), _text(b, *keys)) for what, keys in parts.items()]
+    for name, keys in (("", ("image", "packages")), ("", ("programs",)), ("plan: ", ("plan",))):
+        sides = [value if isinstance(value := _at(one.manifest, *keys), dict) else {} for one in (a, b)]
+        found += [
+            Difference(f"{name}{key}", _text(a, *keys, key), _text(b, *keys, key))
+            for key in dict.fromkeys((*sides[0], *sides[1]))
+        ]
+    return [one for one in found if one.a != one.b]
+
+
+def lab_of(record: Record) -> str:
+    """The lab of a run with its clock, such as `vm (virtual)`."""
+    return f"{_at(record.manifest, 'lab', 'kind')} ({_at(record.manifest, 'lab', 'clock')})"
+
+
+def _text(record: Record, *keys: str) -> str:
+    value = _at(record.manifest, *keys)
+    if isinstance(value, list):
+        return ", ".join(str(one.get("name", one)) if isinstance(one, dict) else str(one) for one in value)
+    return "" if value is None else str(value)
+
+
+def _at(value: Any, *keys: str) -> Any:
+    """What stands at a path of nested tables, or None."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,118 @@
+"""`tunbench compare`: two runs, cell by cell."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.journal import read
+from tunbench.journal.journal import JournalError
+
+if TYPE_CHECKING:
+    from tunbench.analysis.compare import Comparison
+
+Metrics = Annotated[
+    str,
+    typer.Option(
+        "--metric",
+        metavar="NAMES",
+        help='Metrics, joined by commas, such as throughput,"rtt p99", or all; else the one that sums up a workload.',
+    ),
+]
+Stacks = Annotated[str, typer.Option("--stack", metavar="PATTERN", help="Stacks, such as wireguard*.")]
+Workloads = Annotated[str, typer.Option("--workload", metavar="PATTERN", help="Workloads, such as iperf3-tcp*.")]
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run's folder: what it was.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="A run's folder: what it has become.")],
+    metric: Metrics = "",
+    stack: Stacks = "*",
+    workload: Workloads = "*",
+    show_all: Annotated[bool, typer.Option("--all", help="Show every row.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, in SI units.")] = False,
+) -> None:
+    """Compare two runs: for each cell the shift from A to B, its interval, the effect size, p, and a verdict.
+
+    p is that of Mann and Whitney's test, corrected by Holm's method over all rows that were chosen. It needs 8 trials
+    on both sides; below that, a cell is undecided. docs/statistics.md has every formula.
+
+    \b
+    Examples:
+      tunbench compare runs/before runs/after
+      tunbench compare runs/before runs/after --metric throughput,rtt,"rtt p99" --stack "wireguard*"
+      tunbench compare runs/before runs/after --metric all --csv > changes.csv
+    """
+    from tunbench.analysis.compared import frame, worst_first
+    from tunbench.report import changes
+
+    if as_json and as_csv:
+        typer.echo("--json and --csv exclude each other; give one of them", err=True)
+        raise typer.Exit(BAD_INPUT)
+    compared = comparison(a, b, metric, stack, workload)
+    rows = worst_first(compared.rows)
+    if as_csv:
+        typer.echo(frame(rows).write_csv(), nl=False)
+    elif as_json:
+        typer.echo(json.dumps(as_data(compared), indent=1))
+    else:
+        console = Console()
+        if not compared.identical:
+            console.print(changes.table(rows if show_all else rows[: changes.SHOWN], console.width))
+            if len(rows) > changes.SHOWN and not show_all:
+                say(console, f"and {len(rows) - changes.SHOWN} more; --all shows them")
+        say(console, changes.headline(compared))
+        for line in changes.notes(rows):
+            say(console, f"  {line}")
+        conclude(compared, console)
+
+
+def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Comparison":
+    """The two runs compared; ends the command where that cannot be."""
+    from tunbench.analysis.compare import Choice, CompareError
+    from tunbench.analysis.compare import compare as compared
+    from tunbench.analysis.findings import find
+
+    names = tuple(dict.fromkeys(name.strip() for name in metric.split(",") if name.strip()))
+    with bad_input_exits(JournalError, CompareError):
+        records = [read.record(folder) for folder in (a, b)]
+        for folder, record in zip((a, b), records, strict=True):
+            if len(record.trials) < record.planned:
+                missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
+                typer.echo(f"{folder}: {missing}; go on with: tunbench run --resume {folder}", err=True)
+        return compared(find(records[0]), find(records[1]), Choice(names, stack, workload))
+
+
+def conclude(compared: "Comparison", console: Console) -> None:
+    """Prints what differs of the runs besides their numbers, and what the numbers are."""
+    from tunbench.report import changes
+
+    if compared.differences:
+        say(console, "the runs differ in:")
+        for line in changes.differing(compared):
+            say(console, f"  {line}")
+    if not compared.identical:
+        console.print(changes.method(compared), style="dim", markup=False, highlight=False)
+
+
+def as_data(compared: "Comparison") -> dict[str, object]:
+    """The comparison as JSON holds it, the worst row first."""
+    from tunbench.analysis.compare import LEVEL
+    from tunbench.analysis.compared import worst_first
+
+    return {
+        "identical": compared.identical,
+        "level": LEVEL,
+        "tests": compared.tests,
+        "differences": [one._asdict() for one in compared.differences],
+        "rows": [row._asdict() for row in worst_first(compared.rows)],
+    }
+
+
+def say(console: Console, text: str) -> None:
+    """Prints a line as it is, without markup."""
+    console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -1,0 +1,103 @@
+"""`tunbench gate`: whether a new run may pass, for continuous integration."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from tunbench.cli.compare import Metrics, Stacks, Workloads, as_data, comparison, conclude, say
+from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.runner import quantity
+
+if TYPE_CHECKING:
+    from tunbench.analysis.compare import Comparison
+    from tunbench.analysis.gate import Gate
+
+STOPPED = 1
+"""Exit code of a run that may not pass."""
+
+
+def gate(
+    base: Annotated[Path, typer.Argument(metavar="BASE", help="The run's folder of what is in use.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The run's folder of what shall be.")],
+    tolerance: Annotated[str, typer.Option(metavar="PERCENT", help="By how much a cell may get worse.")] = "2%",
+    metric: Metrics = "",
+    stack: Stacks = "*",
+    workload: Workloads = "*",
+    strict: Annotated[bool, typer.Option("--strict", help="Do not pass with cells that are undecided.")] = False,
+    summary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append the result to this file, as GitHub's Markdown.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, a test case a cell.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+) -> None:
+    """Fail where a cell of NEW is worse than in BASE by more than the tolerance, beyond doubt.
+
+    A cell stops NEW where its corrected p is below 0.05 and the near end of the interval of its shift is worse by more
+    than the tolerance; where more of its trials failed; and where NEW does not have it. A cell with fewer than 8 trials
+    on a side is undecided, and stops nothing unless --strict is given. docs/ci.md shows a whole workflow.
+
+    Exit codes: 0 it passes, 1 it does not, 2 bad input.
+
+    \b
+    Examples:
+      tunbench gate runs/base runs/new
+      tunbench gate runs/base runs/new --tolerance 5% --metric throughput,rtt --strict
+      tunbench gate runs/base runs/new --summary "$GITHUB_STEP_SUMMARY" --junit gate.xml
+    """
+    from tunbench.analysis.gate import gate as judge
+    from tunbench.report import junit as cases
+    from tunbench.report import summary as page
+
+    with bad_input_exits(ValueError):
+        share = quantity.ratio(tolerance)
+    compared = comparison(base, new, metric, stack, workload)
+    judged = judge(compared, share, strict)
+    if summary is not None:
+        _write(summary, page.markdown(judged, compared), "a")
+    if junit is not None:
+        _write(junit, cases.xml(judged), "w")
+    if as_json:
+        typer.echo(json.dumps(_data(judged, compared), indent=1))
+    else:
+        _print(judged, compared, Console())
+    raise typer.Exit(0 if judged.passes else STOPPED)
+
+
+def _write(path: Path, text: str, mode: str) -> None:
+    """Writes a file; ends the command where that cannot be."""
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        typer.echo(f"cannot write to {path}: {error.strerror}; name another file", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:
+    from tunbench.report import changes
+    from tunbench.report.summary import sentence
+
+    # Undecided cells are counted below; in a strict gate they stop the run, and stand in the table.
+    if judged.stopping:
+        console.print(changes.table([one.row for one in judged.stopping[: changes.SHOWN]], console.width))
+        if len(judged.stopping) > changes.SHOWN:
+            say(console, f"and {len(judged.stopping) - changes.SHOWN} more; --json has them")
+        for one in judged.stopping[: changes.SHOWN]:
+            where = ", ".join((one.row.stack, one.row.condition, one.row.workload, changes.named(one.row)))
+            say(console, f"  {one.outcome}: {where}: {one.why[: changes.LONGEST]}")
+    if not judged.strict:
+        for line in changes.notes([one.row for one in judged.undecided]):
+            say(console, f"  {line}")
+    say(console, f"{'passed' if judged.passes else 'not passed'}: {sentence(judged)}")
+    if judged.undecided and len(judged.undecided) == len(judged.cells):
+        say(console, "nothing was decided; --strict makes that an error")
+    conclude(compared, console)
+
+
+def _data(judged: "Gate", compared: "Comparison") -> dict[str, object]:
+    cells = [{**one.row._asdict(), "outcome": one.outcome, "reason": one.why} for one in judged.cells]
+    about = {"passes": judged.passes, "tolerance": judged.tolerance, "strict": judged.strict, "counts": judged.counts}
+    return {**about, **as_data(compared), "rows": cells}

@@ -1,0 +1,81 @@
+"""The section of a report that compares two runs."""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tunbench.analysis.compare import Choice, compare
+from tunbench.analysis.compared import BETTER, FAILED_A, FAILED_B, IDENTICAL, ONLY_A, WORSE, worst_first
+from tunbench.analysis.findings import Findings
+from tunbench.report import changes, forest
+from tunbench.report.svg import render
+
+CLASSES = {
+    **dict.fromkeys((FAILED_B, WORSE, ONLY_A), "failed"),
+    **dict.fromkeys((BETTER, FAILED_A), "ok"),
+    IDENTICAL: "unsupported",
+}
+"""The class of the page's style that a verdict has."""
+
+
+def section(
+    a: Findings,
+    b: Findings,
+    names: tuple[str, str] = ("A", "B"),
+    choice: Choice = Choice(),  # noqa: B008 - it cannot be changed
+    identifier: str = "compare",
+) -> Markup:
+    """The comparison of run A with run B as a `<section>`: what differs, a forest plot, and a table of every cell.
+
+    It uses the page's classes and its script for tables, and is right without the script. `names` are what the runs are
+    called, `identifier` is that of the section, and begins those of all within it. Raises CompareError.
+    """
+    compared = compare(a, b, choice)
+    rows = worst_first(compared.rows)
+    plotted = forest.plottable(rows)
+    drawn = Markup("")
+    if plotted:
+        title = f"Change from {names[0]} to {names[1]}"
+        # Our own drawing, with every text in it escaped.
+        drawn = Markup(render(forest.plot(plotted), f"{identifier}-forest", title, changes.headline(compared)))
+    context = {
+        "id": identifier,
+        "names": names,
+        "headline": changes.headline(compared),
+        "notes": changes.notes(rows),
+        "differences": compared.differences,
+        "plot": drawn,
+        "plotted": len(plotted),
+        "left_out": sum(row.relative is not None for row in rows) > len(plotted),
+        "rows": rows,
+        "changes": changes,
+        "classes": CLASSES,
+        "method": changes.method(compared),
+    }
+    return Markup(_environment().get_template("compare.html.j2").render(context))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["breakable"] = _breakable
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    return environment
+
+
+def _template(name: str) -> str:
+    return files("tunbench.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _breakable(spelling: str) -> Markup:
+    """A spelling, escaped, that may go on in a new line behind each `+`, `:` and `,`."""
+    return Markup(re.sub(r"[+:,]", r"\g<0><wbr>", str(escape(spelling))))

@@ -1,0 +1,63 @@
+"""What a gate found, as GitHub-flavoured Markdown: for a pull request, or the summary page of a workflow."""
+
+from collections.abc import Sequence
+
+from tunbench.analysis.compare import Comparison
+from tunbench.analysis.gate import Gate, Judged
+from tunbench.report import changes, units
+
+HEAD = ("stack", "condition", "workload", "metric", "base", "new", "change [low, high]", "p", "outcome")
+
+MOST = 50
+"""Rows of a table; GitHub cuts a summary at 1 MiB."""
+
+
+def markdown(judged: Gate, compared: Comparison) -> str:
+    """The whole summary: the verdict, what stops the run, what is undecided, and what differs of the runs."""
+    parts = [f"## Tunbench: {'passed' if judged.passes else 'not passed'}", sentence(judged)]
+    if judged.stopping:
+        parts += ["### What stops it", _table(judged.stopping)]
+    if judged.undecided and not judged.strict:
+        parts += [_details(f"Undecided: {changes.cells(len(judged.undecided))}", _table(judged.undecided))]
+    if compared.differences:
+        lines = "\n".join(f"- {_escaped(line)}" for line in changes.differing(compared))
+        parts += [_details("What differs of the runs", lines)]
+    if not judged.identical:
+        parts += [f"<sub>{_escaped(changes.method(compared))}. A is the base, B the new run.</sub>"]
+    return "\n\n".join(parts) + "\n"
+
+
+def sentence(judged: Gate) -> str:
+    """The verdict in one sentence."""
+    if judged.identical:
+        return f"identical: both runs have the same fingerprint ({changes.cells(len(judged.cells))})"
+    listed = ", ".join(f"{number} {outcome}" for outcome, number in judged.counts.items())
+    tolerance = units.plain(judged.tolerance, "ratio")
+    return f"{changes.cells(len(judged.cells))}, tolerance {tolerance}: {listed}"
+
+
+def _table(cells: Sequence[Judged]) -> str:
+    lines = [f"| {' | '.join(HEAD)} |", f"|{'---|' * 4}{'---:|' * 4}---|"]
+    for one in cells[:MOST]:
+        row = one.row
+        fields = (
+            *(f"`{_escaped(name)}`" for name in (row.stack,)),
+            *(_escaped(text) for text in (row.condition, row.workload, changes.named(row))),
+            *(changes.median(row, "a"), changes.median(row, "b"), changes.change(row), changes.p_value(row)),
+            _escaped(f"{one.outcome}: {one.why}" if one.why else one.outcome),
+        )
+        lines.append(f"| {' | '.join(fields)} |")
+    more = [f"\nand {len(cells) - MOST} more"] if len(cells) > MOST else []
+    return "\n".join([*lines, *more])
+
+
+def _details(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
+def _escaped(text: str) -> str:
+    """The text without what Markdown or HTML would make something of, on one line."""
+    plain = " ".join(text[: changes.LONGEST].split())
+    for mark, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "'"), ("*", "\\*")):
+        plain = plain.replace(mark, instead)
+    return plain
