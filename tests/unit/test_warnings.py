@@ -16,6 +16,7 @@ from scipy import stats
 from tests.unit.records import MANIFEST, TCP, UP, cell, realistic, record, trial
 from tunbench.analysis import checks, modes, trend
 from tunbench.analysis.cells import cells, per_trial
+from tunbench.analysis.comparison import holm
 from tunbench.analysis.findings import find
 from tunbench.analysis.frame import measured
 from tunbench.analysis.warnings import KINDS
@@ -171,14 +172,8 @@ def test_without_a_trend_one_run_of_twenty_is_warned_at_most() -> None:
     false = 0
     for _ in range(400):
         rising = trend.rises(rng.random((30, 10)))
-        false += bool((trend.holm(trend.p_values(rising, 10)) < checks.LEVEL).any())
+        false += bool(any(p is not None and p < checks.LEVEL for p in holm(trend.p_values(rising, 10).tolist())))
     assert false <= 0.05 * 400 + 3 * math.sqrt(400 * 0.05 * 0.95)
-
-
-def test_holms_correction_is_that_of_a_worked_example() -> None:
-    # R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm")
-    assert trend.holm([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert trend.holm([]).tolist() == []
 
 
 # saturated-machine and costly-probe

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tunbench.analysis import modes, trend
 from tunbench.analysis.cells import METRIC, WHOLE
+from tunbench.analysis.comparison import holm
 from tunbench.analysis.frame import CELL
 from tunbench.analysis.verdicts import BRING_UP
 from tunbench.journal.folders import DEFAULTS
@@ -97,7 +98,9 @@ def drift(values: pl.DataFrame) -> list[Warned]:
         return []
     rising = [trend.rises(one.values) for one in tested]
     p = [trend.p_values(rises, one.values.shape[1]) for one, rises in zip(tested, rising, strict=True)]
-    corrected = np.split(trend.holm(np.concatenate(p)), np.cumsum([len(one) for one in p])[:-1])
+    corrected = np.split(
+        np.array(holm(np.concatenate(p).tolist()), dtype=float), np.cumsum([len(one) for one in p])[:-1]
+    )
     number = sum(len(one) for one in p)
     found = []
     for series, rises, own in zip(tested, rising, corrected, strict=True):

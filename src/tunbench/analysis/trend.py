@@ -1,6 +1,5 @@
-"""Whether values rise or fall from repeat to repeat: Kendall's test, corrected for the number of cells tested."""
+"""Whether values rise or fall from repeat to repeat: Kendall's test."""
 
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -41,17 +40,6 @@ def p_values(rising: Numbers, n: int) -> Numbers:
     pairs = n * (n - 1) // 2
     # S is the number of pairs less twice that of inversions; by symmetry the tail is that of as many inversions.
     return np.asarray(np.minimum(1.0, 2 * tails[((pairs - size) // 2).astype(int)]))
-
-
-def holm(p: Sequence[float] | Numbers) -> Numbers:
-    """The p values corrected for their number by Holm's method: Scandinavian Journal of Statistics 6 (1979)."""
-    values = np.asarray(p, dtype=float)
-    order = np.argsort(values, kind="stable")
-    factors = np.arange(len(values), 0, -1)
-    corrected = np.minimum(1.0, np.maximum.accumulate(values[order] * factors)) if len(values) else values
-    found = np.empty_like(values)
-    found[order] = corrected
-    return found
 
 
 @cache
