@@ -187,6 +187,7 @@ def executed(
         ({"bytes": "1MB", "duration": "9"}, "", "--num 1000000 --parallel 1"),
         ({"window": "64KiB", "length": "1000"}, "--window 65536 ", "--time 2 --parallel 1 --len 1000"),
         ({"congestion": "reno"}, "", "--time 2 --parallel 1 --tcp-congestion reno"),
+        ({"mss": "100", "length": "1000"}, "", "--time 2 --parallel 1 --mss 100 --len 1000"),
     ],
 )
 def test_the_commands_of_tcp(given: dict[str, str], common: str, arguments: str) -> None:

@@ -14,6 +14,10 @@ ABOUT = About(
         "bytes": iperf2.BYTES,
         "parallel": iperf2.PARALLEL,
         "window": iperf2.WINDOW,
+        # The kernel takes no less: TCP_MIN_MSS in Linux 6.1, include/net/tcp.h.
+        "mss": Option(
+            "size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=88, high=9216, zero=True
+        ),
         "length": Option("size", "0", "bytes of one write, 0: 128 KiB", low=100, high=1 << 20, zero=True),
         "congestion": congestion.OPTION,
     },
@@ -43,6 +47,8 @@ def execute(trial: Trial) -> None:
     options = trial.options
     common = ["--window", str(options["window"])] if options["window"] else []
     arguments = [*iperf2.amount(options), "--parallel", str(options["parallel"])]
+    if options["mss"]:
+        arguments += ["--mss", str(options["mss"])]
     if options["length"]:
         arguments += ["--len", str(options["length"])]
     if algorithm := congestion.chosen(trial):

@@ -1,0 +1,104 @@
+"""The published numbers and clusters of the study overlay-2024, and its file: what a slip would break."""
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from tests.unit.study_files import Row, plan, published, study
+from tunbench.plan.expand import estimate, expand
+
+NAME = "overlay-2024"
+CLUSTERS = ["Cluster 1", "Cluster 2", "Cluster 3"]
+MTUS = ["MTU = 9000B", "MTU = 1500B"]
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return published(NAME)
+
+
+def number(rows: list[Row], system: str, condition: str, statistic: str) -> float:
+    [found] = [row for row in rows if (row.system, row.condition, row.statistic) == (system, condition, statistic)]
+    return float(found.value)
+
+
+def test_all_clusters_have_a_mean_and_a_deviation_in_seconds(rows: list[Row]) -> None:
+    clusters = [row for row in rows if row.table == "clusters"]
+    assert [(row.condition, row.system, row.statistic) for row in clusters] == [
+        (condition, cluster, statistic) for condition in MTUS for cluster in CLUSTERS for statistic in ("mean", "sd")
+    ]
+    # The text says seconds, and of the same numbers elsewhere that they are below 5 ms.
+    assert {(row.metric, row.unit) for row in clusters} == {("rtt", "s")}
+
+
+def test_digits_are_those_of_the_text(rows: list[Row]) -> None:
+    clusters = [row for row in rows if row.table == "clusters"]
+    sums = [sum(float(row.value) for row in clusters if row.condition == condition) for condition in MTUS]
+    assert sums == pytest.approx([10.2006, 8.31462], abs=1e-9)
+    decimals = Counter(len(row.value.partition(".")[2]) for row in clusters)
+    assert decimals == {4: 8, 5: 4}
+
+
+@pytest.mark.parametrize("condition", MTUS)
+def test_later_clusters_take_longer_and_spread_more(rows: list[Row], condition: str) -> None:
+    for statistic in ("mean", "sd"):
+        found = [number(rows, cluster, condition, statistic) for cluster in CLUSTERS]
+        assert all(first < second for first, second in pairwise(found))
+    for cluster in CLUSTERS:
+        assert 0 < number(rows, cluster, condition, "sd") < number(rows, cluster, condition, "mean") < 5
+
+
+def test_the_other_numbers_are_two_bounds(rows: list[Row]) -> None:
+    bounds = [(row.metric, row.statistic, row.unit, row.value) for row in rows if row.table == "bounds"]
+    assert bounds == [("rtt", "max", "ms", "5"), ("throughput", "max", "Mbit/s", "12.4")]
+    assert len(rows) == 14
+
+
+def test_the_published_clusters_are_those_of_1500_bytes() -> None:
+    beside = study(NAME)["study"]
+    sizes = {cluster["name"]: len(cluster["systems"]) for cluster in beside["cluster"]}
+    assert sizes == {"Cluster 1": 13, "Cluster 2": 5, "Cluster 3": 3}
+    members = [name for cluster in beside["cluster"] for name in cluster["systems"]]
+    assert len(set(members)) == len(members)
+    assert set(members) <= set(beside["systems"])
+    # The text has it in two of them.
+    assert "MACsec" not in members
+    assert beside["clustering"]["cell"]["tuning"] == "default"
+
+
+@pytest.mark.parametrize("scale", ["", "quick"])
+def test_every_system_is_pinged_with_both_mtus(scale: str) -> None:
+    systems = study(NAME)["study"]["systems"]
+    cell = study(NAME)["study"]["clustering"]["cell"]
+    shards = expand(plan(NAME, scale).model_copy(update={"repeats": 1}))
+    pinged = {(shard.stack, shard.tuning.mtu) for shard in shards if cell["workload"] in shard.workloads}
+    assert len(systems) == len(set(systems.values())) == 26
+    assert {(stack, mtu) for stack in systems.values() for mtu in (1500, 9000)} <= pinged
+
+
+def test_the_sweep_of_tinc_stays_below_1500_bytes() -> None:
+    shards = [shard for shard in expand(plan(NAME)) if shard.stack.startswith("tinc:")]
+    assert {shard.stack for shard in shards} == {f"tinc:mtu={mtu}" for mtu in (576, 800, 1000, 1200, 1400)}
+    assert all(shard.tuning.mtu == 1500 for shard in shards)
+    assert all(workload.startswith("ping") for shard in shards for workload in shard.workloads)
+
+
+def test_quick_has_three_repeats_and_takes_half_an_hour_at_most() -> None:
+    quick = plan(NAME, "quick")
+    assert quick.repeats == 3
+    assert estimate(expand(quick), 2) <= 1800
+
+
+def test_claims_name_stacks_and_workloads_of_the_plan() -> None:
+    whole = plan(NAME)
+    stacks, tunings = whole.axes["stack"], whole.axes["tuning"]
+    claims = study(NAME)["claim"]
+    assert len({claim["name"] for claim in claims}) == len(claims)
+    for claim in claims:
+        assert ("compare" in claim) != ("not_testable" in claim)
+        for comparison in claim.get("compare", []):
+            assert comparison["left"]["workload"] in whole.workloads
+            for cell in (comparison[side] for side in ("left", "right") if side in comparison):
+                assert cell.get("stack", "none") in stacks
+                assert cell.get("tuning", "default") in tunings
