@@ -25,7 +25,8 @@ from tunbench.labs import choose, payload
 from tunbench.labs.native import NativeLab
 from tunbench.labs.vm import VmLab
 from tunbench.plan.expand import expand
-from tunbench.plan.load import check
+from tunbench.plan.load import read as read_plan
+from tunbench.plan.load import reference_of
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, canonical
 
@@ -53,6 +54,7 @@ class Order(NamedTuple):
     """What is to be run: the plan and its text, its shards, the lab, and what the command line overrode.
 
     With `until` the shards are the first blocks; what is asked for besides follows from samples (`blocks.Asked`).
+    `reference` is the file of a study's published numbers.
     """
 
     plan: Plan
@@ -60,6 +62,7 @@ class Order(NamedTuple):
     shards: Sequence[Shard]
     lab: VmLab | NativeLab
     overrides: dict[str, Any]
+    reference: Path | None = None
 
 
 def default_folder(name: str) -> Path:
@@ -70,10 +73,12 @@ def default_folder(name: str) -> Path:
 def create(folder: Path, order: Order) -> None:
     """Makes the folder of a new run, with plan and the head of the journal. Raises RunError, LabError, ImageError."""
     try:
-        _refuse_another(folder)
+        _refuse_another(folder, order)
         manifest = describe(order)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "plan.toml").write_text(order.text)
+        if order.reference:
+            (folder / order.reference.name).write_bytes(order.reference.read_bytes())
         book = Journal(folder)
         book.repair()
         head = {
@@ -87,7 +92,7 @@ def create(folder: Path, order: Order) -> None:
         raise RunError(f"cannot write to {folder}: {error.strerror}; name another folder with --out") from None
 
 
-def _refuse_another(folder: Path) -> None:
+def _refuse_another(folder: Path, order: Order) -> None:
     """Raises RunError where the folder holds anything but the first moments of a run that never began."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder with --out")
@@ -95,7 +100,8 @@ def _refuse_another(folder: Path) -> None:
         raise RunError(
             f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"
         )
-    if folder.exists() and {path.name for path in folder.iterdir()} - {"plan.toml", journal.NAME}:
+    begun = {"plan.toml", journal.NAME, *([order.reference.name] if order.reference else [])}
+    if folder.exists() and {path.name for path in folder.iterdir()} - begun:
         raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
 
 
@@ -210,8 +216,9 @@ def _interruptible() -> Iterator[None]:
 
 def order(text: str, file: str, overrides: dict[str, Any]) -> Order:
     """What a plan's text asks for, with what the command line overrides. Raises PlanError."""
-    plan = check(text, file, overrides)
-    return Order(plan, text, expand(plan), choose.lab(plan.lab.kind, plan.lab.clock), overrides)
+    loaded = read_plan(text, Path(file), overrides)
+    plan, lab = loaded.plan, loaded.plan.lab
+    return Order(plan, text, expand(plan), choose.lab(lab.kind, lab.clock), overrides, reference_of(loaded))
 
 
 def reopen(folder: Path) -> Order:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tunbench.plan import cut, machine, tuning
-from tunbench.plan.expand import BUSY, estimate, expand, restarts, shard_seconds, workload_seconds
+from tunbench.plan.expand import estimate, expand, restarts, shard_seconds
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Machine
 from tunbench.plan.stack import read_stack
@@ -218,9 +218,6 @@ def test_qemu_knows_every_feature() -> None:
 
 
 def test_a_second_of_a_slow_machine_is_soon_over() -> None:
-    assert workload_seconds("iperf3-tcp:duration=2", speed=250) == pytest.approx(2 * BUSY / 4)
-    assert workload_seconds("iperf3-tcp:duration=2", "real", 250) == pytest.approx(2, abs=1)
-    assert workload_seconds("ping:count=100", speed=250) == workload_seconds("ping:count=100")
     fast, slow = expand(plan(workloads=["iperf3-tcp"], machine=["full", "slow"]))
     assert shard_seconds(slow) < shard_seconds(fast)
     assert estimate([fast, slow], 1) == pytest.approx(shard_seconds(fast) + shard_seconds(slow))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tunbench import __version__
-from tunbench.cli import lab, plan
+from tunbench.cli import lab, plan, study
 from tunbench.cli import list as listing
 from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
@@ -26,6 +26,7 @@ for command in (run, report, compare, gate, digest, samples, overhead, doctor):
     app.command()(command)
 app.add_typer(listing.app, name="list")
 app.add_typer(plan.app, name="plan")
+app.add_typer(study.app, name="study")
 app.add_typer(lab.app, name="lab")
 
 
@@ -55,6 +56,7 @@ def tunbench(
       tunbench plan show quick --text   the plan itself: a start for your own
       tunbench plan check my-plan.toml  whether a plan can run
       tunbench compare runs/a runs/b    what changed from one run to the other
+      tunbench study list               publications to reproduce, and how long each takes
     """
 
 

@@ -34,6 +34,9 @@ LabOption = Annotated[str | None, typer.Option("--lab", metavar="KIND", help="vm
 ClockOption = Annotated[
     str | None, typer.Option("--clock", metavar="CLOCK", help="virtual or real, instead of the plan's.")
 ]
+ScaleOption = Annotated[
+    str | None, typer.Option("--scale", metavar="SCALE", help="One of a study's scales, such as quick; else full.")
+]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Labs side by side; else one for each core.")
 ]
@@ -45,6 +48,7 @@ def check(
     seed: SeedOption = None,
     lab: LabOption = None,
     clock: ClockOption = None,
+    scale: ScaleOption = None,
 ) -> None:
     """Say whether a plan can run, and if not, in which line it is wrong and what would mend it.
 
@@ -52,9 +56,15 @@ def check(
     Examples:
       tunbench plan check my-plan.toml
       tunbench plan check my-plan.toml --lab native
+
+    Of a study, all scales, tables and claims are checked, and its published numbers are read.
     """
     with bad_input_exits():
-        loaded = load(plan, seed, lab, clock)
+        loaded = load(plan, seed, lab, clock, scale)
+        if loaded.beside.study:
+            from tunbench.analysis import reference
+
+            reference.read(loaded)
         ends = extent(loaded.plan, expand(loaded.plan))
     typer.echo(f"{loaded.path}: ok, {counted(*ends)}")
 
@@ -65,6 +75,7 @@ def show(
     seed: SeedOption = None,
     lab: LabOption = None,
     clock: ClockOption = None,
+    scale: ScaleOption = None,
     workers: WorkersOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the plan itself, as it was written.")] = False,
@@ -82,7 +93,7 @@ def show(
       tunbench plan show my-plan.toml --json
     """
     with bad_input_exits():
-        loaded = load(plan, seed, lab, clock)
+        loaded = load(plan, seed, lab, clock, scale)
         shards = expand(loaded.plan)
     # On the real clock, labs side by side would disturb each other's numbers.
     count = workers or (os.cpu_count() or 1 if loaded.plan.lab.clock == "virtual" else 1)
@@ -101,21 +112,14 @@ def show(
         if until := loaded.plan.until:
             more = f"listed are the first {shards[-1].repeat} repeats; until asks for more in blocks of {BLOCK}"
             console.print(f"{more}, up to {until.max}", highlight=False)
-        console.print(summary(loaded, shards, count), highlight=False)
+        for name, plan_of in loaded.plans.items() if len(loaded.plans) > 1 else (("", loaded.plan),):
+            of_scale = f"at the scale {name}: " if name else ""
+            console.print(of_scale + told(plan_of, count), highlight=False, soft_wrap=True)
 
 
 def extent(plan: Plan, shards: Sequence[Shard]) -> tuple[Sequence[Shard], Sequence[Shard]]:
     """The shards that a plan has at least and at most; without `until` both are those that it expands to."""
     return (least(plan), most(plan)) if plan.until else (shards, shards)
-
-
-def summary(loaded: Loaded, shards: Sequence[Shard], workers: int) -> str:
-    """How many shards and trials a plan has and how long they take; with `until`, at least and at most."""
-    few, many = extent(loaded.plan, shards)
-    ends = [few, many] if loaded.plan.until else [few]
-    times = [duration(estimate(one, workers, loaded.plan.lab.clock)) for one in ends]
-    side_by_side = "one lab" if workers == 1 else f"{workers} labs side by side"
-    return f"{counted(few, many)}, about {' to '.join(dict.fromkeys(times))} with {side_by_side}"
 
 
 def described(loaded: Loaded, shards: list[Shard], workers: int) -> dict[str, Any]:
@@ -129,6 +133,7 @@ def described(loaded: Loaded, shards: list[Shard], workers: int) -> dict[str, An
         "clock": plan.lab.clock,
         "workers": workers,
         "seconds": round(estimate(shards, workers, plan.lab.clock), 1),
+        **({"scale": loaded.scale, "scales": _scales(loaded, workers)} if len(loaded.plans) > 1 else {}),
         "trials": trials(shards),
         "shards": [{"id": shard.id, **shard.spec()} for shard in shards],
         **_open_end(plan, workers),
@@ -148,12 +153,16 @@ def _open_end(plan: Plan, workers: int) -> dict[str, Any]:
     return {"until": plan.until._asdict(), **ends}
 
 
+def _scales(loaded: Loaded, workers: int) -> dict[str, float]:
+    return {name: round(estimate(expand(one), workers, one.lab.clock), 1) for name, one in loaded.plans.items()}
+
+
 def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
     """One row for each of the first shards; an axis has a column where it is not the usual one throughout."""
     plan = loaded.plan
     same = len({shard.workloads for shard in shards}) == 1
     shown = Table(
-        title=f"{plan.name}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}",
+        title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}",
         caption="each shard runs " + ", then ".join(shards[0].workloads) if same else None,
     )
     varied = [axis for axis in ("topology", "tuning", "machine") if plan.axes[axis] != [USUAL[axis]]]
@@ -169,6 +178,10 @@ def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
         cells |= {"workloads": "\n".join(shard.workloads), "trials": str(len(shard.workloads))}
         shown.add_row(*(cells[column] for column in columns))
     return shown
+
+
+def _at_scale(loaded: Loaded) -> str:
+    return f" at the scale {loaded.scale}" if len(loaded.plans) > 1 else ""
 
 
 def axes_table(loaded: Loaded, shards: Sequence[Shard]) -> Table:
@@ -195,6 +208,15 @@ def axes(shards: Sequence[Shard]) -> dict[str, list[str]]:
 def _elided(names: Sequence[str]) -> str:
     shown = names if len(names) <= VALUES else [*names[: VALUES - 2], "…", names[-1]]
     return "\n".join(shown)
+
+
+def told(plan: Plan, workers: int) -> str:
+    """How many shards and trials a plan has and how long they take; with `until`, at least and at most."""
+    few, many = extent(plan, expand(plan))
+    ends = [few, many] if plan.until else [few]
+    times = [duration(estimate(one, workers, plan.lab.clock)) for one in ends]
+    side_by_side = "one lab" if workers == 1 else f"{workers} labs side by side"
+    return f"{counted(few, many)}, about {' to '.join(dict.fromkeys(times))} with {side_by_side}"
 
 
 def counted(few: Sequence[Shard], many: Sequence[Shard]) -> str:

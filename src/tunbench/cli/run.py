@@ -11,6 +11,7 @@ from tunbench import run as running
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
 from tunbench.journal.journal import JournalError
+from tunbench.journal.record import Record
 from tunbench.labs.image import ImageError
 from tunbench.labs.vm import LabError
 from tunbench.plan import load
@@ -33,6 +34,7 @@ def run(
     clock: Annotated[
         str | None, typer.Option(help="Another clock of the vm lab than the plan's: virtual or real.")
     ] = None,
+    scale: Annotated[str | None, typer.Option(help="One of a study's scales, such as quick; else full.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was interrupted.")] = None,
 ) -> None:
     """Execute a plan: build the lab, bring the tunnels up, prove them, measure, and write a report.
@@ -41,11 +43,12 @@ def run(
     Examples:
       tunbench run quick                        seven stacks, two profiles, three seeds
       tunbench run my-plan.toml --seed 7 --out runs/seven
+      tunbench run openwrt-2016 --scale quick   a study, as far as half an hour goes
       tunbench run --resume runs/seven          after Ctrl-C, a crash or a full disk
     """
     console = Console(stderr=True)
     with bad_input_exits(*MISTAKES):
-        folder, order = _begin(plan, out, resume, {"seed": seed, "lab": lab, "clock": clock})
+        folder, order = _begin(plan, out, resume, {"seed": seed, "lab": lab, "clock": clock, "scale": scale})
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
         changed = execute(folder, order, count, console)
         raise typer.Exit(_conclude(folder, changed, console))
@@ -75,12 +78,17 @@ def _begin(
     if resume is not None:
         if plan or out or given:
             raise running.RunError(
-                "--resume goes on with a run as it was begun: give no plan, --out, --seed, --lab or --clock"
+                "--resume goes on with a run as it was begun: give no plan, --out, --seed, --lab, --clock or --scale"
             )
         return resume, running.reopen(resume)
     if plan is None:
         raise running.RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
     loaded = load.load(plan, **options)
+    if loaded.beside.study:
+        from tunbench.analysis import reference
+
+        # What cannot be compared afterwards is told before hours are spent on it.
+        reference.read(loaded)
     order = running.order(loaded.text, str(loaded.path), given)
     folder = out or running.default_folder(order.plan.name)
     running.create(folder, order)
@@ -93,6 +101,7 @@ def _conclude(folder: Path, changed: list[str], console: Console) -> int:
 
     record = running.finish(folder)
     Console().print(terminal.table(record))
+    _assess(folder, record)
     _say(console, f"report       {folder}/report.html")
     _say(console, f"fingerprint  {record.manifest['fingerprint']}")
     for trial in changed:
@@ -101,6 +110,16 @@ def _conclude(folder: Path, changed: list[str], console: Console) -> int:
         _say(console, f"{len(record.interrupted)} shards were interrupted; go on with: tunbench run --resume {folder}")
     failed = any(trial.verdict == "failed" for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0
+
+
+def _assess(folder: Path, record: Record) -> None:
+    """Prints how far a study's run agrees with it."""
+    from tunbench.analysis import studied
+    from tunbench.analysis.findings import find
+    from tunbench.report import study_terminal
+
+    if studied.is_study(loaded := studied.of_run(folder)):
+        Console().print(study_terminal.rendered(studied.assess(find(record), loaded)))
 
 
 def _say(console: Console, text: str) -> None:

@@ -3,21 +3,15 @@
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import product
 
+from tunbench.plan import wall
 from tunbench.plan.cut import kept
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import FULL_SPEED, Shard, seed_of_repeat
+from tunbench.plan.shard import Shard, seed_of_repeat
 from tunbench.plan.stack import compared
 from tunbench.plan.until import BLOCK, blocks, fewest
 from tunbench.runner import asked, topology
-
-BRING_UP = 7.5
-"""Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
-
-BUSY = 4.0
-"""Seconds of wall clock that one virtual second of a test takes: 2 where losses hold it back, 5.5 at full load."""
 
 
 def expand(plan: Plan) -> list[Shard]:
@@ -85,22 +79,18 @@ def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> f
 
 
 def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
-    """Seconds of wall clock of one shard: BRING_UP and what its workloads take between their pairs."""
-    speed, shape = shard.machine.speed, topology.read(shard.topology)
-    return BRING_UP + sum(
-        len(asked.read(workload).pairs(shape)) * workload_seconds(workload, clock, speed)
-        for workload in shard.workloads
-    )
+    """Seconds of wall clock of one shard: what its stack takes to come up, and its workloads between their pairs.
 
-
-@cache
-def workload_seconds(workload: str, clock: str = "virtual", speed: int = FULL_SPEED) -> float:
-    """Seconds of wall clock of one trial; `speed` is the machine's, in million instructions a second.
-
-    On the real clock they are what the workload declares. On the virtual clock waiting is skipped, and they are BUSY
-    for each second in which it keeps the processor busy. In a second of a slow machine there are fewer instructions.
+    On the real clock a workload takes what it declares. On the virtual clock waiting is skipped: it takes BUSY for each
+    second in which it keeps the processor busy.
     """
-    what = asked.read(workload)
-    if clock != "virtual":
-        return what.seconds
-    return BUSY * what.busy * (1 if what.waits else speed / FULL_SPEED)
+    shape, encrypted = topology.read(shard.topology), wall.encrypts(shard.stack)
+
+    def seconds(workload: str) -> float:
+        if clock != "virtual":
+            return asked.read(workload).seconds
+        return wall.BUSY * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
+
+    return wall.bring_up(shard.stack) + sum(
+        len(asked.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads
+    )

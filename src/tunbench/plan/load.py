@@ -2,21 +2,30 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from tunbench.plan import places
+from tunbench.plan import places, study, tested
 from tunbench.plan.lists import EXAMPLES
 from tunbench.plan.model import Lab, Plan
 from tunbench.plan.places import shown
+from tunbench.plan.study import FULL, Beside
+from tunbench.plan.tested import Mistake
 from tunbench.runner.options import nearest
 
-OVERRIDES: dict[str, places.Path] = {"seed": ("seed",), "lab": ("lab", "kind"), "clock": ("lab", "clock")}
+OVERRIDES: dict[str, places.Path] = {
+    "seed": ("seed",),
+    "lab": ("lab", "kind"),
+    "clock": ("lab", "clock"),
+    "scale": ("scale",),
+}
 """The options of the command line that override a plan, and what of it."""
+
+Model = TypeVar("Model", bound=BaseModel)
 
 POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 """Where tomllib says that it stopped."""
@@ -27,31 +36,61 @@ class PlanError(Exception):
 
 
 class Loaded(NamedTuple):
-    """A checked plan, and the text and the file that it was read from."""
+    """A checked plan at one of its scales, the text and the file that it was read from, and what stands beside it.
+
+    `plans` has the plan of every scale.
+    """
 
     plan: Plan
     text: str
     path: Path
+    beside: Beside
+    scale: str
+    plans: Mapping[str, Plan]
 
 
 def shipped_plans() -> dict[str, Path]:
-    """The plans that come with Tunbench: name and file, sorted by name."""
-    folder = Path(str(files("tunbench.plan").joinpath("plans")))
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    """The plans that come with Tunbench, and no study: name and file, sorted by name."""
+    return _shipped("plans")
 
 
-def load(plan: str, seed: int | None = None, lab: str | None = None, clock: str | None = None) -> Loaded:
+def shipped_studies() -> dict[str, Path]:
+    """The studies that come with Tunbench: name and file, sorted by name."""
+    return _shipped("studies")
+
+
+def _shipped(folder: str) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(Path(str(files("tunbench.plan").joinpath(folder))).glob("*.toml"))}
+
+
+def load(
+    plan: str, seed: int | None = None, lab: str | None = None, clock: str | None = None, scale: str | None = None
+) -> Loaded:
     """Reads the plan of a file or of a shipped name, with what the command line overrides. Raises PlanError."""
     path = find(plan)
-    text = _text(path)
-    options = {"seed": seed, "lab": lab, "clock": clock}
-    given = {name: value for name, value in options.items() if value is not None}
-    return Loaded(check(text, str(path), given), text, path)
+    options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
+    return read(_text(path), path, {name: value for name, value in options.items() if value is not None})
+
+
+def reference_of(loaded: Loaded) -> Path | None:
+    """The file of a study's published numbers: beside the study's own, or else in the package. Raises PlanError.
+
+    None where the plan is no study.
+    """
+    if loaded.beside.study is None:
+        return None
+    name, shipped = loaded.beside.study.reference, Path(str(files("tunbench").joinpath("reference")))
+    for folder in (loaded.path.parent, shipped):
+        if (folder / name).is_file():
+            return folder / name
+    line = places.line_of(("study", "reference"), places.lines(loaded.text))
+    known = nearest(name, [path.name for path in shipped.glob("*.csv")])
+    raise PlanError(f'{loaded.path}:{line}: study.reference: there is no file "{name}" beside the study{known}')
 
 
 def find(plan: str) -> Path:
     """The file of a plan: a path, or else the name of a shipped plan. Raises PlanError."""
-    path, known = Path(plan), shipped_plans()
+    path, known = Path(plan), {**shipped_plans(), **shipped_studies()}
     try:
         if path.is_file():
             return path
@@ -66,13 +105,54 @@ def find(plan: str) -> Path:
 
 def check(text: str, file: str, overrides: Mapping[str, Any] | None = None) -> Plan:
     """The plan that a TOML text says; `file` is for messages, `overrides` has keys of OVERRIDES. Raises PlanError."""
+    return read(text, Path(file), overrides).plan
+
+
+def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> Loaded:
+    """The plan and what stands beside it, as a TOML text says; all of its scales are checked. Raises PlanError.
+
+    `path` is for messages, `overrides` has keys of OVERRIDES.
+    """
     overrides = overrides or {}
-    data = _parsed(text, file)
-    _override(data, overrides)
+    data = _parsed(text, str(path))
+    known = {key: data.pop(key) for key in study.KEYS if key in data}
+    beside, mistakes = _validated(Beside, known)
+    scales = beside.scale if beside else {}
+    wanted = overrides.get("scale", FULL)
+    plans: dict[str, Plan] = {}
+    for scale in (FULL, *scales) if beside else (FULL,):
+        of_scale = scales.get(scale, {})
+        plan, more = _validated(Plan, _override({**data, **of_scale}, overrides))
+        mistakes += [one._replace(path=_within(one.path, scale, of_scale)) for one in more]
+        if plan is None:
+            break
+        plans[scale] = plan
+    if beside and not mistakes:
+        mistakes += tested.mistakes(beside, plans)
+    if mistakes:
+        raise PlanError(_report(mistakes, text, str(path), overrides))
+    if wanted not in plans or ("scale" in overrides and not scales):
+        raise PlanError(_no_scale(str(wanted), scales, str(path)))
+    return Loaded(plans[wanted], text, path, beside or Beside(), wanted, plans)
+
+
+def _validated(model: type[Model], data: Mapping[str, Any]) -> tuple[Model | None, list[Mistake]]:
     try:
-        return Plan.model_validate(data)
+        return model.model_validate(data), []
     except ValidationError as error:
-        raise PlanError(_report(error, text, file, overrides)) from None
+        told = error.errors()
+        return None, [Mistake(_path(one), _sentence(one), _unnamed(one), one["type"] == "missing") for one in told]
+
+
+def _within(path: places.Path, scale: str, keys: Mapping[str, Any]) -> places.Path:
+    """Where in the file a mistake of a scale's plan is: in the scale's own keys, or in the plan's."""
+    return ("scale", scale, *path) if path and path[0] in keys else path
+
+
+def _no_scale(wanted: str, scales: Mapping[str, Any], file: str) -> str:
+    if not scales:
+        return f"--scale: {file} has no scales: leave the option away, or write {study.EXAMPLES['scale']}"
+    return f'--scale: {file} has no scale "{wanted}"{nearest(wanted, [FULL, *scales])}'
 
 
 def _text(path: Path) -> str:
@@ -104,32 +184,38 @@ def _syntax(message: str, text: str, file: str) -> str:
     return f"{file}:{line}:{column}: this is not TOML: {what}; compare `tunbench plan show quick --text`"
 
 
-def _override(data: dict[str, Any], overrides: Mapping[str, Any]) -> None:
+def _override(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan's data with what the command line overrides."""
     if "seed" in overrides:
         data["seed"] = overrides["seed"]
-    lab = data.setdefault("lab", {}) if "lab" in overrides or "clock" in overrides else {}
-    if not isinstance(lab, dict):
-        return
+    lab = data.get("lab", {})
+    if not isinstance(lab, dict) or not {"lab", "clock"} & set(overrides):
+        return data
+    lab = dict(lab)
     if "lab" in overrides and overrides["lab"] != lab.get("kind", "vm"):
         # The clock was chosen for another lab: without --clock, the new one has its own default.
         lab.pop("clock", None)
         lab["kind"] = overrides["lab"]
     if "clock" in overrides:
         lab["clock"] = overrides["clock"]
+    return {**data, "lab": lab}
 
 
-def _report(error: ValidationError, text: str, file: str, overrides: Mapping[str, Any]) -> str:
+def _report(mistakes: Iterable[Mistake], text: str, file: str, overrides: Mapping[str, Any]) -> str:
     lines = places.lines(text)
     found = []
-    for mistake in error.errors():
-        path, sentence = _path(mistake), _sentence(mistake)
-        option = next((name for name in overrides if OVERRIDES[name] == path), None)
-        line = None if option or mistake["type"] == "missing" else places.line_of(path, lines)
+    for one in mistakes:
+        option = next((name for name in overrides if OVERRIDES[name] == one.path), None)
+        line = None if option or (one.missing and len(one.path) == 1) else places.line_of(one.path, lines)
         place = f"--{option}" if option else f"{file}:{line}" if line else file
-        unnamed = option or not path or mistake["type"] in ("missing", "extra_forbidden")
-        key = "" if unnamed else f"{places.written(path)}: "
-        found.append((line or 0, f"{place}: {key}{sentence}"))
-    return "\n".join(text for _, text in sorted(found, key=lambda pair: pair[0]))
+        key = "" if option or not one.path or one.unnamed else f"{places.written(one.path)}: "
+        found.append((line or 0, f"{place}: {key}{one.sentence}"))
+    return "\n".join(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: pair[0])))
+
+
+def _unnamed(mistake: Any) -> bool:
+    """Whether the sentence names the key itself."""
+    return mistake["type"] in ("missing", "extra_forbidden")
 
 
 def _path(mistake: Any) -> places.Path:
@@ -141,21 +227,28 @@ def _sentence(mistake: Any) -> str:
     path = mistake["loc"]
     match mistake["type"]:
         case "missing":
-            return f'the key "{path[-1]}" is missing: write for example {EXAMPLES[path[-1]]}'
+            return f'the key "{path[-1]}" is missing: write for example {_example(path)}'
         case "extra_forbidden":
             return _unknown(path)
         case "list_type":
-            return f"{shown(mistake['input'])} is not a list: write for example {EXAMPLES[path[-1]]}"
+            return f"{shown(mistake['input'])} is not a list: write for example {_example(path)}"
         case "model_type":
-            return f"{shown(mistake['input'])} is not a table: write for example {EXAMPLES[path[-1]]}"
+            return f"{shown(mistake['input'])} is not a table: write for example {_example(path)}"
         case _:
             return str(mistake.get("ctx", {}).get("error", mistake["msg"]))
 
 
+def _example(path: places.Path) -> str:
+    """How the key at a path is written."""
+    return study.EXAMPLES.get(study.dotted(path)) or EXAMPLES[str(path[-1])]
+
+
 def _unknown(path: places.Path) -> str:
     key = str(path[-1])
+    if study.dotted(path[:-1]) in study.MODELS:
+        return study.unknown(path)
     if path[0] == "lab" and len(path) > 1:
         if key in Plan.model_fields:
             return f'"{key}" stands in the table [lab]: move it above the line [lab]'
         return f'unknown key "{key}" in [lab]{nearest(key, Lab.model_fields)}'
-    return f'unknown key "{key}"{nearest(key, Plan.model_fields)}'
+    return f'unknown key "{key}"{nearest(key, [*Plan.model_fields, *study.KEYS])}'

@@ -35,6 +35,11 @@ def seconds(options: Options) -> float:
     return 0.5
 
 
+def busy(options: Options) -> float:
+    """About how long it keeps a processor busy, in seconds: a few echoes, and the start of tcpdump."""
+    return 0.05
+
+
 def execute(trial: Trial) -> None:
     """Sends requests of one size, and looks below every layer at once."""
     overlay = trial.overlay

@@ -47,6 +47,11 @@ def seconds(options: Options) -> float:
     return 3.0
 
 
+def busy(options: Options) -> float:
+    """About how long it keeps a processor busy, in seconds: it waits for echoes that do not come."""
+    return 0.2
+
+
 def execute(trial: Trial) -> None:
     """Probes with echo requests that must not be fragmented, and looks for fragments between the nodes."""
     with trial.views[0]() as (node, interface):

@@ -1,0 +1,83 @@
+"""Looks a cell up in a run: the values of its trials, or why there are none."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from tunbench.analysis.cells import WHOLE
+from tunbench.analysis.findings import Findings
+from tunbench.plan.cell import Cell
+from tunbench.plan.cut import AXES
+from tunbench.plan.grid import Grid, NoCell, grid, metric_of, resolve
+from tunbench.plan.model import Plan
+
+MEDIAN = "median"
+"""The statistic of a trial that gives a series alone."""
+
+ABSENT = "the plan has no such cell at this scale"
+
+Pair = tuple[int, int]
+"""A repeat and its seed."""
+
+
+class Measured(NamedTuple):
+    """A run as it is looked up: the cells of its plan, the values of each, and what became of those without any."""
+
+    grid: Grid
+    values: Mapping[tuple[object, ...], pl.DataFrame]
+    failed: Mapping[tuple[object, ...], str]
+
+
+class Found(NamedTuple):
+    """The cell that was meant, with its unit and its trials' values; or `why` there are none.
+
+    It is `absent` where the run's plan does not have it. `varied` are the axes of which the plan has several values.
+    """
+
+    cell: Mapping[str, str]
+    unit: str
+    more_is_better: bool
+    values: Mapping[Pair, float]
+    why: str = ""
+    absent: bool = False
+    varied: tuple[str, ...] = ()
+
+
+def measured(findings: Findings, plan: Plan) -> Measured:
+    """A run that was made of this plan."""
+    found = findings.values.partition_by(*AXES, as_dict=True)
+    failed = {
+        tuple(trial.cell[axis] for axis in AXES): trial.reason or trial.verdict
+        for trial in reversed(findings.record.trials)
+        if trial.verdict != "ok"
+    }
+    return Measured(grid(plan), found, failed)
+
+
+def look(cell: Cell, run: Measured) -> Found:
+    """What a run measured of a cell. Raises MistakeAt where the cell could be several of the plan's."""
+    try:
+        resolved = resolve(cell, run.grid)
+    except NoCell:
+        return Found(dict(cell), "", True, {}, ABSENT, absent=True)
+    metric = metric_of(resolved, run.grid)
+    key = tuple(resolved[axis] for axis in AXES)
+    varied = tuple(axis for axis in AXES if len(run.grid.places[axis]) > 1)
+    nothing = Found(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
+    rows = run.values[key].filter(pl.col("metric") == resolved["metric"]) if key in run.values else None
+    if rows is None or rows.is_empty():
+        return nothing._replace(why=f"no trial is ok: {run.failed[key]}" if key in run.failed else "not measured")
+    there = rows["statistic"].unique().to_list()
+    resolved.setdefault("statistic", WHOLE if WHOLE in there else MEDIAN)
+    for column in ("statistic", "pair", "node"):
+        if column in resolved:
+            rows = rows.filter(pl.col(column) == resolved[column])
+    places = rows.select("pair", "node").unique().sort("pair", "node").rows()
+    if not places:
+        return nothing._replace(why="its trials have no such statistic, node or pair")
+    if len(places) > 1:
+        where = "; ".join(f"pair {pair}, node {node}" for pair, node in places)
+        return nothing._replace(why=f"it was measured at several places, name one: {where}")
+    values = {(repeat, seed): value for repeat, seed, value in rows.select("repeat", "seed", "value").iter_rows()}
+    return nothing._replace(values=values)

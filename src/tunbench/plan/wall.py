@@ -1,0 +1,99 @@
+"""What virtual time takes of wall clock: how long stacks take to come up, and workloads keep the processor busy.
+
+The constants were read off finished runs on a shared server, from the hours in which it had little else to do. They are
+rules of thumb, meant to be right by a quarter: they tell people whether to wait or to go home.
+"""
+
+import math
+from functools import cache
+
+from tunbench.plan.shard import FULL_SPEED, Profile
+from tunbench.runner import asked, registry, spelling
+from tunbench.runner.expected import mean_delay, mean_loss
+from tunbench.runner.terms import Terms, number
+
+BRING_UP = 9.0
+"""Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
+
+DAEMONS = {"ipsec": 4, "nebula": 4, "openconnect": 4, "openvpn": 2, "pptp": 4, "tinc": 4, "yggdrasil": 2}
+"""Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
+
+BUSY = 4.5
+"""Seconds of wall clock that one second takes in which the full model machine is busy."""
+
+UNHINDERED = {False: 5e9, True: 150e6}
+"""Bits a second that keep the full model machine busy, of a stack that does not encrypt and of one that does.
+
+Segments that go unhindered are handed on many at once (GSO), which spares most of the work."""
+
+HINDERED = {False: 300e6, True: 120e6}
+"""The same where something holds packets back, so that they go one by one."""
+
+BESIDE = 0.02
+"""The share of a busy machine that a workload takes while it waits: its timers, and those of the kernel."""
+
+SEGMENT = 8 * 1448
+"""Bits of payload of a TCP segment on Ethernet, with time stamps."""
+
+MATHIS = math.sqrt(3 / 2)
+"""Mathis, Semke, Mahdavi and Ott, The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, ACM Computer
+Communication Review 27 (1997), equation 3: throughput is MSS ÷ RTT × C ÷ √loss, with √(3/2) for C."""
+
+SHORTEST = 1e-3
+"""Seconds of a round trip, at least, that TCP takes under loss."""
+
+
+def bring_up(stack: str) -> float:
+    """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing."""
+    return BRING_UP + sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
+
+
+@cache
+def encrypts(stack: str) -> bool:
+    """Whether any layer of a stack claims confidentiality."""
+    return any(registry.tunnel(layer.name).about.claims.confidentiality for layer in spelling.stack(stack))
+
+
+def rate_limit(profile: Profile) -> float:
+    """Bits a second that a profile lets pass; infinite where it has no rate."""
+    return min(number(terms, "rate") or math.inf for terms in (profile.forward, profile.reverse))
+
+
+def tcp_limit(profile: Profile) -> float:
+    """Bits a second that a TCP flow reaches under a profile: its rate, or what loss and delay allow (MATHIS)."""
+    known = mean_loss(profile.forward)
+    loss = number(profile.forward, "loss") if known is None else known
+    if not loss:
+        return rate_limit(profile)
+    trip = max(SHORTEST, sum(_delay(terms) for terms in (profile.forward, profile.reverse)))
+    return min(rate_limit(profile), SEGMENT / trip * MATHIS / math.sqrt(loss))
+
+
+def _delay(terms: Terms) -> float:
+    return mean_delay(number(terms, "delay"), number(terms, "jitter"), str(terms.get("distribution", "uniform")))
+
+
+def busy(workload: str, speed: int = FULL_SPEED, profile: Profile | None = None, encrypted: bool = False) -> float:
+    """Seconds that a workload keeps the full model machine busy for one pair.
+
+    In a second of a slow machine there are fewer instructions. What is held back, by its own rate or the profile's,
+    leaves the machine idle for the rest of the time, which virtual time skips.
+    """
+    what = asked.read(workload)
+    if what.waits or "duration" not in what.options:
+        return what.busy * (1 if what.waits else speed / FULL_SPEED)
+    offered = float(what.options.get("rate", 0)) * int(what.options.get("parallel", 1))
+    held = _held(offered, profile, int(what.options.get("parallel", 1)))
+    if (bits := 8 * float(what.options.get("bytes", 0))) and not offered:
+        return bits / UNHINDERED[encrypted] if math.isinf(held) else bits / HINDERED[encrypted] + BESIDE * bits / held
+    share = min(speed / FULL_SPEED, BESIDE + held / HINDERED[encrypted])
+    return what.seconds * share
+
+
+def _held(offered: float, profile: Profile | None, flows: int) -> float:
+    """Bits a second at most of a workload that offers so many; 0 offers as much as TCP takes, in so many flows."""
+    if profile is None:
+        return offered or math.inf
+    if offered:
+        return min(offered, rate_limit(profile))
+    return min(flows * tcp_limit(profile), rate_limit(profile))

@@ -1,0 +1,213 @@
+"""The section of a report that sets a run beside the publication that it reproduces."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tunbench.analysis.agreement import Agreed, Row
+from tunbench.analysis.claims import NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE, REPRODUCED, Judged
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.ranks import Agreement
+from tunbench.analysis.studied import Assessment, assess, is_study
+from tunbench.plan.load import Loaded
+from tunbench.report import assessed, slope, svg, units
+from tunbench.report.slope import Slope
+
+TEMPLATE = "study.html.j2"
+
+MOST = 8
+"""Conditions of a table that have a chart; of more, those that agree least."""
+
+CHARTS = 24
+"""Charts of all tables together, so that a report is written and read in seconds; each table has one at least."""
+
+FEWEST = 2
+"""Systems that a chart needs."""
+
+FEW = 3
+"""Comparisons of a claim that are shown without being asked for."""
+
+CLASSES = {REPRODUCED: "ok", NOT_REPRODUCED: "failed", NOT_RUN: "unsupported", NOT_TESTABLE: "unsupported"}
+"""The class of each verdict in the page's style; any other has none."""
+
+
+class Number(NamedTuple):
+    """A number as text, and the key that sorts it; None sorts last."""
+
+    text: str
+    key: float | None
+
+
+class Line(NamedTuple):
+    """A published number beside what was measured, as texts."""
+
+    condition: str
+    system: str
+    stack: str
+    published: Number
+    measured: Number
+    interval: str
+    ratio: Number
+    published_rank: Number
+    measured_rank: Number
+    note: str
+    source: str
+
+
+class Panel(NamedTuple):
+    """The chart of one condition, as SVG that is safe to stand in the page."""
+
+    heading: str
+    svg: str
+
+
+class Shown(NamedTuple):
+    """A table of a study: its agreement in words, that of each condition, charts, rows."""
+
+    number: int
+    name: str
+    whole: str
+    conditions: list[tuple[str, Agreement, str]]
+    panels: list[Panel]
+    left_out: int
+    lines: list[Line]
+    illegible: int
+
+
+def section(findings: Findings, loaded: Loaded) -> Markup:
+    """The section, safe to stand in the page; empty where the run is of no study and has no claims.
+
+    Raises PlanError where the published numbers cannot be read.
+    """
+    return rendered(assess(findings, loaded)) if is_study(loaded) else Markup("")
+
+
+def rendered(assessment: Assessment) -> Markup:
+    """The section of an assessment."""
+    context = {
+        "study": assessment.study,
+        "scale": assessment.scale,
+        "tables": _tables(assessment.tables),
+        "claims": assessment.claims,
+        "counts": assessed.counted(assessment.claims),
+        "clusters": assessment.clusters,
+        "clusters_told": assessed.clusters(assessment.clusters) if assessment.clusters else "",
+        "no_numbers": assessed.NO_NUMBERS,
+    }
+    return Markup(_environment().get_template(TEMPLATE).render(context))
+
+
+def slopes(rows: Sequence[Row]) -> list[Slope]:
+    """The systems of one condition that have both numbers, in the order of their published ranks."""
+    found = [
+        Slope(
+            row.published.system,
+            row.published_rank,
+            row.measured_rank,
+            units.quantity(row.published.value, row.published.unit),
+            units.quantity(row.measured.median, row.published.unit),
+        )
+        for row in rows
+        if row.published_rank is not None and row.measured_rank is not None and row.measured
+    ]
+    return sorted(found, key=lambda one: one.published_rank)
+
+
+def _tables(tables: Sequence[Agreed]) -> list[Shown]:
+    most = max(1, min(MOST, CHARTS // max(1, len(tables))))
+    return [_shown(one, number, most) for number, one in enumerate(tables)]
+
+
+def _shown(table: Agreed, number: int, most: int) -> Shown:
+    of_condition = {
+        name: slopes([row for row in table.rows if row.published.condition == name]) for name in table.conditions
+    }
+    drawn = _least([name for name, some in of_condition.items() if len(some) >= FEWEST], table, most)
+    panels = [
+        Panel(name, _chart(of_condition[name], f"study-{number}-{index}", f"{table.name}, {name}"))
+        for index, name in enumerate(of_condition)
+        if name in drawn
+    ]
+    return Shown(
+        number,
+        table.name,
+        assessed.agreement(table.whole),
+        [(name, found, assessed.agreement(found)) for name, found in table.conditions.items()],
+        panels,
+        sum(len(some) >= FEWEST for some in of_condition.values()) - len(panels),
+        [_line(row) for row in table.rows],
+        sum(row.published.value is None for row in table.rows),
+    )
+
+
+def _least(names: Sequence[str], table: Agreed, most: int) -> set[str]:
+    """The conditions that agree least."""
+
+    def tau(name: str) -> float:
+        found = table.conditions[name].tau
+        return 1.0 if found is None else found
+
+    return set(sorted(names, key=tau)[:most])
+
+
+def _chart(some: Sequence[Slope], name: str, heading: str) -> str:
+    return svg.render(slope.draw(some), name, f"Published and measured ranks, {heading}", slope.told(some))
+
+
+def _line(row: Row) -> Line:
+    published, measured = row.published, row.measured
+    unit = published.unit
+    bounds = ""
+    if measured and measured.n > 1:
+        bounds = units.interval(measured.low, measured.median, measured.high, unit)
+    return Line(
+        published.condition,
+        published.system,
+        row.stack or units.NOTHING,
+        Number(units.quantity(published.value, unit), published.value),
+        Number(units.quantity(measured.median if measured else None, unit), measured.median if measured else None),
+        bounds,
+        Number(units.ratio(row.ratio), row.ratio),
+        _rank(row.published_rank),
+        _rank(row.measured_rank),
+        row.why,
+        published.source,
+    )
+
+
+def _rank(value: float | None) -> Number:
+    return Number(units.NOTHING if value is None else f"{value:g}", value)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(lambda name: files("tunbench.report").joinpath("templates", name).read_text("utf-8")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["svg"] = Markup  # Charts are made by us, with every text in them escaped.
+    environment.filters["breakable"] = _breakable
+    environment.filters["verdict_class"] = lambda verdict: CLASSES.get(verdict, "")
+    environment.globals.update(
+        **{"subject": assessed.subject, "outcome": assessed.outcome, "expectation": assessed.expectation},
+        **{"counted": assessed.counted, "worst_first": assessed.worst_first, "few": FEW},
+        several=_several,
+    )
+    return environment
+
+
+def _several(judged: Judged) -> bool:
+    return len(judged.compared) > 1
+
+
+def _breakable(spelling: str) -> Markup:
+    """A spelling, escaped, that may go on in a new line behind each `+`, `:` and `,`."""
+    return Markup(re.sub(r"[+:,]", r"\g<0><wbr>", str(escape(spelling))))

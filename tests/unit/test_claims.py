@@ -1,0 +1,157 @@
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit import studies
+from tests.unit.records import cell, record, trial
+from tunbench.analysis.claims import (
+    NOT_REPRODUCED,
+    NOT_RUN,
+    NOT_TESTABLE,
+    REPRODUCED,
+    UNDECIDED,
+    compare,
+    judge,
+    overall,
+    ratios,
+    verdict_of,
+)
+from tunbench.analysis.findings import find
+from tunbench.analysis.statistics import estimate
+from tunbench.plan.cell import read_expected
+from tunbench.plan.study import Comparison
+
+BASELINE = {"profile": "baseline", "workload": studies.TCP}
+
+
+def comparison(expect: str, left: str = "ipip", right: str | None = "gre", **more: str) -> Comparison:
+    sides = {"left": {"stack": left, **BASELINE, **more}, **({"right": {"stack": right}} if right else {})}
+    return Comparison.model_validate({**sides, "expect": expect})
+
+
+@pytest.mark.parametrize(
+    ("expect", "verdict"),
+    [
+        ("> 1", REPRODUCED),
+        ("> 2", NOT_REPRODUCED),
+        ("> 1.5", UNDECIDED),
+        ("< 1", NOT_REPRODUCED),
+        ("< 3", REPRODUCED),
+        ("> 1.2", REPRODUCED),
+        (">= 1.25", REPRODUCED),
+        ("> 1.25", UNDECIDED),
+        ("<= 1.8", REPRODUCED),
+        ("< 1.8", UNDECIDED),
+        ("< 1.25", NOT_REPRODUCED),
+        ("<= 1.25", UNDECIDED),
+        ("1..2", REPRODUCED),
+        ("1.5..2", UNDECIDED),
+        ("1.9..2", NOT_REPRODUCED),
+        ("0..1", NOT_REPRODUCED),
+        ("1.4..1.5", UNDECIDED),
+    ],
+)
+def test_an_interval_is_within_what_is_expected_or_outside_or_both(expect: str, verdict: str) -> None:
+    of_six = estimate([1.25, 1.3, 1.4, 1.6, 1.7, 1.8])
+    assert (of_six.low, of_six.high) == (1.25, 1.8)
+    assert verdict_of(of_six, read_expected(expect)) == verdict
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30), st.floats(0.01, 100))
+def test_what_is_reproduced_one_way_is_not_the_other_way(values: list[float], bound: float) -> None:
+    over, under = (verdict_of(estimate(values), read_expected(f"{sign} {bound!r}")) for sign in (">", "<="))
+    assert {over, under} in ({REPRODUCED, NOT_REPRODUCED}, {UNDECIDED})
+
+
+def test_ratios_are_of_trials_with_the_same_seed() -> None:
+    left, right = {(1, 5): 2.0, (2, 6): 3.0, (3, 7): 9.0}, {(2, 6): 6.0, (1, 5): 1.0, (3, 8): 1.0}
+    assert ratios(left, right) == [2.0, 0.5]
+
+
+def test_nothing_by_nothing_is_equal_and_something_by_nothing_infinitely_more() -> None:
+    assert ratios({(1, 1): 0.0, (2, 2): 0.5}, {(1, 1): 0.0, (2, 2): 0.0}) == [1.0, math.inf]
+
+
+def test_a_seed_moves_both_sides_and_cancels(tmp_path: Path) -> None:
+    found = compare(comparison("> 1"), studies.run(tmp_path, studies.found()))
+    assert found.verdict == REPRODUCED and found.estimate
+    assert found.estimate.low == pytest.approx(8 / 7) and found.estimate.high == pytest.approx(8 / 7)
+    assert found.estimate.n == 6
+
+
+def test_without_right_it_is_the_value_in_si_units(tmp_path: Path) -> None:
+    run = studies.run(tmp_path, studies.found())
+    found = compare(comparison("> 8e7", right=None), run)
+    assert found.verdict == REPRODUCED and found.estimate and found.left.unit == "bit/s"
+    assert found.estimate.low == pytest.approx(80e6 * 1.02)
+    assert compare(comparison("> 1e9", right=None), run).verdict == NOT_REPRODUCED
+
+
+def test_a_series_is_its_median_or_the_percentile_that_is_named(tmp_path: Path) -> None:
+    run = studies.run(tmp_path, studies.found())
+    median = compare(comparison("> 0", "none", None, metric="rtt", workload=studies.PING), run)
+    high = compare(comparison("> 0", "none", None, metric="rtt", workload=studies.PING, statistic="p99"), run)
+    assert median.left.cell["statistic"] == "median"
+    assert median.estimate and median.estimate.median == pytest.approx(1.045e-5)
+    assert high.estimate and high.estimate.median > median.estimate.median
+
+
+def test_a_cell_that_the_scale_leaves_out_is_not_run(tmp_path: Path) -> None:
+    findings = studies.found(3, ("baseline",))
+    run = studies.run(tmp_path, findings, "quick")
+    found = compare(comparison("> 1", profile="medium"), run)
+    assert (found.verdict, found.estimate) == (NOT_RUN, None)
+    assert compare(comparison("> 1"), run).verdict == REPRODUCED
+
+
+def test_a_cell_without_values_is_undecided_and_says_why(tmp_path: Path) -> None:
+    broken = [trial(cell("gre", "baseline", studies.TCP, 1), verdict="failed", reason="no route to host")]
+    well = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] != "gre"]
+    found = compare(comparison("> 1"), studies.run(tmp_path, find(record([*well, *broken]))))
+    assert (found.verdict, found.why) == (UNDECIDED, "no trial is ok: no route to host")
+    found = compare(comparison("> 1"), studies.run(tmp_path, find(record(well))))
+    assert (found.verdict, found.why) == (UNDECIDED, "not measured")
+
+
+def test_values_of_several_nodes_are_undecided_until_one_is_named(tmp_path: Path) -> None:
+    samples = [("memory", "B", 4e6, None, "a"), ("memory", "B", 1e6, None, "b")]
+    both = [trial(cell("ipip", "baseline", studies.TCP, 1), samples)]
+    run = studies.run(tmp_path, find(record(both)))
+    open_ = compare(comparison("> 2e6", right=None, metric="memory"), run)
+    assert open_.verdict == UNDECIDED and "name one: pair a-b, node a; pair a-b, node b" in open_.why
+    assert compare(comparison("> 2e6", right=None, metric="memory", node="a"), run).verdict == REPRODUCED
+    assert compare(comparison("> 2e6", right=None, metric="memory", node="b"), run).verdict == NOT_REPRODUCED
+    assert compare(comparison("> 2e6", right=None, metric="memory", node="c"), run).verdict == UNDECIDED
+
+
+def test_bringing_a_stack_up_can_be_compared(tmp_path: Path) -> None:
+    made = [
+        trial(cell(stack, "baseline", "up", 1), [("connect", "s", 2.0 - (stack == "gre"))]) for stack in ("ipip", "gre")
+    ]
+    found = compare(comparison("> 1", metric="connect", workload="up"), studies.run(tmp_path, find(record(made))))
+    assert found.estimate and found.estimate.median == 2
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict"),
+    [
+        ([], NOT_TESTABLE),
+        ([REPRODUCED], REPRODUCED),
+        ([REPRODUCED, UNDECIDED], UNDECIDED),
+        ([UNDECIDED, NOT_RUN, REPRODUCED], NOT_RUN),
+        ([NOT_RUN, NOT_REPRODUCED, UNDECIDED], NOT_REPRODUCED),
+    ],
+)
+def test_all_comparisons_of_a_claim_must_hold(verdicts: list[str], verdict: str) -> None:
+    assert overall(verdicts) == verdict
+
+
+def test_claims_of_a_study(tmp_path: Path) -> None:
+    claims = studies.loaded(tmp_path).beside.claim
+    full = judge(claims, studies.run(tmp_path, studies.found()))
+    assert [one.verdict for one in full] == [REPRODUCED, NOT_REPRODUCED, REPRODUCED, NOT_TESTABLE]
+    quick = judge(claims, studies.run(tmp_path, studies.found(3, ("baseline",)), "quick"))
+    assert [one.verdict for one in quick] == [REPRODUCED, NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE]
