@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.list import print_rows
+from tunbench.cli.list import print_json
 from tunbench.cli.plan import told
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
@@ -46,8 +46,10 @@ def listed(as_json: AsJson = False) -> None:
     """
     with bad_input_exits():
         rows = [summary(name) for name in shipped_studies()]
-    columns = ("name", "title", "year", "scales", "claims", "published numbers")
-    print_rows(rows, as_json, columns, _row)
+    if as_json:
+        return print_json(rows)
+    for row in rows:
+        Console(highlight=False).print(_block(row), soft_wrap=True)
 
 
 @app.command()
@@ -148,12 +150,13 @@ def _scales(loaded: Loaded) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _row(row: Any) -> list[str]:
-    scales = [f"{scale + ': ' if scale else ''}{found['words']}" for scale, found in row["scales"].items()]
-    numbers = (
-        f"{row['published']}, and {row['illegible']} without a value" if row["illegible"] else str(row["published"])
-    )
-    return [row["name"], row["title"], str(row["year"]), "\n".join(scales), str(row["claims"]), numbers]
+def _block(row: dict[str, Any]) -> Text:
+    """A study on a few lines: its name and title, its scales, and how much of it can be compared."""
+    block = Text(row["name"], style="bold").append(f"  {row['title']} ({row['year']})\n", style="not bold")
+    for scale, found in row["scales"].items():
+        block.append(f"  {scale + ': ' if scale else ''}{found['words']}\n", style="not bold")
+    without = f", {row['illegible']} illegible or never measured" if row["illegible"] else ""
+    return block.append(f"  {row['claims']} claims, {row['published']} published numbers{without}\n", style="not bold")
 
 
 def _systems(study: Study) -> Table:
