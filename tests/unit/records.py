@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tunbench.journal.record import Record, TrialResult, Warned
+from tunbench.journal.record import Record, Sample, TrialResult, Warned
 from tunbench.plan.shard import canonical
 
 PING = "ping:count=100,interval=0.01"
@@ -67,10 +67,15 @@ def trial(
     reason: str = "",
     **more: Any,
 ) -> TrialResult:
-    """One trial; each sample is metric, unit, value and, in a series, its moment, or else None and its node."""
+    """One trial; each sample is metric, unit, value and, in a series, its moment, or else None, its node and pair."""
     folder = f"trials/{where['stack']}/{where['profile']}/{where['workload']}/{where['repeat']}"
-    rows = tuple(row(where, *sample) for sample in samples)
-    return TrialResult(dict(where), verdict, reason, folder, rows, **more)
+    return TrialResult(dict(where), verdict, reason, folder, tuple(_sample(*sample) for sample in samples), **more)
+
+
+def _sample(
+    metric: str, unit: str, value: float, at: float | None = None, node: str = "a", pair: str = "a-b"
+) -> Sample:
+    return metric, unit, value, at, pair, node
 
 
 def record(trials: Sequence[TrialResult], **more: Any) -> Record:

@@ -1,4 +1,3 @@
-import polars as pl
 import pytest
 
 from tests.unit.records import TCP, cell, record, trial
@@ -7,7 +6,8 @@ from tunbench.analysis.cost import excesses
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.frame import frame
 from tunbench.journal.record import TrialResult
-from tunbench.report import figures, tables
+from tunbench.report import figures, questions, tables, view
+from tunbench.report.tables import Table
 
 
 def cost(stack: str, repeat: int, value: float, profile: str = "baseline") -> TrialResult:
@@ -23,6 +23,15 @@ def cost(stack: str, repeat: int, value: float, profile: str = "baseline") -> Tr
 
 def found(*trials: TrialResult) -> Findings:
     return find(record(trials))
+
+
+def column(table: Table, heading: str) -> list[str]:
+    at = [one.heading for one in table.columns].index(heading)
+    return [row.fields[at].text for row in table.rows]
+
+
+def costs(findings: Findings) -> Table:
+    return tables.costs(view.look([findings]))
 
 
 def test_an_excess_is_taken_within_a_seed_and_then_the_median() -> None:
@@ -52,19 +61,20 @@ def test_each_kind_of_underlay_has_its_own_none() -> None:
 
 def test_without_none_a_cost_has_no_excess() -> None:
     assert found(cost("gre", 1, 1e-9)).costs["excess_median"].to_list() == [None, None]
-    [row] = tables.costs(found(cost("gre", 1, 1e-9)))
-    assert (row.cost.text, row.excess.text, row.excess_interval) == ("1.00\N{NO-BREAK SPACE}ns/B", "–", "")
+    table = costs(found(cost("gre", 1, 1e-9)))
+    assert column(table, "a byte") == ["1.00\N{NO-BREAK SPACE}ns/B"]
+    assert (column(table, "excess"), column(table, "its low")) == (["–"], [""])
 
 
 def test_a_run_without_probes_has_no_costs() -> None:
     without = found(trial(cell("none", workload=TCP), [("throughput", "bit/s", 1e9)]))
-    assert tables.costs(without) == []
-    assert figures.cost(without) == []
+    assert costs(without).rows == []
+    assert questions.COSTLY not in {figure.question for figure in figures.all_strips(view.look([without]))[0]}
 
 
 def test_a_stack_can_cost_less_than_none() -> None:
-    rows = tables.costs(found(cost("none", 1, 2e-9), cost("gre", 1, 1.5e-9)))
-    assert [row.excess.text for row in rows] == ["0\N{NO-BREAK SPACE}ns/B", "−0.500\N{NO-BREAK SPACE}ns/B"]
+    table = costs(found(cost("none", 1, 2e-9), cost("gre", 1, 1.5e-9)))
+    assert column(table, "excess") == ["0\N{NO-BREAK SPACE}ns/B", "−0.500\N{NO-BREAK SPACE}ns/B"]
 
 
 def test_the_table_puts_the_stacks_of_a_workload_together() -> None:
@@ -72,19 +82,23 @@ def test_the_table_puts_the_stacks_of_a_workload_together() -> None:
         samples = [("cost", "s/B", 1e-7, None, "lab"), ("cost-packet", "s", 1e-5, None, "lab")]
         return trial(cell(stack, workload="ping"), samples)
 
-    rows = tables.costs(found(cost("none", 1, 2e-9), cost("gre", 1, 3e-9), other("none"), other("gre")))
-    assert [(row.workload, row.stack) for row in rows] == [
+    table = costs(found(cost("none", 1, 2e-9), cost("gre", 1, 3e-9), other("none"), other("gre")))
+    assert list(zip(column(table, "workload"), column(table, "stack"), strict=True)) == [
         *((TCP, "none"), (TCP, "gre"), ("ping", "none"), ("ping", "gre"))
     ]
 
 
 def test_values_of_several_nodes_are_told_apart() -> None:
-    names = [row.metric for row in tables.everything(found(cost("none", 1, 1e-9)))]
-    assert sorted(names) == ["cost", "cost-packet", "memory, a", "memory, b", "throughput"]
+    table = tables.everything(view.look([found(cost("none", 1, 1e-9))]))
+    names = list(zip(column(table, "metric"), column(table, "stack"), strict=True))
+    assert sorted(names) == [
+        *(("cost", "none"), ("cost-packet", "none"), ("memory", "none, at a"), ("memory", "none, at b")),
+        ("throughput", "none"),
+    ]
 
 
-def test_the_chart_shows_workloads_with_a_throughput() -> None:
+def test_the_cost_of_workloads_with_a_throughput_is_shown_first() -> None:
     only_cost = trial(cell("none", workload="ping"), [("cost", "s/B", 1e-7, None, "lab")])
     some = found(cost("none", 1, 1e-9), only_cost)
-    assert [figure.workload for figure in figures.cost(some)] == [TCP]
-    assert isinstance(some.costs, pl.DataFrame)
+    drawn = [figure for figure in figures.all_strips(view.look([some]))[0] if figure.heading == "cost"]
+    assert [figure.about for figure in drawn] == [TCP, "ping"]

@@ -107,8 +107,8 @@ def test_a_packet_that_fills_the_mtu_is_always_among_them() -> None:
 
 
 def record(*values: tuple[str, float], verdict: str = "ok", reason: str = "") -> Record:
-    rows = tuple({"metric": metric, "value": value} for metric, value in values)
-    trial = TrialResult({"stack": "ipip", "workload": "pmtu"}, verdict, reason, "", rows)
+    samples = tuple((metric, "B", value, None, "a-b", "a") for metric, value in values)
+    trial = TrialResult({"stack": "ipip", "workload": "pmtu"}, verdict, reason, "", samples)
     return Record({}, (trial,), (), {}, (), 1)
 
 

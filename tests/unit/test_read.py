@@ -1,4 +1,5 @@
 import copy
+import json
 import random
 from typing import Any
 
@@ -192,3 +193,31 @@ def test_the_fingerprint_is_one_sha_256() -> None:
 @pytest.mark.parametrize("lab", [{"kind": "vm", "clock": "real"}, {"kind": "native", "clock": "real"}])
 def test_the_real_clock_makes_no_promise(lab: dict[str, str]) -> None:
     assert fingerprint(changed(0, manifest={"lab": lab})) == "no promise"
+
+
+def test_the_fingerprint_does_not_depend_on_the_order_of_events() -> None:
+    def backwards(event: dict[str, Any]) -> dict[str, Any]:
+        return {**event, "samples": event["samples"][::-1]} if event["event"] == "trial" else event
+
+    states = [event for event in EVENTS if event["event"] != "trial"]
+    told = [backwards(event) for event in EVENTS if event["event"] == "trial"]
+    other = [*states, *told[::-1]]
+    assert read.assemble(other).manifest["fingerprint"] == read.assemble(EVENTS).manifest["fingerprint"]
+    whole = json.loads(json.dumps(EVENTS))
+    next(event for event in whole if event.get("samples"))["samples"][0][2] += 1e-9
+    assert read.assemble(whole).manifest["fingerprint"] != read.assemble(EVENTS).manifest["fingerprint"]
+
+
+def test_a_trial_knows_the_command_that_took_longest() -> None:
+    shells = [("until ss; do sleep 1; done", 9.0), ("iperf3 --client", 2.0), ("ss", 0.1)]
+    told: list[dict[str, Any]] = []
+    for event in EVENTS:
+        if event["event"] == "trial":
+            told.append(
+                {"event": "phase", "shard": event["shard"], "name": "trial", "workload": event["workload"], "at": 1.0}
+            )
+            told += [
+                {"event": "command", "shard": event["shard"], "shell": shell, "took": took} for shell, took in shells
+            ]
+        told.append(event)
+    assert {trial.command for trial in read.assemble(told).trials} == {"iperf3 --client"}

@@ -35,13 +35,23 @@ def per_trial(samples: pl.DataFrame) -> pl.DataFrame:
     The American Statistician 50 (1996), definition 7).
     """
     keys = [*TRIAL, "metric", "unit"]
-    whole = samples.filter(pl.col("at").is_null()).group_by(keys).agg(pl.col("value").median())
-    series = samples.filter(pl.col("at").is_not_null()).join(whole, on=keys, how="anti")
+    # Texts are compared as numbers: a million rows of twelve texts take seconds to group.
+    coded = samples.select(*(_code(samples, key) for key in keys), "at", "value", row=pl.int_range(pl.len()))
+    row = pl.col("row").first()
+    whole = coded.filter(pl.col("at").is_null()).group_by(keys).agg(pl.col("value").median(), row)
+    series = coded.filter(pl.col("at").is_not_null()).join(whole, on=keys, how="anti")
     quantiles = [pl.col("value").quantile(at, "linear").alias(name) for name, at in QUANTILES.items()]
-    of_series = series.group_by(keys).agg(quantiles).unpivot(index=keys, variable_name="statistic")
-    columns = [*TRIAL, *METRIC, "value"]
+    of_series = series.group_by(keys).agg(*quantiles, row).drop(keys).unpivot(index="row", variable_name="statistic")
+    columns = ["row", "statistic", "value"]
     rows = pl.concat([whole.with_columns(statistic=pl.lit(WHOLE)).select(columns), of_series.select(columns)])
-    return rows.drop_nulls("value").sort(columns)
+    named = samples.select(keys)[rows["row"]].hstack(rows).select(*TRIAL, *METRIC, "value")
+    return named.drop_nulls("value").sort(named.columns)
+
+
+def _code(samples: pl.DataFrame, column: str) -> pl.Expr:
+    """The column; one of texts as a number for each text."""
+    texts = samples.schema[column] == pl.String
+    return pl.col(column).cast(pl.Categorical).to_physical() if texts else pl.col(column)
 
 
 def cells(values: pl.DataFrame) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """All that a report is made of, computed once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -11,7 +11,7 @@ from tunbench.analysis.cost import costs
 from tunbench.analysis.frame import CELL, measured
 from tunbench.analysis.order import PLACE
 from tunbench.analysis.ratios import ratios
-from tunbench.analysis.verdicts import Failing, failing
+from tunbench.analysis.verdicts import Failing, executed, failing, summaries
 from tunbench.analysis.warnings import Warning, warnings
 from tunbench.journal.record import Record
 
@@ -36,6 +36,8 @@ class Findings:
     conditions: dict[tuple[Any, ...], str]
     warnings: list[Warning]
     failing: list[Failing]
+    verdicts: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
+    """In words, of each stack, condition and workload; with None as workload, of all of them."""
 
 
 def find(record: Record) -> Findings:
@@ -56,7 +58,23 @@ def find(record: Record) -> Findings:
         conditions,
         warnings(record, of_cells),
         failing(record, conditions),
+        summaries(executed(record), conditions),
     )
+
+
+def workloads(findings: Findings, metric: str) -> list[str]:
+    """The workloads that measured a metric, sorted."""
+    return sorted(findings.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
+
+
+def costly(findings: Findings) -> list[str]:
+    """The workloads that measured both a throughput and a cost, sorted: the others carry too little for a byte's."""
+    return sorted(set(workloads(findings, "throughput")) & set(workloads(findings, "cost")))
+
+
+def verdict_of(findings: Findings, stack: str, condition: str, workload: str | None = None) -> str:
+    """The verdict of a stack's trials in a condition, in words; of one workload, or of all."""
+    return findings.verdicts.get((stack, condition, workload), "not run")
 
 
 def _placed(table: pl.DataFrame, stacks: list[str], conditions: dict[tuple[Any, ...], str]) -> pl.DataFrame:
@@ -71,4 +89,6 @@ def _placed(table: pl.DataFrame, stacks: list[str], conditions: dict[tuple[Any, 
     )
     joined = table.join(places, on=list(PLACE), how="left", maintain_order="left")
     joined = joined.join(ranks, on="stack", how="left", maintain_order="left")
-    return joined.sort("place_rank", "stack_rank", maintain_order=True).drop("place_rank", "stack_rank")
+    # Only the ranks are sorted, and the rows taken in their order: there may be a million.
+    order = joined.select(pl.arg_sort_by("place_rank", "stack_rank", maintain_order=True)).to_series()
+    return joined.drop("place_rank", "stack_rank")[order]

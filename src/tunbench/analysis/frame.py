@@ -1,6 +1,6 @@
 """Samples as a table with fixed columns and types, in canonical order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -19,22 +19,43 @@ TRIAL = (*CELL, "repeat", "seed")
 """The columns that say which trial a sample is from."""
 
 
+OF_TRIAL = COLUMNS[:10]
+"""The columns that all samples of a trial share; those of a sample as the journal has it are OF_SAMPLE."""
+
+OF_SAMPLE = ("metric", "unit", "value", "at", "pair", "node")
+
+
 def frame(record: Record) -> pl.DataFrame:
     """All samples of a run, one row each, with the columns of SCHEMA, sorted by all of them."""
-    return _table(record.trials)
+    return _table(record.trials).sort(COLUMNS)
 
 
 def measured(record: Record) -> pl.DataFrame:
-    """The samples that count: those of trials whose verdict is `ok`. Shape and order are those of `frame`."""
+    """The samples that count: those of trials whose verdict is `ok`. The columns are those of `frame`.
+
+    Rows stand in the order of trials (see `journal.read.assemble`), and within a trial in that of the journal.
+    """
     return well(record.trials)
 
 
 def well(trials: Iterable[TrialResult]) -> pl.DataFrame:
-    """The samples of those of the trials whose verdict is `ok`. Shape and order are those of `frame`."""
-    return _table(trial for trial in trials if trial.verdict == "ok")
+    """The samples of those of the trials whose verdict is `ok`. Columns and order are those of `measured`."""
+    return _table([trial for trial in trials if trial.verdict == "ok"])
 
 
-def _table(trials: Iterable[TrialResult]) -> pl.DataFrame:
-    rows = [row for trial in trials for row in trial.rows]
-    columns = {name: [row[name] for row in rows] for name in COLUMNS}
-    return pl.DataFrame(columns, schema=SCHEMA, strict=False).sort(COLUMNS)
+def _table(trials: Sequence[TrialResult]) -> pl.DataFrame:
+    """Built column by column: a million rows as dictionaries would take gigabytes."""
+    heads = [{"lab": trial.lab, "clock": trial.clock, **trial.cell} for trial in trials]
+    shared = pl.DataFrame({name: [head.get(name) for head in heads] for name in OF_TRIAL}, schema=_of(OF_TRIAL))
+    own = pl.DataFrame(
+        {name: [sample[index] for trial in trials for sample in trial.samples] for index, name in enumerate(OF_SAMPLE)},
+        schema=_of(OF_SAMPLE),
+        strict=False,
+    )
+    counts = [len(trial.samples) for trial in trials]
+    which = pl.Series(range(len(trials)), dtype=pl.UInt32).repeat_by(pl.Series(counts, dtype=pl.UInt32)).explode()
+    return shared[which.drop_nulls()].hstack(own).select(COLUMNS)
+
+
+def _of(columns: Sequence[str]) -> dict[str, type[pl.DataType]]:
+    return {name: SCHEMA[name] for name in columns}

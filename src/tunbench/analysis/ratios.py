@@ -1,5 +1,7 @@
 """Ratios to the bare underlay: each trial against the trial of `none` that had the same seed."""
 
+from functools import cache
+
 import polars as pl
 
 from tunbench.analysis.cells import METRIC, estimates
@@ -10,6 +12,7 @@ from tunbench.runner import spelling
 BASELINE = "none"
 
 
+@cache
 def underlay(stack: str) -> str:
     """The kind of underlay of a stack, `ip`, `ip6` or `ethernet`; empty where this version does not know the stack."""
     try:
@@ -18,6 +21,7 @@ def underlay(stack: str) -> str:
         return ""
 
 
+@cache
 def is_baseline(stack: str) -> bool:
     """Whether the stack is the bare underlay, of whichever kind."""
     try:

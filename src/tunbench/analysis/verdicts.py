@@ -1,7 +1,7 @@
 """Verdicts counted, and trials that failed put together by their reason."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tunbench.journal.record import Record, TrialResult
@@ -40,6 +40,18 @@ def summary(trials: Sequence[TrialResult]) -> str:
     if len(counted) == 1:
         return next(iter(counted))
     return ", ".join(f"{number} {verdict}" for verdict, number in counted.items()) or "not run"
+
+
+def summaries(
+    trials: Iterable[TrialResult], condition: Mapping[tuple[Any, ...], str]
+) -> dict[tuple[str, str, str | None], str]:
+    """The verdict in words of each stack, condition and workload, and with None as workload of all of them."""
+    groups: dict[tuple[str, str, str | None], list[TrialResult]] = {}
+    for trial in trials:
+        where = (trial.cell["stack"], condition[place(trial.cell)])
+        for workload in (trial.cell["workload"], None):
+            groups.setdefault((*where, workload), []).append(trial)
+    return {key: summary(group) for key, group in groups.items()}
 
 
 def failing(record: Record, condition: Mapping[tuple[Any, ...], str]) -> list[Failing]:

@@ -46,7 +46,8 @@ def tunbench(
 
     One plan says which tunnels, under which network conditions, with which workloads.
 
-    Exit codes: 0 all is well, 1 some trials failed or a gate did not pass, 2 bad input or an unusable machine, 130 interrupted.
+    Exit codes: 0 all is well, 1 some trials failed or a gate does not pass, 2 bad input or an unusable machine,
+    130 interrupted.
 
     \b
     Examples:

@@ -1,5 +1,6 @@
-"""`tunbench report`: writes the report of a run anew."""
+"""`tunbench report`: writes the report of one run or of several anew, and all of it as files."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,15 +10,48 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 
+NAME = "report.html"
+
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A run's folder.")],
-    out: Annotated[Path | None, typer.Option(help="The file to write; else report.html in the run's folder.")] = None,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="A run's folder, or several.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; else report.html in the run's folder, for several runs in this one."),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="A folder for every table as CSV and LaTeX, and every chart as SVG and PDF.")
+    ] = None,
 ) -> None:
-    """Write the report of a run: one HTML file that works offline."""
+    """Write the report of a run, or of several side by side: one HTML file that works offline."""
     with bad_input_exits(JournalError, OSError):
-        from tunbench.report import html
+        from tunbench.report import export as files
+        from tunbench.report import html, sections
 
-        path = out or run / "report.html"
-        html.write(read.record(run), path)
+        path = out or (runs[0] / NAME if len(runs) == 1 else Path(NAME))
+        shown = [
+            sections.Shown(read.record(run), label, _way(run, path), run)
+            for run, label in zip(runs, _labels(runs), strict=True)
+        ]
+        whole = html.seen(shown)
+        path.write_text(html.rendered(whole, sections.made_elsewhere(whole, shown)), encoding="utf-8")
+        written = files.write(whole, export) if export else []
     typer.echo(path)
+    if export:
+        typer.echo(f"{export / files.INDEX} lists {len(written)} files")
+
+
+def _way(run: Path, page: Path) -> str:
+    """The way from the page's folder to the run's."""
+    return Path(os.path.relpath(run.resolve(), page.resolve().parent)).as_posix()
+
+
+def _labels(runs: list[Path]) -> list[str]:
+    """What tells the runs apart: nothing for one, else their folders' names, with those above where they are equal."""
+    if len(runs) == 1:
+        return [""]
+    ways = [run.resolve().parts for run in runs]
+    longest = max(map(len, ways))
+    named = (["/".join(way[-depth:]) for way in ways] for depth in range(1, longest + 1))
+    labels = next((names for names in named if len(set(names)) == len(names)), None)
+    return labels or [f"run {number}" for number in range(1, len(runs) + 1)]

@@ -1,13 +1,16 @@
 """Reads a journal: what was run, which shards are done, and the trials with their samples."""
 
+import gc
 import hashlib
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tunbench.journal import journal
 from tunbench.journal.folders import folder_of, named, place
-from tunbench.journal.record import COLUMNS, Block, Record, TrialResult, Warned
+from tunbench.journal.record import Block, Record, Sample, TrialResult, Warned
 from tunbench.plan.shard import canonical
 
 Event = dict[str, Any]
@@ -20,7 +23,20 @@ GROUP = ("stack", "profile", "topology", "tuning", "machine")
 
 def record(folder: Path) -> Record:
     """All that a run's folder holds. Raises JournalError."""
-    return assemble(journal.events(folder))
+    with _uncollected():
+        return assemble(journal.events(folder))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, of which JSON has none: in a million lists it takes most of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def assemble(events: list[Event]) -> Record:
@@ -28,7 +44,13 @@ def assemble(events: list[Event]) -> Record:
     head = header(events)
     specs = {event["shard"]: event["spec"] for event in events if _is_state(event, "started")}
     finished = finished_shards(events)
-    results = [result(head, specs[shard], event) for (shard, _), event in trials(events).items() if shard in specs]
+    typed = _commands(events)
+    texts: dict[str, str] = {}
+    results = [
+        result(head, specs[shard], event, typed.get((shard, workload), ""), texts)
+        for (shard, workload), event in trials(events).items()
+        if shard in specs
+    ]
     record = Record(
         manifest={**head["manifest"], "programs": _versions(events)},
         trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
@@ -38,6 +60,8 @@ def assemble(events: list[Event]) -> Record:
         planned=head["planned"] + sum(answer["more"] for answer in answers(events).values()),
         installed=_installed(events),
         blocks=_blocks(events),
+        profiles={spec["profile"]["name"]: spec["profile"] for spec in specs.values()},
+        workloads=tuple(dict.fromkeys(name for spec in specs.values() for name in spec.get("workloads", ()))),
     )
     record.manifest["fingerprint"] = fingerprint(record)
     return record
@@ -83,17 +107,31 @@ def substance(trial: Event) -> str:
 
 
 def fingerprint(record: Record) -> str:
-    """SHA-256 over all samples and verdicts in canonical order and form; `no promise` outside the virtual clock."""
+    """SHA-256 over all samples and verdicts in canonical order and form; `no promise` outside the virtual clock.
+
+    It is the same whatever the order of trials and of the samples within a trial.
+    """
     if record.manifest["lab"]["clock"] != "virtual":
         return "no promise"
     lines = sorted(
-        canonical([trial.cell, trial.verdict, sorted(canonical(row) for row in trial.rows)]) for trial in record.trials
+        canonical([trial.cell, trial.verdict, sorted(trial.samples, key=_in_order)]) for trial in record.trials
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def result(head: Event, spec: Event, event: Event) -> TrialResult:
-    """A trial, from the event that a journal begins with, what its shard was given, and the event of its end."""
+def _in_order(sample: Sample) -> tuple[str, str, str, str, float, float]:
+    """What samples are sorted by: all they have, a value of the whole trial before those with a moment."""
+    metric, unit, value, at, pair, node = sample
+    return metric, unit, pair, node, -math.inf if at is None else at, value
+
+
+def result(
+    head: Event, spec: Event, event: Event, command: str = "", texts: dict[str, str] | None = None
+) -> TrialResult:
+    """A trial, from the event that a journal begins with, what its shard was given, and the event of its end.
+
+    `texts` holds each name of a metric, unit, pair and node once for many trials: a run has millions of them.
+    """
     cell = {
         "stack": spec["stack"],
         "profile": spec["profile"]["name"],
@@ -102,19 +140,32 @@ def result(head: Event, spec: Event, event: Event) -> TrialResult:
         **{name: spec[name] for name in ("repeat", "seed")},
     }
     lab = head["manifest"]["lab"]
-    fixed = {"lab": lab["kind"], "clock": lab["clock"], **cell}
-    rows = []
-    for metric, unit, value, at, pair, node in event["samples"]:
-        row = {**fixed, "pair": pair, "node": node, "metric": metric, "unit": unit, "at": at, "value": value}
-        rows.append({column: row[column] for column in COLUMNS})
-    return TrialResult(
-        cell,
-        event["verdict"],
-        event["reason"],
-        str(folder_of(spec, event["workload"])),
-        tuple(rows),
-        event.get("logs", {}),
+    once = ({} if texts is None else texts).setdefault
+    samples = tuple(
+        (once(metric, metric), once(unit, unit), float(value), moment, once(pair, pair), once(node, node))
+        for metric, unit, value, at, pair, node in event["samples"]
+        for moment in (None if at is None else float(at),)
     )
+    folder = str(folder_of(spec, event["workload"]))
+    logs = event.get("logs", {})
+    return TrialResult(
+        cell, event["verdict"], event["reason"], folder, samples, logs, command, lab["kind"], lab["clock"]
+    )
+
+
+def _commands(events: Iterable[Event]) -> dict[Key, str]:
+    """The command of each trial that took longest; waiting for something to come up is none."""
+    under_way: dict[str, str] = {}
+    longest: dict[Key, tuple[float, str]] = {}
+    for event in events:
+        if event["event"] == "phase":
+            under_way[event["shard"]] = event.get("workload", "") if event["name"] == "trial" else ""
+        elif event["event"] == "command" and under_way.get(event["shard"]):
+            key = (event["shard"], under_way[event["shard"]])
+            took, shell = event.get("took") or 0.0, event["shell"]
+            if not shell.startswith("until ") and took > longest.get(key, (-1.0, ""))[0]:
+                longest[key] = (took, shell)
+    return {key: shell for key, (_, shell) in longest.items()}
 
 
 def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned, ...]:

@@ -10,16 +10,38 @@ COLUMNS = (
 """The columns of a sample, in the order in which they are printed and sorted."""
 
 
+Sample = tuple[str, str, float, float | None, str, str]
+"""One measured value as the journal has it: metric, SI unit, value, moment in seconds or None, pair, node."""
+
+
 @dataclass(frozen=True)
 class TrialResult:
-    """One execution of a cell: which, its verdict (`ok`, `failed`, `unsupported`), its samples as rows of COLUMNS."""
+    """One execution of a cell: which, its verdict (`ok`, `failed`, `unsupported`), and its samples.
+
+    `command` is that of its commands that took longest, as a person types it.
+    """
 
     cell: dict[str, Any]
     verdict: str
     reason: str
     folder: str
-    rows: tuple[dict[str, Any], ...] = ()
+    samples: tuple[Sample, ...] = ()
     logs: dict[str, str] = field(default_factory=dict)
+    command: str = ""
+    lab: str = "vm"
+    clock: str = "virtual"
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """The samples as rows of COLUMNS. It takes a dictionary a sample: for a whole run, use `analysis.frame`."""
+        fixed = {"lab": self.lab, "clock": self.clock, **self.cell}
+        return tuple(
+            {
+                **{name: fixed.get(name) for name in COLUMNS[:10]},
+                **{"pair": pair, "node": node, "metric": metric, "unit": unit, "at": at, "value": value},
+            }
+            for metric, unit, value, at, pair, node in self.samples
+        )
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,9 @@ class Record:
     planned: int
     installed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
     """Each set of netem's terms that was asked for, and what the kernel made of it."""
-
     blocks: tuple[Block, ...] = ()
     """The answers of a plan with `until`, in the order in which they came."""
+    profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Each profile by its name, as the shards have it."""
+    workloads: tuple[str, ...] = ()
+    """The workloads of the shards, in the order of the plan."""

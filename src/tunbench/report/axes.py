@@ -21,6 +21,10 @@ MOST = 9
 """Ticks that a logarithmic axis has room for."""
 
 
+LEAST = 2
+"""Ticks that a logarithmic axis needs; with fewer it gets those of a linear one."""
+
+
 class Span(NamedTuple):
     """The ends of an axis in its unit, and whether it is logarithmic."""
 
@@ -67,6 +71,24 @@ def ticks(span: Span) -> list[float] | None:
     found = [step * 10.0**decade for decade in decades for step in STEPS]
     inside = [tick for tick in found if span.low <= tick <= span.high]
     return inside if len(inside) <= MOST else [tick for tick in inside if tick in found[:: len(STEPS)]]
+
+
+def marks(span: Span) -> list[float]:
+    """Where an axis has its numbers and lines: four to eight round values."""
+    found = ticks(span)
+    if found is not None and len(found) >= LEAST:
+        return found
+    # Round steps of a linear axis; those of a logarithmic one that spans little are the same.
+    rough = (span.high - span.low) / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(step * power for step in (1, 2, 2.5, 5, 10) if rough <= step * power * (1 + 1e-9))
+    first, last = math.ceil(span.low / step - 1e-9), math.floor(span.high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
+
+
+def label(value: float) -> str:
+    """A number of an axis."""
+    return f"{value:.6g}".replace("-", "\N{MINUS SIGN}") if abs(value) < 1e6 else f"{value:.3g}"
 
 
 def scale(span: Span) -> alt.Scale:

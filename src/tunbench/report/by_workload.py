@@ -7,10 +7,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.findings import Findings, verdict_of
 from tunbench.analysis.verdicts import executed
 from tunbench.report import units
-from tunbench.report.figures import verdict_of
 from tunbench.report.palette import style_of
 from tunbench.runner import asked
 from tunbench.runner.workload import Metric

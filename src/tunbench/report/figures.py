@@ -1,197 +1,247 @@
-"""Which charts a report has, and the rows of each."""
+"""The charts of a report, by the question that each answers."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline, underlay
-from tunbench.analysis.verdicts import executed, place, summary
-from tunbench.report import charts, scatter, svg, units
-from tunbench.report.charts import Heat, Row, Spread
-from tunbench.report.scatter import Pair
+from tunbench.analysis.statistics import INTERVAL
+from tunbench.report import canvas, palette, questions, strips, tables, units
+from tunbench.report.canvas import Mark
+from tunbench.report.strips import Box, Strip
+from tunbench.report.view import View
 
-PERCENTILES = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+PERCENTILES = {"p5": 0.05, "p25": 0.25, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+
+MOST = 5000
+"""Rows of all charts of a page: what answers no question at first hand is left to tables and exports beyond that."""
+
+OPEN = 3
+"""Workloads of a question whose charts are unfolded."""
 
 
 class Panel(NamedTuple):
-    """One chart of a figure: its heading, and the chart as SVG that is safe to stand in the page."""
+    """One chart of a figure: its heading, its condition's number in the filters (−1: none), and the chart as SVG."""
 
     heading: str
+    condition: int
     svg: str
 
 
 class Figure(NamedTuple):
-    """Charts that belong together, one a condition, of the workload that is named."""
+    """Charts that belong together. `workload` is its number in the filters, −1 where there are several.
 
-    workload: str
+    It is `main` where it answers its question, and else bears on it.
+    """
+
+    id: str
+    question: str
+    heading: str
+    about: str
+    note: str
+    workload: int
     panels: list[Panel]
+    unfolded: bool
+    main: bool = True
 
 
-def throughput(findings: Findings) -> list[Figure]:
-    """For each workload that has a throughput: medians with intervals, a panel a condition."""
-    return _intervals(findings, "throughput", "bit/s", workloads(findings, "throughput"))
+def marks(view: View) -> dict[tuple[str, str], Mark]:
+    """How each stack of each run is drawn."""
+    tunnels = [stack for stack in view.stacks if not is_baseline(stack)]
+    found = {}
+    for number, stack in enumerate(view.stacks):
+        index = tunnels.index(stack) if stack in tunnels else 0
+        colour = palette.series(index) if stack in tunnels else palette.BARE
+        shape = index // len(palette.SERIES) if stack in tunnels else int(underlay(stack) == "ethernet")
+        for run, label in enumerate(view.labels):
+            found[label, stack] = Mark(colour, (shape + run) % len(canvas.SHAPES), number, run)
+    return found
 
 
-def cost(findings: Findings) -> list[Figure]:
-    """For each workload that has a throughput: the cost of a byte, medians with intervals, a panel a condition."""
-    return _intervals(findings, "cost", "s/B", costly(findings))
+def all_strips(view: View, whole: bool = False) -> tuple[list[Figure], list[str]]:
+    """A figure for each metric of each workload, those first that questions are about; and what is left out.
+
+    Unless the `whole` is asked for, that is what questions are not about, where all charts have more than MOST rows.
+    """
+    cells = view.cells.filter(pl.col("statistic").is_in(["value", "median"]))
+    keys = ["workload", "metric", "condition"]
+    rows = _grouped(cells, keys)
+    values, boxes, drawn, costly = _values(view), _boxes(view), marks(view), set(view.measuring("throughput"))
+    found: list[Figure] = []
+    left, count = [], 0
+    for workload, metric in _order(view, cells):
+        charts: list[tuple[str, list[Strip], str]] = []
+        for condition in view.conditions:
+            here = rows.get((workload, metric, condition), [])
+            if here:
+                charts.append((condition, _strips(view, here, values, boxes, drawn), here[0]["unit"]))
+        count += sum(len(here) for _, here, _ in charts)
+        main = _is_main(workload, metric, costly)
+        if not whole and count > MOST and not main:
+            left.append(f"{metric} of {workload}")
+            continue
+        found.append(_figure(view, workload, metric, charts, len(found), main))
+    return _unfolded(found), left
 
 
-def relative(findings: Findings) -> list[Figure]:
-    """For each workload that has a throughput: its ratio to `none`, stacks by conditions."""
-    figures = []
-    for number, workload in enumerate(workloads(findings, "throughput")):
-        cells = heat_cells(findings, workload)
-        if any(cell.ratio is not None for cell in cells):
-            told = "; ".join(f"{cell.stack}, {cell.condition}: {units.ratio(cell.ratio)}" for cell in cells)
-            title = f"Throughput of {workload} relative to none"
-            figures.append(
-                Figure(workload, [Panel("", svg.render(charts.heat(cells), f"relative-{number}", title, told))])
-            )
-    return figures
-
-
-def latency(findings: Findings) -> list[Figure]:
-    """For each workload that has a throughput: round-trip time of the first that has one, over throughput."""
-    pings = workloads(findings, "rtt")
-
-    def draw(condition: str, workload: str, name: str) -> str:
-        pairs = pairs_of(findings, workload, pings[0], condition)
-        told = "; ".join(
-            f"{across.stack}: {units.quantity(across.median, 'bit/s')}, {units.quantity(up.median, 's')}"
-            for across, up in pairs
+def _figure(
+    view: View, workload: str, metric: str, charts: Sequence[tuple[str, list[Strip], str]], number: int, main: bool
+) -> Figure:
+    unit = charts[0][2]
+    panels = [
+        Panel(
+            condition,
+            view.conditions.index(condition),
+            strips.draw(rows, unit, metric, f"strip-{number}-{index}", f"{metric} of {workload}, {condition}"),
         )
-        chart = scatter.draw(pairs, ("bit/s", "s"), ("throughput", "round-trip time")) if pairs else None
-        return svg.render(chart, name, f"Round-trip time over throughput, {condition}", told) if chart else ""
-
-    return _figures(findings, workloads(findings, "throughput"), "latency", draw) if pings else []
-
-
-def distribution(findings: Findings) -> list[Figure]:
-    """For each workload that has round-trip times: the quantiles of all raw replies, a panel a condition."""
-
-    def draw(condition: str, workload: str, name: str) -> str:
-        rows = spreads_of(findings, "rtt", workload, condition)
-        told = "; ".join(
-            f"{row.stack}: median {units.quantity(row.p50, 's')}, 99th percentile {units.quantity(row.p99, 's')}"
-            for row in rows
-        )
-        title = f"Round-trip times of {workload}, {condition}"
-        chart = charts.spreads(rows, "s", "round-trip time") if rows else None
-        return svg.render(chart, name, title, told) if chart else ""
-
-    return _figures(findings, workloads(findings, "rtt"), "distribution", draw)
-
-
-def workloads(findings: Findings, metric: str) -> list[str]:
-    """The workloads that measured a metric, sorted."""
-    return sorted(findings.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
-
-
-def costly(findings: Findings) -> list[str]:
-    """The workloads that measured both a throughput and a cost, sorted: the others carry too little for a byte's."""
-    return sorted(set(workloads(findings, "throughput")) & set(workloads(findings, "cost")))
-
-
-def rows_of(findings: Findings, metric: str, workload: str, condition: str) -> list[Row]:
-    """A row a stack: the metric's estimate, the values of its trials, and the median of its `none`."""
-    kept = [_chosen(table, metric, workload, condition) for table in (findings.cells, findings.values)]
-    values = dict(kept[1].group_by("stack").agg("value").iter_rows())
-    medians = kept[0].select("stack", "median", "low", "high").rows()
-    bare = {underlay(stack): median for stack, median, *_ in medians if is_baseline(stack)}
-    return [
-        Row(stack, underlay(stack) == "ethernet", median, low, high, values[stack], bare.get(underlay(stack)))
-        for stack, median, low, high in medians
+        for index, (condition, rows, _) in enumerate(charts)
     ]
-
-
-def pairs_of(findings: Findings, fast: str, late: str, condition: str) -> list[Pair]:
-    """The stacks that have a throughput in the workload `fast` and a round-trip time in `late`."""
-    across = rows_of(findings, "throughput", fast, condition)
-    up = {row.stack: row for row in rows_of(findings, "rtt", late, condition)}
-    return [Pair(row, up[row.stack]) for row in across if row.stack in up]
-
-
-def spreads_of(findings: Findings, metric: str, workload: str, condition: str) -> list[Spread]:
-    """A row a stack: quantiles of the raw values of all its trials together."""
-    raw = findings.samples.filter(
-        (pl.col("metric") == metric)
-        & (pl.col("workload") == workload)
-        & (pl.col("condition") == condition)
-        & pl.col("at").is_not_null()
-    )
-    quantiles = [pl.col("value").quantile(at, "linear").alias(name) for name, at in PERCENTILES.items()]
-    return [Spread(*row) for row in raw.group_by("stack", maintain_order=True).agg(quantiles).iter_rows()]
-
-
-def heat_cells(findings: Findings, workload: str) -> list[Heat]:
-    """Every stack but `none` in every condition: the ratio of its throughput, or the verdict that it has instead."""
-    known = findings.cells.filter(
-        (pl.col("metric") == "throughput") & (pl.col("workload") == workload) & pl.col("ratio_median").is_not_null()
-    )
-    ratios = {
-        (stack, condition): value
-        for stack, condition, value in known.select("stack", "condition", "ratio_median").rows()
-    }
-    return [
-        Heat(stack, condition, ratios.get((stack, condition)), verdict_of(findings, stack, condition, workload))
-        for stack in findings.stacks
-        for condition in findings.conditions.values()
-        if not is_baseline(stack)
-    ]
-
-
-def verdict_of(findings: Findings, stack: str, condition: str, workload: str | None = None) -> str:
-    """The verdict of a stack's trials in a condition, in words; of one workload, or of all."""
-    return summary(
-        [
-            trial
-            for trial in executed(findings.record)
-            if trial.cell["stack"] == stack
-            and findings.conditions[place(trial.cell)] == condition
-            and workload in (None, trial.cell["workload"])
-        ]
+    declared = questions.about(workload, metric)
+    better = "More is better." if declared and declared.more_is_better else ""
+    summary = f"{declared.summary[:1].upper()}{declared.summary[1:]}." if declared else ""
+    return Figure(
+        f"figure-{number}",
+        questions.question(metric, unit),
+        metric,
+        workload,
+        f"{summary} {better}".strip(),
+        view.workloads.index(workload),
+        panels,
+        unfolded=main,
+        main=main,
     )
 
 
-def _intervals(findings: Findings, metric: str, unit: str, of: Sequence[str]) -> list[Figure]:
-    """For each of these workloads: medians of the metric with intervals, a panel a condition."""
+def _unfolded(found: Sequence[Figure]) -> list[Figure]:
+    """The figures, of which the main ones of the first workloads alone are unfolded."""
+    counted: dict[tuple[str, str], int] = {}
+    made = []
+    for one in found:
+        key = (one.question, one.heading)
+        counted[key] = counted.get(key, 0) + one.unfolded
+        made.append(one._replace(unfolded=one.unfolded and counted[key] <= OPEN))
+    return made
 
-    def draw(condition: str, workload: str, name: str) -> str:
-        rows = rows_of(findings, metric, workload, condition)
-        title = f"{metric.capitalize()} of {workload}, {condition}"
-        chart = charts.intervals(rows, unit, metric) if rows else None
-        return svg.render(chart, name, title, _told(rows, unit)) if chart else ""
 
-    return _figures(findings, of, metric, draw)
+def _is_main(workload: str, metric: str, costly: Collection[str]) -> bool:
+    """Whether this answers a question. The cost of a byte does where a workload is there to carry bytes."""
+    return questions.is_main(metric) and (metric != "cost" or workload in costly)
 
 
-def _figures(findings: Findings, of: Sequence[str], name: str, draw: Callable[[str, str, str], str]) -> list[Figure]:
-    """A figure for each of these workloads; a condition without rows has no panel."""
-    figures = []
-    for number, workload in enumerate(of):
-        drawn = (
-            Panel(condition, draw(condition, workload, f"{name}-{number}-{index}"))
-            for index, condition in enumerate(findings.conditions.values())
+def _order(view: View, cells: pl.DataFrame) -> list[tuple[str, str]]:
+    """Every workload and metric, in the order in which they are shown."""
+    there = cells.select("workload", "metric", "unit").unique(maintain_order=True).rows()
+    costly = set(view.measuring("throughput"))
+
+    def key(row: tuple[str, str, str]) -> tuple[Any, ...]:
+        workload, metric, unit = row
+        keys = list(questions.QUESTIONS)
+        main = _is_main(workload, metric, costly)
+        return (
+            not main,
+            keys.index(questions.question(metric, unit)),
+            questions.rank(metric),
+            view.workloads.index(workload),
         )
-        figures.append(Figure(workload, [panel for panel in drawn if panel.svg]))
-    return figures
+
+    return [(workload, metric) for workload, metric, _ in sorted(there, key=key)]
 
 
-def _chosen(table: pl.DataFrame, metric: str, workload: str, condition: str) -> pl.DataFrame:
-    return table.filter(
-        (pl.col("metric") == metric)
-        & (pl.col("workload") == workload)
-        & (pl.col("condition") == condition)
-        & pl.col("statistic").is_in(["value", "median"])
-    )
-
-
-def _told(rows: Sequence[Row], unit: str) -> str:
-    """The rows of a chart in words, for those who cannot see it."""
-    return "; ".join(
-        f"{row.stack}: {units.quantity(row.median, unit)} {units.interval(row.low, row.median, row.high, unit)}"
+def _strips(
+    view: View,
+    rows: Sequence[Mapping[str, Any]],
+    values: Mapping[tuple[str, ...], list[float]],
+    boxes: Mapping[tuple[str, ...], tuple[Any, ...]],
+    drawn: Mapping[tuple[str, str], Mark],
+) -> list[Strip]:
+    bare = {
+        (row["run"], underlay(row["stack"]), row["pair"], row["node"]): row["median"]
         for row in rows
-    )
+        if is_baseline(row["stack"])
+    }
+    made = []
+    for row in rows:
+        key = tuple(row[name] for name in KEY)
+        box = boxes.get(key) if row["statistic"] == "median" else None
+        trials = values.get(key, [])
+        few = box is None or box[1] <= strips.FEW
+        base = bare.get((row["run"], underlay(row["stack"]), row["pair"], row["node"]))
+        made.append(
+            Strip(
+                row["name"],
+                drawn[row["run"], row["stack"]],
+                row["median"],
+                row["low"],
+                row["high"],
+                (box[2] if box else trials) if few else (),
+                told(view, row, box),
+                Box(*box[0]) if box and box[1] >= strips.ENOUGH else None,
+                base if not is_baseline(row["stack"]) else None,
+                href(view, row),
+            )
+        )
+    return made
+
+
+KEY = ("workload", "metric", "condition", "run", "stack", "pair", "node")
+
+
+def told(view: View, row: Mapping[str, Any], box: tuple[Any, ...] | None = None) -> str:
+    """All that is known of a value, in words: what it is, its interval, its trials, and the command."""
+    unit, n = row["unit"], row["n"]
+    kind = row["kind"] if row["kind"] == INTERVAL else "range"
+    around = units.interval(row["low"], row["median"], row["high"], unit) if n > 1 else ""
+    words = [
+        f"{row['name']}, {row['condition']}",
+        f"{row['metric']}: {units.quantity(row['median'], unit)}" + (f", {kind} {around}" if around else ""),
+        f"{n} {'trial' if n == 1 else 'trials'} of {row['workload']}",
+    ]
+    if box and box[1] >= strips.ENOUGH:
+        (p5, p25, p75, p95, p99), count, _ = box
+        spread = ", ".join(
+            f"{name} {units.quantity(value, unit)}"
+            for name, value in (("p5", p5), ("p25", p25), ("p75", p75), ("p95", p95), ("p99", p99))
+        )
+        words.insert(2, f"{count} values: {spread}")
+    if row.get("ratio_median") is not None and row["ratio_median"] != 1:
+        words.insert(2, f"÷ none: {units.ratio(row['ratio_median'])}")
+    first = _first(view, row)
+    return "\n".join([*words, *([tables.shortened(first[0].command)] if first and first[0].command else [])])
+
+
+def href(view: View, row: Mapping[str, Any]) -> str:
+    """The address of the commands of a cell's first trial."""
+    first = _first(view, row)
+    return tables.commands(first[0], first[1]) if first else ""
+
+
+def _first(view: View, row: Mapping[str, Any]) -> Any:
+    found = view.trials.get((row["run"], row["stack"], row["condition"], row["workload"]), [])
+    return next((one for one in found if one[0].verdict == "ok"), found[0] if found else None)
+
+
+def _grouped(table: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in table.iter_rows(named=True):
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return groups
+
+
+def _values(view: View) -> dict[tuple[str, ...], list[float]]:
+    kept = view.values.filter(pl.col("statistic") == "value")
+    return {tuple(key): value for *key, value in _listed(kept)}
+
+
+def _listed(table: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+    return table.group_by(KEY, maintain_order=True).agg(pl.col("value")).iter_rows()
+
+
+def _boxes(view: View) -> dict[tuple[str, ...], tuple[Any, ...]]:
+    """Quantiles of the raw values of every series, their number, and they themselves where they are few."""
+    raw = view.samples.filter(pl.col("at").is_not_null())
+    quantiles = [pl.col("value").quantile(at, "linear").alias(name) for name, at in PERCENTILES.items()]
+    few = pl.when(pl.len() <= strips.FEW).then(pl.col("value").implode()).alias("few")
+    found = raw.group_by(KEY).agg(*quantiles, pl.len().alias("count"), few)
+    width = len(KEY)
+    return {row[:width]: (row[width : width + 5], row[width + 5], row[width + 6] or ()) for row in found.iter_rows()}

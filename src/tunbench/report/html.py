@@ -3,124 +3,197 @@
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tunbench.analysis.findings import Findings, find
-from tunbench.analysis.ratios import is_baseline
-from tunbench.analysis.verdicts import counts, executed
+from tunbench.analysis.findings import find
 from tunbench.journal.record import Record
-from tunbench.report import figures, impaired, palette, tables, units
+from tunbench.report import (
+    figures,
+    heats,
+    lines,
+    palette,
+    questions,
+    tables,
+    told,
+    view,
+)
+from tunbench.report.figures import Figure
+from tunbench.report.sections import Shown, made_elsewhere
+from tunbench.report.tables import Row, Table
+from tunbench.report.view import View
 
 TEMPLATE = "report.html.j2"
 
-LOG = 6000
-"""Characters of a log's end that the report shows; the whole log is in the trial's folder."""
+MOST = 3000
+"""Rows of a table in a page; an exported table has all."""
+
+CHARTS = 5_000_000
+"""Characters of all charts of a page."""
+
+LINKS = 20_000
+"""Trials that a page links to."""
 
 
-NO_PROMISE = "no promise"
-"""What stands for a fingerprint outside the virtual clock."""
+class Asked(NamedTuple):
+    """A section of the page: a question, with the tables and figures that answer it, and what else bears on it."""
+
+    id: str
+    heading: str
+    tables: list[Table]
+    figures: list[Figure]
+    further: list[Figure]
 
 
 def write(record: Record, path: Path) -> None:
-    """Writes the report of a run to a file. Raises OSError where that cannot be."""
-    path.write_text(page(record), encoding="utf-8")
+    """Writes the report of a run to a file in its folder. Raises OSError where that cannot be."""
+    path.write_text(page_of([Shown(record, folder=path.parent)]), encoding="utf-8")
 
 
 def page(record: Record) -> str:
     """The report of a run as HTML."""
-    return _environment().get_template(TEMPLATE).render(_context(find(record)))
+    return page_of([Shown(record)])
 
 
-def _context(findings: Findings) -> dict[str, Any]:
-    record = findings.record
-    return {
-        "findings": findings,
-        "record": record,
-        "title": _name(record),
-        "overview": _overview(findings),
-        "counts": counts(record.trials),
-        "figures": {
-            "throughput": figures.throughput(findings),
-            "relative": figures.relative(findings),
-            "latency": figures.latency(findings),
-            "distribution": figures.distribution(findings),
-            "cost": figures.cost(findings),
-        },
-        "costs": tables.costs(findings),
-        "everything": tables.everything(findings),
-        "executions": tables.executions(findings),
-        "failing": [(one, {name: text[-LOG:] for name, text in one.logs.items()}) for one in findings.failing],
-        "impairments": impaired.impairments(findings),
-        "fingerprint": _fingerprint(record.manifest),
-        "depends": _depends(record.manifest),
-        "virtual": _at(record.manifest, "lab", "clock") == "virtual",
-        "facts": tables.facts(record.manifest),
-        "packages": tables.packages(record.manifest),
-        "commands": tables.commands,
-        "script": _script(),
-        "script_hash": _sha256(_script()),
-        "style": Markup(palette.css() + _template("style.css")),
+def page_of(runs: Sequence[Shown], sections: Sequence[Markup] = ()) -> str:
+    """The report of runs as HTML; `sections` are further `<section id=…>` with an h2, behind the overview."""
+    whole = seen(runs)
+    return rendered(whole, [*made_elsewhere(whole, runs), *sections])
+
+
+def seen(runs: Sequence[Shown]) -> View:
+    """Analyses the runs, and puts them side by side."""
+    found = [find(run.record) for run in runs]
+    return view.look(found, [run.label for run in runs], [run.base for run in runs])
+
+
+def rendered(whole: View, sections: Sequence[Markup] = ()) -> str:
+    """The page of what was analysed."""
+    asked, left = answers(whole)
+    script = _script()
+    runs = [told.described(run, label) for run, label in zip(whole.runs, whole.labels, strict=True)]
+    executions = tables.executions(whole)
+    linked, count = [], 0
+    for one in executions:
+        count += len(one.trials)
+        if count <= LINKS:
+            linked.append(one)
+    every = tables.everything(whole)
+    return (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            view=whole,
+            runs=runs,
+            title=" and ".join(dict.fromkeys(told.name(run.record) for run in whole.runs)),
+            headline=heats.headline(whole),
+            asked=asked,
+            left=left,
+            sections=sections,
+            further=[found for section in sections if (found := _heading(section))],
+            everything=shortened(every),
+            everything_rows=len(every.rows),
+            executions=linked,
+            executions_left=len(executions) - len(linked),
+            filters=_filters(whole),
+            virtual=any(run["virtual"] for run in runs),
+            commands=tables.commands,
+            script=script,
+            script_hash=_sha256(script),
+            style=Markup(palette.css() + palette.chart_css() + _template("style.css")),
+        )
+    )
+
+
+def answers(whole: View) -> tuple[list[Asked], list[str]]:
+    """The sections of the page that have something to say, and the metrics that have no chart for want of room."""
+    strips, left = figures.all_strips(whole)
+    of: dict[str, list[Figure]] = {}
+    for figure in strips:
+        of.setdefault(figure.question, []).append(figure)
+    extra = {
+        questions.LATE: [*lines.fronts(whole, "rtt", questions.LATE), *lines.distributions(whole)],
+        questions.COSTLY: lines.fronts(whole, "cost", questions.COSTLY),
     }
-
-
-def _overview(findings: Findings) -> list[tuple[str, str]]:
-    """What was run, as names and values."""
-    record, manifest = findings.record, findings.record.manifest
-    trials = executed(record)
-    tunnels = [stack for stack in findings.stacks if not is_baseline(stack)]
-    bare = [stack for stack in findings.stacks if is_baseline(stack)]
-    lab = " lab, ".join(str(word) for word in (_at(manifest, "lab", "kind"), _at(manifest, "lab", "clock")) if word)
-    rows = [
-        ("Stacks", ", ".join(tunnels) or units.NOTHING),
-        ("Compared with", ", ".join(bare) or "nothing: none was not measured"),
-        ("Profiles", ", ".join(findings.conditions.values())),
-        ("Workloads", ", ".join(dict.fromkeys(trial.cell["workload"] for trial in trials))),
-        ("Repeats", str(len({trial.cell["repeat"] for trial in trials}))),
-        ("Seed", str(_at(manifest, "plan", "seed") if _at(manifest, "plan", "seed") is not None else units.NOTHING)),
-        ("Lab", f"{lab} clock" if lab else units.NOTHING),
+    listed = {
+        questions.FAST: [heats.relative(whole, "throughput")],
+        questions.LATE: [heats.relative(whole, "rtt")],
+        questions.COSTLY: [tables.costs(whole)],
+        questions.RECOVERS: [heats.by_metric(whole, questions.RECOVERS)],
+        questions.WIRE: [heats.by_metric(whole, questions.WIRE)],
+    }
+    found = []
+    for key, question in questions.QUESTIONS.items():
+        main = [figure for figure in of.get(key, []) if figure.main]
+        rest = [figure for figure in of.get(key, []) if not figure.main]
+        there = [table for table in listed.get(key, []) if table.rows]
+        if len(whole.conditions) == 1:
+            # The overview has the same numbers.
+            there = [table for table in there if not table.id.startswith("relative-")]
+        found.append(Asked(key, question.heading, there, [*main, *extra.get(key, [])], rest))
+        if key == questions.COSTLY:
+            degrading = [*lines.degrading(whole), *lines.by_option(whole)]
+            found.append(Asked(lines.DEGRADE, "How it degrades", [], degrading, []))
+    kept, without = _bearable([figure for one in found for figure in (*one.figures, *one.further)])
+    found = [
+        one._replace(
+            figures=[figure for figure in one.figures if figure.id in kept],
+            further=[figure for figure in one.further if figure.id in kept],
+        )
+        for one in found
     ]
-    phases = ", ".join(f"{name} {units.seconds(value)}" for name, value in record.durations.items())
-    total = units.seconds(sum(record.durations.values()))
-    return [*rows, ("Time in the lab", f"{total}: {phases}")] if phases else rows
+    return [one for one in found if one.tables or one.figures or one.further], [*without, *left]
 
 
-def _fingerprint(manifest: Mapping[str, Any]) -> str:
-    """The fingerprint; empty where the run's clock promises none."""
-    text = str(manifest.get("fingerprint") or "")
-    return "" if text == NO_PROMISE else text
+def _bearable(found: Sequence[Figure]) -> tuple[set[str], list[str]]:
+    """The ids of the figures that a page bears, and the names of the others: unfolded ones stay before all others."""
+    kept: set[str] = set()
+    left, count = [], 0
+    for figure in sorted(found, key=lambda one: (not one.unfolded, not one.main)):
+        count += sum(len(panel.svg) for panel in figure.panels)
+        if count <= CHARTS or not kept:
+            kept.add(figure.id)
+        else:
+            left.append(", ".join(part for part in (figure.heading, figure.about) if part))
+    return kept, left
 
 
-def _depends(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What an equal fingerprint needs to be equal, as names and values."""
-    parts = {
-        "plan": ("plan", "name"),
-        "seed": ("plan", "seed"),
-        "runner": ("runner",),
-        "image": ("image", "digest"),
-        "emulator": ("qemu",),
-        "Tunbench": ("tunbench", "version"),
-        "commit": ("tunbench", "commit"),
-    }
-    found = {name: _at(manifest, *keys) for name, keys in parts.items()}
-    return [(name, str(value)) for name, value in found.items() if value not in (None, "", {})]
+def shortened(table: Table) -> Table:
+    """The table with no more rows than a page bears: those that are not about the machine stay first."""
+    if len(table.rows) <= MOST:
+        return table
+    at = [column.heading for column in table.columns]
+    metric = at.index("metric") if "metric" in at else -1
+
+    def of_machine(row: Row) -> bool:
+        name = row.fields[metric].text.split()[0] if metric >= 0 else ""
+        return questions.question(name, "") == questions.COSTLY
+
+    first = [row for row in table.rows if not of_machine(row)]
+    return table._replace(rows=[*first, *(row for row in table.rows if of_machine(row))][:MOST])
 
 
-def _name(record: Record) -> str:
-    return str(_at(record.manifest, "plan", "name") or "run")
+def _filters(whole: View) -> list[tuple[str, str, list[str]]]:
+    """What rows and charts can be chosen by: a letter, a name and its values; one that has no choice is left out."""
+    found = [
+        ("s", "stack", whole.stacks),
+        ("c", "profile", whole.conditions),
+        ("w", "workload", whole.workloads),
+        ("r", "run", list(whole.labels)),
+    ]
+    return [one for one in found if len(one[2]) > 1]
 
 
-def _at(value: Any, *keys: str) -> Any:
-    """What stands at a path of nested tables, or None."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+def _heading(section: Markup) -> tuple[str, str] | None:
+    """The id and the heading of a section that was made elsewhere."""
+    found = re.search(r'<section[^>]* id="([\w-]+)".*?<h2[^>]*>(.*?)</h2>', section, re.DOTALL)
+    return (found[1], Markup(found[2]).striptags()) if found else None
 
 
 @cache
@@ -147,7 +220,7 @@ def _template(name: str) -> str:
 
 
 def _script() -> Markup:
-    return Markup(_template("table.js"))
+    return Markup(_template("page.js"))
 
 
 def _sha256(script: str) -> str:

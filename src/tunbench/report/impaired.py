@@ -44,7 +44,7 @@ class Impairments(NamedTuple):
 
 def impairments(findings: Findings) -> Impairments:
     """The impaired profiles of a run; one that neither the manifest describes nor Tunbench ships is left out."""
-    used = [profile for profile in _profiles(findings) if any(any(terms.values()) for terms in _directions(profile))]
+    used = [profile for profile in profiles(findings) if any(any(terms.values()) for terms in _directions(profile))]
     spreads = dict.fromkeys(_spread(terms) for profile in used for terms in _directions(profile))
     return Impairments(
         [_row(profile, findings) for profile in used],
@@ -152,11 +152,12 @@ def _directions(profile: Profile) -> tuple[Terms, Terms]:
     return profile.forward, profile.reverse
 
 
-def _profiles(findings: Findings) -> list[Profile]:
-    """The profiles of the run: as the manifest's plan describes them, else as Tunbench ships them."""
+def profiles(findings: Findings) -> list[Profile]:
+    """The profiles of the run: as its shards have them, else as its plan describes them or Tunbench ships them."""
     plan = findings.record.manifest.get("plan")
     listed = plan.get("profiles") if isinstance(plan, dict) else None
     entries = {profile_name(entry): entry for entry in listed} if isinstance(listed, list) else {}
+    entries.update(findings.record.profiles)
     names = dict.fromkeys(values[0] for values in findings.conditions)
     read = (_read(entries.get(name, name)) for name in names)
     return [profile for profile in read if profile]

@@ -19,6 +19,9 @@ GAP = 8.0
 POINT = 5.0
 """Pixels from a point's middle to its edge."""
 
+STEPS = 5
+"""Heights of a label that it may be above or below its point."""
+
 LONGEST = 30
 """Characters of a point's label; longer ones are cut."""
 
@@ -61,26 +64,28 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def place(points: Sequence[tuple[float, float]], texts: Sequence[str], width: float, height: float) -> list[Label]:
-    """A place for the label of each point, in pixels: beside it where there is room, else nearby.
+def place(
+    points: Sequence[tuple[float, float]], texts: Sequence[str], width: float, height: float
+) -> list[Label | None]:
+    """A place for the label of each point, in pixels: beside it where there is room, else nearby, or None.
 
     Each label in turn takes the nearest place, right before left, that neither leaves the chart nor covers a point or a
     label that has its place.
     """
     taken = [Box(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
-    placed: dict[int, Label] = {}
+    placed: dict[int, Label | None] = {}
     for index in sorted(range(len(points)), key=lambda one: points[one][1]):
         candidates = _around(points[index])
         free = (label for label in candidates if _fits(label.box(texts[index]), taken, width, height))
-        label = next(free, candidates[0])
-        taken.append(label.box(texts[index]))
+        label = next(free, None)
+        taken += [label.box(texts[index])] if label else []
         placed[index] = label
     return [placed[index] for index in range(len(points))]
 
 
 def _around(point: tuple[float, float]) -> list[Label]:
     x, y = point
-    steps = sorted((step * HEIGHT * sign for step in range(16) for sign in (1, -1)), key=abs)
+    steps = sorted((step * HEIGHT * sign for step in range(STEPS) for sign in (1, -1)), key=abs)
     return [Label(x + (GAP if right else -GAP), y + step, right) for step in steps for right in (True, False)]
 
 

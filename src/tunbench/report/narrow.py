@@ -13,7 +13,7 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.order import PLACE
 from tunbench.plan.until import Until
 from tunbench.report import units
-from tunbench.report.tables import Entry
+from tunbench.report.tables import Field
 
 TEMPLATE = "narrow.html.j2"
 
@@ -28,9 +28,9 @@ class Narrow(NamedTuple):
     condition: str
     workload: str
     metric: str
-    n: Entry
-    median: Entry
-    width: Entry
+    n: Field
+    median: Field
+    width: Field
     enough: bool
 
 
@@ -91,9 +91,9 @@ def _row(row: dict[str, Any], condition: str, several: bool) -> Narrow:
         condition,
         row["workload"],
         f"{row['metric']}{statistic}{where}",
-        Entry(str(row["n"]), row["n"]),
-        Entry(units.quantity(row["median"], row["unit"]), row["median"]),
-        Entry(percent(row["width"]), row["width"]),
+        Field(str(row["n"]), row["n"]),
+        Field(units.quantity(row["median"], row["unit"]), row["median"]),
+        Field(percent(row["width"]), row["width"]),
         row["enough"],
     )
 

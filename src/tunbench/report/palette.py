@@ -1,5 +1,7 @@
 """The colours of a report, each for light and for dark, and how a chart's light colours become either."""
 
+import re
+from importlib.resources import files
 from typing import NamedTuple
 
 
@@ -26,6 +28,21 @@ INKS = {
 """The colours by name. Texts in ink, soft, accent, bad and good have a contrast of at least 4.5 : 1 on paper."""
 
 
+SERIES = (
+    Ink("#0072b2", "#56b4e9"),
+    Ink("#c4520a", "#f0883e"),
+    Ink("#007a5e", "#2fbf97"),
+    Ink("#a3508a", "#d88bc0"),
+    Ink("#8a6d00", "#d9b72b"),
+    Ink("#4b4fc4", "#9a9df5"),
+    Ink("#b3261e", "#f2857d"),
+    Ink("#2b7a8c", "#6cc5d6"),
+)
+"""The colours of stacks, after Okabe and Ito: each has a contrast of at least 3 : 1 on paper, and a shape besides."""
+
+BARE = "var(--soft)"
+"""The colour of stacks that are no tunnel."""
+
 STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
 
 
@@ -46,6 +63,11 @@ def themed(svg: str) -> str:
     return svg
 
 
+def series(index: int) -> str:
+    """The colour of a stack by its number among the tunnels, as a variable of the page."""
+    return f"var(--s{index % len(SERIES)})"
+
+
 def css() -> str:
     """The colours as CSS variables: light, dark where the reader prefers it, and light again on paper."""
     return (
@@ -55,5 +77,19 @@ def css() -> str:
     )
 
 
+def chart_css() -> str:
+    """The style of charts, which pages and exported charts share."""
+    return files("tunbench.report").joinpath("templates", "chart.css").read_text(encoding="utf-8")
+
+
+def in_light(svg: str) -> str:
+    """The SVG with each variable replaced by its light colour."""
+    return re.sub(r"var\(--([a-z0-9]+)\)", lambda found: _inks()[found[1]].light, svg)
+
+
+def _inks() -> dict[str, Ink]:
+    return INKS | {f"s{index}": ink for index, ink in enumerate(SERIES)}
+
+
 def _variables(theme: int) -> str:
-    return "".join(f"--{name}:{ink[theme]};" for name, ink in INKS.items())
+    return "".join(f"--{name}:{ink[theme]};" for name, ink in _inks().items())

@@ -1,55 +1,58 @@
-"""The tables of a report: rows of texts with the numbers to sort them by."""
+"""The tables of a report: rows of texts with the numbers behind them, for a page, a spreadsheet or a paper."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import polars as pl
-
 from tunbench.analysis.cells import WHOLE
-from tunbench.analysis.findings import Findings
 from tunbench.analysis.statistics import INTERVAL
-from tunbench.analysis.verdicts import executed, place
 from tunbench.journal.record import TrialResult
 from tunbench.report import units
+from tunbench.report.view import View
+
+LONGEST = 240
+"""Characters of a command that a chart tells."""
 
 
-class Entry(NamedTuple):
-    """A field of a table: its text, and the number that it is sorted by, if any."""
+class Column(NamedTuple):
+    """A column: its heading, whether it holds numbers and in which SI unit, and its condition's number, or −1.
+
+    Without a unit, its numbers are ratios or counts, or the column `unit` names that of each row.
+    """
+
+    heading: str
+    number: bool = False
+    unit: str = ""
+    condition: int = -1
+
+
+class Field(NamedTuple):
+    """A field: its text, the number behind it in an SI unit, how full it is drawn (0 to 1), and its style."""
 
     text: str
     key: float | None = None
+    heat: float | None = None
+    kind: str = ""
 
 
-class Measured(NamedTuple):
-    """A row of the table of everything."""
+class Row(NamedTuple):
+    """A row, with its numbers in the filters; −1 where it belongs to several."""
 
-    stack: str
-    condition: str
-    workload: str
-    metric: str
-    n: Entry
-    median: Entry
-    interval: Entry
-    kind: str
-    ratio: Entry
-    ratio_interval: str
+    fields: tuple[Field, ...]
+    stack: int = -1
+    condition: int = -1
+    workload: int = -1
+    run: int = 0
 
 
-class Costly(NamedTuple):
-    """A row of the table of costs: of a byte with its excess over `none` and the ratio to it, and of a packet."""
+class Table(NamedTuple):
+    """A table with what it says of itself."""
 
-    stack: str
-    condition: str
-    workload: str
-    cost: Entry
-    interval: str
-    excess: Entry
-    excess_interval: str
-    ratio: Entry
-    packet: Entry
-    packet_excess: Entry
+    id: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: list[Row]
 
 
 class Execution(NamedTuple):
@@ -61,41 +64,73 @@ class Execution(NamedTuple):
 
 
 class Executions(NamedTuple):
-    """The trials of one cell."""
+    """The trials of one cell, and the row's numbers in the filters."""
 
     stack: str
     condition: str
     workload: str
+    run: str
     trials: list[Execution]
+    row: Row
 
 
-def everything(findings: Findings) -> list[Measured]:
-    """Every cell and metric, in the order of the findings."""
-    nodes = dict(findings.cells.group_by("metric").agg(pl.col("node").n_unique()).iter_rows())
-    return [_measured(row, nodes[row["metric"]] > 1) for row in findings.cells.iter_rows(named=True)]
+def everything(view: View) -> Table:
+    """Every cell and metric: median, interval, and ratio to `none`."""
+    columns = (
+        *place_columns(view),
+        *(Column("workload"), Column("metric"), Column("unit"), Column("n", True), Column("median", True)),
+        *(Column("low", True), Column("high", True), Column("kind"), Column("÷ none", True)),
+        *(Column("its low", True), Column("its high", True)),
+    )
+    caption = (
+        "One row a cell and metric: the median over n trials, and its interval. What a workload has as a series is "
+        "first reduced to each trial’s median, p95 or p99. The ratio is to none."
+    )
+    rows = [place(view, row, _measured(row)) for row in view.cells.iter_rows(named=True)]
+    return Table("measured", caption, columns, rows)
 
 
-def costs(findings: Findings) -> list[Costly]:
-    """What every cell cost: by condition and workload, and within these in the order of the findings."""
-    rows: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
-    for row in findings.costs.iter_rows(named=True):
-        rows.setdefault((row["stack"], row["condition"], row["workload"]), {})[row["metric"]] = row
-    conditions = list(findings.conditions.values())
-    ordered = sorted(rows, key=lambda place: (conditions.index(place[1]), place[2]))
-    return [_costly(*place, rows[place]["cost"], rows[place]["cost-packet"]) for place in ordered]
+def costs(view: View) -> Table:
+    """What a byte and a packet cost in every cell, and their excess over `none`."""
+    columns = (
+        *place_columns(view),
+        *(Column("workload"), Column("a byte", True, "s/B"), Column("low", True, "s/B"), Column("high", True, "s/B")),
+        *(Column("excess", True, "s/B"), Column("its low", True, "s/B"), Column("its high", True, "s/B")),
+        *(Column("÷ none", True), Column("a packet", True, "s"), Column("its excess", True, "s")),
+    )
+    caption = (
+        "One row a cell: medians over its trials, with their intervals, or ranges where there are fewer than six. A "
+        "packet is what the overlay’s interface counts as one: up to 64 KiB where the kernel hands on several at once "
+        "(GSO). A workload that carries little, such as ping, has its own programs in the cost of a byte above all."
+    )
+    found: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
+    for row in view.costs.iter_rows(named=True):
+        key = tuple(row[name] for name in ("run", "condition", "workload", "stack", "pair"))
+        found.setdefault(key, {})[row["metric"]] = row
+    order = sorted(found, key=lambda key: (view.conditions.index(key[1]), view.workloads.index(key[2])))
+    rows = [place(view, found[key]["cost"], _cost(found[key])) for key in order if "cost" in found[key]]
+    return Table("costs", caption, columns, rows)
 
 
-def executions(findings: Findings) -> list[Executions]:
+def executions(view: View) -> list[Executions]:
     """Every cell with its trials, in the order of conditions and stacks, repeats rising."""
-    groups: dict[tuple[str, str, str], list[TrialResult]] = {}
-    for trial in executed(findings.record):
-        key = (findings.conditions[place(trial.cell)], trial.cell["stack"], trial.cell["workload"])
-        groups.setdefault(key, []).append(trial)
-    conditions = list(findings.conditions.values())
-    ordered = sorted(groups, key=lambda key: (conditions.index(key[0]), findings.stacks.index(key[1]), key[2]))
+    there = [key for key in view.trials if key[3] in view.workloads and key[1] in view.stacks]
+    order = sorted(
+        there, key=lambda key: (view.conditions.index(key[2]), view.stacks.index(key[1]), view.workloads.index(key[3]))
+    )
     return [
-        Executions(stack, condition, workload, _executions(groups[condition, stack, workload]))
-        for condition, stack, workload in ordered
+        Executions(
+            stack,
+            condition,
+            workload,
+            run,
+            [
+                Execution(trial.cell["repeat"], trial.verdict, commands(trial, base))
+                for trial, base in view.trials[run, stack, condition, workload]
+            ],
+            Row((), *numbers(view, run, stack, condition, workload)),
+        )
+        for run, stack, condition, workload in order
     ]
 
 
@@ -111,9 +146,16 @@ def packages(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     return sorted((str(name), str(version)) for name, version in listed.items()) if isinstance(listed, dict) else []
 
 
-def commands(trial: TrialResult) -> str:
-    """The address of a trial's commands, relative to the run's folder; whatever stands in it, it is a path there."""
-    return "./" + quote(f"{trial.folder.strip('/')}/commands.sh", safe="/")
+def commands(trial: TrialResult, base: str = ".") -> str:
+    """The address of a trial's commands, from the page by `base`; whatever stands in it, it is a relative path."""
+    way = "/".join(part for part in (base, trial.folder.strip("/"), "commands.sh") if part not in ("", "."))
+    return "./" + quote(way, safe="/")
+
+
+def shortened(command: str) -> str:
+    """A command in one line of bearable length."""
+    line = " ".join(command.split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 def metric(name: str, statistic: str) -> str:
@@ -121,51 +163,68 @@ def metric(name: str, statistic: str) -> str:
     return name if statistic in (WHOLE, "median") else f"{name} {statistic}"
 
 
-def _costly(stack: str, condition: str, workload: str, byte: Mapping[str, Any], packet: Mapping[str, Any]) -> Costly:
-    return Costly(
-        stack,
-        condition,
-        workload,
+def place_columns(view: View) -> tuple[Column, ...]:
+    """The first columns of every table: where a row is from."""
+    return Column("stack"), Column("profile")
+
+
+def place(view: View, row: Mapping[str, Any], fields: Sequence[Field]) -> Row:
+    """A row that begins with where it is from, with its numbers in the filters."""
+    first = (Field(row["name"], kind="stack"), Field(row["condition"]))
+    own = numbers(view, row["run"], row["stack"], row["condition"], row.get("workload", ""))
+    return Row((*first, *fields), *own)
+
+
+def numbers(view: View, run: str, stack: str, condition: str, workload: str) -> tuple[int, int, int, int]:
+    """The numbers of a stack, condition, workload and run in the filters."""
+    of_workload = view.workloads.index(workload) if workload in view.workloads else -1
+    return view.stacks.index(stack), view.conditions.index(condition), of_workload, view.labels.index(run)
+
+
+def _measured(row: Mapping[str, Any]) -> tuple[Field, ...]:
+    shown = units.scale(row["median"], row["unit"])
+    low, high = (Field(units.shown(row[name], row["unit"], shown), row[name]) for name in ("low", "high"))
+    kind = row["kind"] if row["kind"] == INTERVAL else f"{row['kind']} ({100 * row['coverage']:.0f}{units.NBSP}%)"
+    return (
+        Field(row["workload"], kind="stack workload"),
+        Field(metric(row["metric"], row["statistic"]), kind="metric"),
+        Field(row["unit"], kind="quiet"),
+        Field(str(row["n"]), row["n"]),
+        Field(units.quantity(row["median"], row["unit"]), row["median"]),
+        low,
+        high,
+        Field(kind, kind="quiet"),
+        *(ratio(row[f"ratio_{name}"]) for name in ("median", "low", "high")),
+    )
+
+
+def ratio(value: float | None) -> Field:
+    """A ratio to `none`; empty where there is none."""
+    return Field("" if value is None else units.ratio(value), value)
+
+
+def _cost(rows: Mapping[str, Mapping[str, Any]]) -> tuple[Field, ...]:
+    byte, packet = rows["cost"], rows.get("cost-packet", {})
+    shown = units.scale(byte["median"], byte["unit"])
+    excess = units.scale(byte["excess_median"] or 0, byte["unit"])
+    return (
+        Field(byte["workload"], kind="stack workload"),
         _quantity(byte, "median"),
-        units.interval(byte["low"], byte["median"], byte["high"], byte["unit"]),
+        *(Field(units.shown(byte[name], byte["unit"], shown), byte[name]) for name in ("low", "high")),
         _quantity(byte, "excess_median"),
-        _interval_of_excess(byte),
-        Entry(units.ratio(byte["ratio_median"]), byte["ratio_median"]),
+        *(
+            Field("" if byte[name] is None else units.shown(byte[name], byte["unit"], excess), byte[name])
+            for name in ("excess_low", "excess_high")
+        ),
+        ratio(byte["ratio_median"]),
         _quantity(packet, "median"),
         _quantity(packet, "excess_median"),
     )
 
 
-def _quantity(row: Mapping[str, Any], column: str) -> Entry:
-    return Entry(units.quantity(row[column], row["unit"]), row[column])
-
-
-def _interval_of_excess(row: Mapping[str, Any]) -> str:
-    low, median, high = (row[f"excess_{name}"] for name in ("low", "median", "high"))
-    return "" if median is None else units.interval(low, median, high, row["unit"])
-
-
-def _measured(row: Mapping[str, Any], named: bool) -> Measured:
-    """A row; the node is `named` where the metric has values of several."""
-    estimate = (row["low"], row["median"], row["high"], row["unit"])
-    compared = row["ratio_median"] is not None
-    return Measured(
-        row["stack"],
-        row["condition"],
-        row["workload"],
-        metric(row["metric"], row["statistic"]) + (f", {row['node']}" if named else ""),
-        Entry(str(row["n"]), row["n"]),
-        Entry(units.quantity(row["median"], row["unit"]), row["median"]),
-        Entry(units.interval(*estimate), row["high"] - row["low"]),
-        row["kind"] if row["kind"] == INTERVAL else f"{row['kind']} ({100 * row['coverage']:.0f}{units.NBSP}%)",
-        Entry(units.ratio(row["ratio_median"]), row["ratio_median"]),
-        units.interval(row["ratio_low"], row["ratio_median"], row["ratio_high"], "") if compared else "",
-    )
-
-
-def _executions(trials: list[TrialResult]) -> list[Execution]:
-    ordered = sorted(trials, key=lambda trial: trial.cell["repeat"])
-    return [Execution(trial.cell["repeat"], trial.verdict, commands(trial)) for trial in ordered]
+def _quantity(row: Mapping[str, Any], column: str) -> Field:
+    value = row.get(column)
+    return Field(units.quantity(value, row.get("unit", "")), value)
 
 
 def _leaves(value: Any, name: str = "") -> list[tuple[str, str]]:

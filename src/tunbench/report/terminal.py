@@ -8,11 +8,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.findings import Findings, costly, find, verdict_of, workloads
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
 from tunbench.report import by_workload, narrow, units
-from tunbench.report.figures import costly, verdict_of, workloads
 from tunbench.report.palette import style_of
 
 FEW = 2

@@ -38,6 +38,10 @@ SCALES: dict[str, tuple[Scale, ...]] = {
 """The scales of each SI unit, rising. A unit that is not here is shown as it is."""
 
 
+FROM = {"kB": 10}
+"""Scales that begin at so many of their units: sizes of packets are told to the byte."""
+
+
 def scale(value: float, unit: str) -> Scale:
     """The largest scale of the unit in which the value is at least 1 after rounding; the base unit for 0."""
     scales = SCALES.get(unit, (Scale(1, unit),))
@@ -45,7 +49,8 @@ def scale(value: float, unit: str) -> Scale:
     if not size or not math.isfinite(size):
         return next((one for one in scales if one.factor == 1), scales[0])
     rounded = float(f"{size:.{DIGITS - 1}e}")
-    return next((one for one in reversed(scales) if rounded >= one.factor * (1 - 1e-9)), scales[0])
+    fitting = (one for one in reversed(scales) if rounded >= one.factor * FROM.get(one.symbol, 1) * (1 - 1e-9))
+    return next(fitting, scales[0])
 
 
 def number(value: float, digits: int = DIGITS) -> str:
@@ -77,6 +82,11 @@ def interval(low: float, median: float, high: float, unit: str) -> str:
     """The bounds in the median's scale, without a unit, such as `[1.18, 1.24]`."""
     chosen = scale(median, unit)
     return f"[{_text(low, unit, chosen)}, {_text(high, unit, chosen)}]"
+
+
+def shown(value: float, unit: str, chosen: Scale) -> str:
+    """The value in a scale that was chosen for another one, without a unit."""
+    return _text(value, unit, chosen)
 
 
 def ratio(value: float | None) -> str:

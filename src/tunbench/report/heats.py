@@ -1,0 +1,163 @@
+"""The tables of a report that show at a glance who is ahead: their cells are the fuller, the better."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tunbench.analysis.cells import WHOLE
+from tunbench.analysis.ratios import is_baseline
+from tunbench.report import questions, tables, units
+from tunbench.report.tables import Column, Field, Row, Table
+from tunbench.report.view import View
+
+
+def headline(view: View) -> Table:
+    """The run at a glance: a row a stack and condition, with what is asked first; the fuller a cell, the better."""
+    shown = _headlines(view)
+    columns = [*tables.place_columns(view)]
+    unit_of = dict(view.cells.select("metric", "unit").unique().iter_rows())
+    for workload, metric, _, _ in shown:
+        several = len({one for one, name, *_ in shown if name == metric}) > 1
+        name = f"{metric}, {workload}" if several else metric
+        columns.append(Column(name, True, unit_of[metric.split()[0]]))
+        columns += [Column("÷ none", True)] if metric == "throughput" else []
+    columns.append(Column("verdict"))
+    rows = []
+    for condition in view.conditions:
+        here = [_at(view, condition, workload, metric, part) for workload, metric, part, _ in shown]
+        for stack in view.stacks:
+            for run in view.labels:
+                verdict = view.verdict(run, stack, condition)
+                if verdict == "not run":
+                    continue
+                fields = [
+                    field
+                    for (_, metric, _, more), found in zip(shown, here, strict=True)
+                    for field in _headline(found, (run, stack), metric, more)
+                ]
+                kind = "failed" if "failed" in verdict else verdict if verdict == "ok" else "unsupported"
+                place = {"run": run, "stack": stack, "name": _called(view, stack, run), "condition": condition}
+                rows.append(tables.place(view, place, (*fields, Field(verdict, kind=kind))))
+    told = "; ".join(dict.fromkeys(f"{metric.split()[0]}: {workload}" for workload, metric, *_ in shown))
+    caption = f"Medians over all trials; the fuller a cell, the better among its neighbours of one profile. {told}."
+    return Table("headline", caption, tuple(columns), rows)
+
+
+def relative(view: View, metric: str) -> Table:
+    """For each workload with this metric: its ratio to `none`, stacks by conditions."""
+    rows = [row for workload in view.measuring(metric) for row in _relatives(view, workload, metric)]
+    columns = [Column(name, True, "", index) for index, name in enumerate(view.conditions)]
+    caption = (
+        f"{metric} ÷ that of none with the same seed, profile and kind of underlay: the median over seeds. "
+        "1 is as without a tunnel; the fuller a cell, the better."
+    )
+    return Table(f"relative-{metric}", caption, (Column("stack"), Column("workload"), *columns), rows)
+
+
+def by_metric(view: View, key: str) -> Table:
+    """What answers a question, a row a stack and condition and a column a metric of a workload: medians."""
+    kept = view.cells.filter(pl.col("statistic").is_in([WHOLE, "median"]))
+    kept = kept.filter(pl.col("metric").is_in([*questions.QUESTIONS[key].main, *questions.QUESTIONS[key].further]))
+    pairs = kept.select("workload", "metric").unique(maintain_order=True).rows()
+    pairs = sorted(pairs, key=lambda pair: (view.workloads.index(pair[0]), questions.rank(pair[1])))
+    index = {pair: number for number, pair in enumerate(pairs)}
+    found: dict[tuple[str, str, str, str], list[Field]] = {}
+    for row in kept.iter_rows(named=True):
+        place = (row["run"], row["stack"], row["name"], row["condition"])
+        fields = found.setdefault(place, [Field(units.NOTHING)] * len(pairs))
+        fields[index[row["workload"], row["metric"]]] = Field(units.quantity(row["median"], row["unit"]), row["median"])
+    rows = [
+        tables.place(view, dict(zip(("run", "stack", "name", "condition"), place, strict=True)), tuple(fields))
+        for place, fields in found.items()
+    ]
+    unit_of = dict(kept.select("metric", "unit").unique().iter_rows())
+    columns = [
+        Column(f"{metric}, {workload}" if workload != metric else metric, True, unit_of[metric])
+        for workload, metric in pairs
+    ]
+    return Table(f"{key}-table", "Medians over all trials.", (*tables.place_columns(view), *columns), rows)
+
+
+def heat(value: float, best: float, more: bool) -> float:
+    """How full a cell is, from 0 to 1 for the best: value ÷ best, or best ÷ value where less is better."""
+    over, under = (abs(value), best) if more else (best, abs(value))
+    return 1.0 if over == under else min(1.0, over / under) if under else 0.0
+
+
+def _relatives(view: View, workload: str, metric: str) -> list[Row]:
+    known = view.cells.filter(
+        (pl.col("workload") == workload)
+        & (pl.col("metric") == metric)
+        & pl.col("ratio_median").is_not_null()
+        & pl.col("statistic").is_in([WHOLE, "median"])
+    )
+    names: dict[tuple[str, str, str], dict[str, float]] = {}
+    for *key, condition, ratio in known.select("run", "stack", "name", "condition", "ratio_median").iter_rows():
+        if not is_baseline(key[1]):
+            names.setdefault((key[0], key[1], key[2]), {})[condition] = ratio
+    ordered = sorted(names, key=lambda key: (view.stacks.index(key[1]), view.labels.index(key[0])))
+    return [_relative(view, workload, metric, key, names[key]) for key in ordered]
+
+
+def _headlines(view: View) -> list[tuple[str, str, str, bool]]:
+    """Workload, metric (with its statistic), statistic and whether more is better, of what is asked first."""
+    fast = (view.measuring("throughput") or view.measuring("goodput"))[:2]
+    name = "throughput" if view.measuring("throughput") else "goodput"
+    found = [(workload, name, WHOLE, True) for workload in fast]
+    late = view.measuring("rtt")[:1]
+    found += [(workload, "rtt", "median", False) for workload in late]
+    found += [(workload, "rtt p99", "p99", False) for workload in late]
+    found += [(workload, "loss", WHOLE, False) for workload in view.measuring("loss")[:1]]
+    costly = [workload for workload in fast if workload in view.measuring("cost")]
+    return found + [(workload, "cost", WHOLE, False) for workload in costly[:1]]
+
+
+def _at(
+    view: View, condition: str, workload: str, metric: str, statistic: str
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """The rows of a metric by run and stack; of several pairs or nodes the first one's."""
+    kept = view.cells.filter(
+        (pl.col("condition") == condition)
+        & (pl.col("workload") == workload)
+        & (pl.col("metric") == metric.split()[0])
+        & (pl.col("statistic") == statistic)
+    )
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in kept.iter_rows(named=True):
+        found.setdefault((row["run"], row["stack"]), row)
+    return found
+
+
+def _headline(
+    found: Mapping[tuple[str, str], Mapping[str, Any]], key: tuple[str, str], metric: str, more: bool
+) -> list[Field]:
+    with_ratio = metric == "throughput"
+    row = found.get(key)
+    if row is None:
+        return [Field(units.NOTHING)] * (2 if with_ratio else 1)
+    values = [abs(one["median"]) for one in found.values()]
+    best = max(values) if more else min(values)
+    value = Field(units.quantity(row["median"], row["unit"]), row["median"], heat(row["median"], best, more))
+    ratio = row["ratio_median"]
+    return (
+        [value, tables.ratio(ratio)._replace(heat=None if ratio is None else min(1, ratio))] if with_ratio else [value]
+    )
+
+
+def _relative(view: View, workload: str, metric: str, key: tuple[str, str, str], ratios: Mapping[str, float]) -> Row:
+    run, stack, name = key
+    fields = [Field(name, kind="stack"), Field(workload, kind="stack workload")]
+    for condition in view.conditions:
+        ratio = ratios.get(condition)
+        if ratio is None:
+            verdict = view.verdict(run, stack, condition, workload)
+            fields.append(Field(units.NOTHING if verdict == "ok" else verdict, kind="quiet"))
+        else:
+            fields.append(Field(units.number(ratio, 2), ratio, heat(ratio, 1, metric != "rtt") if ratio else 0.0))
+    index = view.workloads.index(workload)
+    return Row(tuple(fields), view.stacks.index(stack), -1, index, view.labels.index(run))
+
+
+def _called(view: View, stack: str, run: str) -> str:
+    return f"{stack} · {run}" if view.several else stack

@@ -1,0 +1,58 @@
+"""The sections of a report that other modules make, and the runs that it is about."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from tunbench.analysis.compare import CompareError
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.studied import of_run
+from tunbench.journal.journal import JournalError
+from tunbench.journal.record import Record
+from tunbench.plan.load import PlanError
+from tunbench.report import comparison, narrow, study
+from tunbench.report.view import View
+
+
+class Shown(NamedTuple):
+    """A run of a page: its record, its label among others, and the way from the page to its folder.
+
+    `folder` is that folder, if there is one; its plan may be a study.
+    """
+
+    record: Record
+    label: str = ""
+    base: str = "."
+    folder: Path | None = None
+
+
+def made_elsewhere(whole: View, runs: Sequence[Shown]) -> list[Markup]:
+    """The sections that other modules make.
+
+    Of one run they are its study, and which cells were narrow enough; of two runs, their comparison.
+    """
+    found = [_study(whole.runs[0], runs[0].folder), narrow.section(whole.runs[0])] if len(runs) == 1 else []
+    if len(whole.runs) == 2:
+        try:
+            found.append(comparison.section(*whole.runs, names=(whole.labels[0], whole.labels[1])))
+        except CompareError as error:
+            text = '<section id="compare"><h2>{} and {} cannot be compared</h2><p>{}</p></section>'
+            found.append(Markup(text).format(*whole.labels, error))
+    return [one for one in found if one]
+
+
+def _study(findings: Findings, folder: Path | None) -> Markup:
+    """What the run says of the study that it reproduces; empty where its plan is none."""
+    if not folder or not (folder / "plan.toml").exists():
+        return Markup()
+    # Only then is the journal read once more.
+    if not re.search(r"^\s*\[+(study|claim)", (folder / "plan.toml").read_text(encoding="utf-8"), re.MULTILINE):
+        return Markup()
+    try:
+        return study.section(findings, of_run(folder))
+    except (PlanError, JournalError) as error:
+        text = '<section id="study"><h2>The study of this run cannot be read</h2><p class="reason">{}</p></section>'
+        return Markup(text).format(error)

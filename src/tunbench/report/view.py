@@ -1,0 +1,148 @@
+"""What a page shows: one run, or several side by side, as tables with a name for each row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from tunbench.analysis import order
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.ratios import is_baseline, underlay
+from tunbench.analysis.verdicts import executed, place
+from tunbench.journal.record import TrialResult
+
+ROW = ("run", "stack", "name")
+"""What says which row of a chart or table a value is in: its run, its stack, and what stands there."""
+
+TRAFFIC = "throughput"
+"""Metrics that begin so are measured by who receives; with several nodes their direction is told."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Runs with a label for each, empty where there is one; `bases` lead from the page to each run's folder.
+
+    `cells`, `values` and `samples` are those of `Findings`, of all runs, with the columns `run` (its label) and `name`
+    (what a row is called: the stack, and the pair, node or run where there are several).
+    """
+
+    runs: tuple[Findings, ...]
+    labels: tuple[str, ...]
+    bases: tuple[str, ...]
+    cells: pl.DataFrame
+    values: pl.DataFrame
+    samples: pl.DataFrame
+    costs: pl.DataFrame
+    stacks: list[str]
+    conditions: list[str]
+    workloads: list[str]
+
+    @property
+    def several(self) -> bool:
+        """Whether runs stand side by side."""
+        return len(self.runs) > 1
+
+    @cached_property
+    def trials(self) -> dict[tuple[str, str, str, str], list[tuple[TrialResult, str]]]:
+        """The trials of each run, stack, condition and workload, repeats rising, with the way to their run."""
+        found: dict[tuple[str, str, str, str], list[tuple[TrialResult, str]]] = {}
+        for label, base, run in zip(self.labels, self.bases, self.runs, strict=True):
+            for trial in sorted(run.record.trials, key=lambda one: int(one.cell["repeat"])):
+                key = (label, trial.cell["stack"], run.conditions[place(trial.cell)], trial.cell["workload"])
+                found.setdefault(key, []).append((trial, base))
+        return found
+
+    def verdict(self, run: str, stack: str, condition: str, workload: str | None = None) -> str:
+        """The verdict of a stack's trials in words; of one workload, or of all."""
+        found = self.runs[self.labels.index(run)]
+        return found.verdicts.get((stack, condition, workload), "not run")
+
+    def measuring(self, metric: str) -> list[str]:
+        """The workloads that measured a metric, in the order of the plan."""
+        measured = set(self.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
+        return [name for name in self.workloads if name in measured]
+
+
+def look(runs: Sequence[Findings], labels: Sequence[str] = ("",), bases: Sequence[str] = (".",)) -> View:
+    """The runs as one. Conditions of the same name are the same; stacks and conditions keep the order of the runs."""
+    stacks = list(dict.fromkeys(name for run in runs for name in run.stacks))
+    stacks = sorted(stacks, key=lambda name: (order.KINDS.index(underlay(name)), not is_baseline(name)))
+    conditions = list(dict.fromkeys(name for run in runs for name in run.conditions.values()))
+    tables = {name: _joined([getattr(run, name) for run in runs], labels) for name in TABLES}
+    names = _names(tables["values"], len(runs) > 1)
+    keys = ["run", "stack", "workload", "metric", "pair", "node"]
+    named = {
+        name: _ordered(table.join(names, on=keys, how="left", maintain_order="left"), stacks, conditions, labels)
+        for name, table in tables.items()
+    }
+    listed = list(dict.fromkeys(name for run in runs for name in workloads(run)))
+    return View(
+        tuple(runs),
+        tuple(labels),
+        tuple(bases),
+        named["cells"],
+        named["values"],
+        named["samples"],
+        named["costs"],
+        stacks,
+        conditions,
+        listed,
+    )
+
+
+TABLES = ("cells", "values", "samples", "costs")
+
+
+def workloads(run: Findings) -> list[str]:
+    """The workloads of a run, as its plan lists them; how long a stack took to come up stands last."""
+    plan = run.record.manifest.get("plan")
+    listed = plan.get("workloads") if isinstance(plan, dict) else None
+    named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    wanted = dict.fromkeys([*run.record.workloads, *named])
+    there = dict.fromkeys(trial.cell["workload"] for trial in executed(run.record))
+    up = [name for name in dict.fromkeys(run.cells["workload"].to_list()) if name not in there]
+    return [*(name for name in wanted if name in there), *(name for name in there if name not in wanted), *up]
+
+
+def _joined(tables: Sequence[pl.DataFrame], labels: Sequence[str]) -> pl.DataFrame:
+    marked = [table.with_columns(run=pl.lit(label)) for table, label in zip(tables, labels, strict=True)]
+    return pl.concat(marked)
+
+
+def _names(values: pl.DataFrame, several: bool) -> pl.DataFrame:
+    """A name for each run, stack, workload, metric, pair and node, which no other row beside it has."""
+    places = values.select("run", "stack", "workload", "metric", "pair", "node").unique(maintain_order=True)
+    counted = places.with_columns(
+        pairs=pl.col("pair").n_unique().over("workload", "metric"),
+        nodes=pl.col("node").n_unique().over("workload", "metric", "pair"),
+    )
+    names = [_name(**row, several=several) for row in counted.iter_rows(named=True)]
+    return places.with_columns(name=pl.Series(names, dtype=pl.String))
+
+
+def _name(
+    run: str, stack: str, workload: str, metric: str, pair: str, node: str, pairs: int, nodes: int, several: bool
+) -> str:
+    words = [stack]
+    if nodes > 1 and metric.startswith(TRAFFIC) and node in (ends := pair.rsplit("-", 1)) and len(ends) == 2:
+        words.append(f"{ends[0] if node == ends[1] else ends[1]}→{node}")
+    else:
+        words += [pair] if pairs > 1 else []
+        words += [f"at {node}"] if nodes > 1 else []
+    return ", ".join(words) + (f" · {run}" if several else "")
+
+
+def _ordered(
+    table: pl.DataFrame, stacks: Sequence[str], conditions: Sequence[str], labels: Sequence[str]
+) -> pl.DataFrame:
+    """Rows by condition, stack and run; else they stay as they are. Those of one run are in that order already."""
+    if len(labels) == 1:
+        return table
+    places = {"condition": conditions, "stack": stacks, "run": labels}
+    ranks = [
+        pl.col(name).replace_strict(list(values), list(range(len(values))), return_dtype=pl.Int64)
+        for name, values in places.items()
+    ]
+    order_of = table.select(*ranks).select(pl.arg_sort_by(*places, maintain_order=True)).to_series()
+    return table[order_of]
