@@ -102,7 +102,7 @@ def test_beyond_nine_systems_the_method_is_named() -> None:
 def test_too_few_systems_have_no_numbers_and_say_why(n: int) -> None:
     found = correlation(range(n), range(n))
     assert found[:5] == (n, None, None, None, None)
-    assert found.method == f"{n} common systems: an order needs at least 3"
+    assert found.method == f"{n} common {'system' if n == 1 else 'systems'}: an order needs at least 3"
 
 
 def test_where_all_tie_there_is_no_order() -> None:

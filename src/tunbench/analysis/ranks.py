@@ -64,7 +64,7 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> Agreement:
         raise ValueError("a value lacks its counterpart")
     n = len(x)
     if n < FEWEST:
-        return _none(n, f"{n} common systems: an order needs at least {FEWEST}")
+        return _none(n, f"{n} common {'system' if n == 1 else 'systems'}: an order needs at least {FEWEST}")
     if len(set(x)) == 1 or len(set(y)) == 1:
         return _none(n, "all systems tie on one side: that is no order")
     tau, rho = _value(stats.kendalltau(x, y).statistic), _value(stats.spearmanr(x, y).statistic)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tunbench.analysis.agreement import Agreed
 from tunbench.analysis.claims import NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE, REPRODUCED, Judged
+from tunbench.analysis.ranks import Agreement
 from tunbench.analysis.studied import Assessment
 from tunbench.report import assessed, units
 
@@ -43,7 +44,7 @@ def _tables(tables: list[Agreed], long: bool) -> Table:
         made.add_column(name, justify="right")
     made.add_column("", overflow="fold")
     for one in tables:
-        rows = {**(one.conditions if long and len(one.conditions) > 1 else {}), "all": one.whole}
+        rows = {**(_by_condition(one) if long and len(one.conditions) > 1 else {}), "all": one.whole}
         for number, (condition, found) in enumerate(rows.items()):
             named = next(iter(one.conditions)) if len(one.conditions) == 1 else condition
             said = "" if found.tau is not None else found.method if found.n else assessed.NO_NUMBERS
@@ -52,6 +53,16 @@ def _tables(tables: list[Agreed], long: bool) -> Table:
             cells = [one.name if number == 0 else "", named, str(found.n), *fields, said]
             made.add_row(*(Text(cell) for cell in cells))
     return made
+
+
+def _by_condition(one: Agreed) -> dict[str, Agreement]:
+    """The agreement of each condition; those without numbers, for the same reason, share a row."""
+    rows = {name: found for name, found in one.conditions.items() if found.tau is not None}
+    without: dict[Agreement, list[str]] = {}
+    for name, found in one.conditions.items():
+        if found.tau is None:
+            without.setdefault(found, []).append(name)
+    return rows | {names[0] if len(names) == 1 else f"{len(names)} others": found for found, names in without.items()}
 
 
 def _claim(one: Judged, long: bool) -> list[RenderableType]:
