@@ -6,7 +6,19 @@ from tunbench.plan.expand import expand, shard_seconds
 from tunbench.plan.load import check
 from tunbench.plan.profile import read_profiles, shipped
 from tunbench.plan.shard import Profile
-from tunbench.plan.wall import BRING_UP, BUSY, DAEMONS, bring_up, busy, encrypts, rate_limit, tcp_limit
+from tunbench.plan.wall import (
+    BRING_UP,
+    BUSY,
+    DAEMONS,
+    SWITCHING,
+    USER_SPACE,
+    bring_up,
+    busy,
+    busy_second,
+    encrypts,
+    rate_limit,
+    tcp_limit,
+)
 from tunbench.runner import registry
 
 LAN = Profile("lan", {"rate": 100e6}, {"rate": 100e6})
@@ -31,6 +43,12 @@ def test_daemons_take_time_to_begin() -> None:
     assert bring_up("none") == bring_up("vxlan") == BRING_UP
     assert bring_up("ipsec+vxlan") == BRING_UP + DAEMONS["ipsec"]
     assert set(DAEMONS) <= set(registry.tunnel_names())
+
+
+def test_what_passes_through_a_process_takes_longer() -> None:
+    assert busy_second("none") == busy_second("wireguard") == BUSY
+    assert busy_second("openvpn") == busy_second("wireguard:impl=go+vxlan") == BUSY * SWITCHING
+    assert set(USER_SPACE) <= set(registry.tunnel_names())
 
 
 def test_a_second_of_a_slow_machine_is_soon_over() -> None:

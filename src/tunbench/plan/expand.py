@@ -89,7 +89,7 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
     def seconds(workload: str) -> float:
         if clock != "virtual":
             return asked.read(workload).seconds
-        return wall.BUSY * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
+        return wall.busy_second(shard.stack) * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
 
     return wall.bring_up(shard.stack) + sum(
         len(asked.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads

@@ -21,6 +21,12 @@ DAEMONS = {"ipsec": 4, "nebula": 4, "openconnect": 4, "openvpn": 2, "pptp": 4, "
 BUSY = 4.5
 """Seconds of wall clock that one second takes in which the full model machine is busy."""
 
+USER_SPACE = {"nebula", "openconnect", "openvpn", "pptp", "tinc", "yggdrasil"}
+"""Tunnels whose packets pass through a process: what switches back and forth takes longer to emulate."""
+
+SWITCHING = 1.7
+"""How many times longer a busy second takes over one of them."""
+
 UNHINDERED = {False: 5e9, True: 150e6}
 """Bits a second that keep the full model machine busy, of a stack that does not encrypt and of one that does.
 
@@ -46,6 +52,13 @@ SHORTEST = 1e-3
 def bring_up(stack: str) -> float:
     """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing."""
     return BRING_UP + sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
+
+
+def busy_second(stack: str) -> float:
+    """Seconds of wall clock that one second takes in which a stack keeps the full model machine busy."""
+    layers = spelling.stack(stack)
+    switches = any(layer.name in USER_SPACE or layer.options.get("impl") == "go" for layer in layers)
+    return BUSY * (SWITCHING if switches else 1)
 
 
 @cache
