@@ -18,6 +18,9 @@ from tunbench.analysis.statistics import CONFIDENCE
 RESAMPLES = 9999
 """Bootstrap samples. Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 19, want at least 1,000."""
 
+OF_A_TABLE = 1999
+"""Bootstrap samples of a coefficient of variation: a report has hundreds of them."""
+
 SEED = 1
 """Of the resampling: equal values give equal intervals."""
 
@@ -40,11 +43,15 @@ class Bootstrapped(NamedTuple):
 
 
 def bca(
-    values: Sequence[float], statistic: Statistic, confidence: float = CONFIDENCE, *others: Sequence[float]
+    values: Sequence[float],
+    statistic: Statistic,
+    confidence: float = CONFIDENCE,
+    *others: Sequence[float],
+    resamples: int = RESAMPLES,
 ) -> Bootstrapped:
     """A smooth statistic with its bootstrap interval, corrected for bias and acceleration (BCa).
 
-    The bounds are the quantiles of RESAMPLES bootstrap values at Φ(z₀ + (z₀ + z) ÷ (1 − a (z₀ + z))), where z is the
+    The bounds are the quantiles of `resamples` bootstrap values at Φ(z₀ + (z₀ + z) ÷ (1 − a (z₀ + z))), where z is the
     normal quantile of either end, z₀ that of the share of bootstrap values below the statistic, and a the jackknife's
     skewness ÷ 6. Source: Efron, Better Bootstrap Confidence Intervals, Journal of the American
     Statistical Association 82 (1987), sections 2 to 6; computed by scipy.stats.bootstrap. `others` are further values
@@ -71,7 +78,7 @@ def bca(
             method="BCa",
             paired=len(together) > 1,
             confidence_level=confidence,
-            n_resamples=RESAMPLES,
+            n_resamples=resamples,
             rng=np.random.default_rng(SEED),
             vectorized=True,
         ).confidence_interval
@@ -90,9 +97,16 @@ def variation(values: Sequence[float], confidence: float = CONFIDENCE) -> Bootst
     """
     if len(values) < 2:
         return Bootstrapped(len(values), None, None, None, confidence, "it needs at least two values")
-    if not statistics.fmean(values):
+    if spread(values) is None:
         return Bootstrapped(len(values), None, None, None, confidence, "the mean is 0")
-    return bca(values, _variation, confidence)
+    return bca(values, _variation, confidence, resamples=OF_A_TABLE)
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """The coefficient of variation alone, as in `variation`; None of fewer than two values, or where the mean is 0."""
+    if len(values) < 2 or not (mean := statistics.fmean(values)):
+        return None
+    return statistics.stdev(values) / abs(mean)
 
 
 def _variation(values: Any, axis: int = -1) -> Any:

@@ -5,11 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from tunbench.analysis.cells import WHOLE
-from tunbench.analysis.statistics import INTERVAL
+from tunbench.analysis.bootstrap import spread, variation
+from tunbench.analysis.cells import METRIC, WHOLE
+from tunbench.analysis.frame import CELL
+from tunbench.analysis.statistics import FEWEST, INTERVAL
 from tunbench.journal.record import TrialResult
 from tunbench.report import units
 from tunbench.report.view import View
+
+VARIED = 2000
+"""Rows up to which coefficients of variation have an interval: each takes about 2 ms."""
 
 LONGEST = 240
 """Characters of a command that a chart tells."""
@@ -75,18 +80,24 @@ class Executions(NamedTuple):
 
 
 def everything(view: View) -> Table:
-    """Every cell and metric: median, interval, and ratio to `none`."""
+    """Every cell and metric: median, interval, ratio to `none`, and coefficient of variation."""
     columns = (
         *place_columns(view),
         *(Column("workload"), Column("metric"), Column("unit"), Column("n", True), Column("median", True)),
         *(Column("low", True), Column("high", True), Column("kind"), Column("÷ none", True)),
         *(Column("its low", True), Column("its high", True)),
+        *(Column("CV", True), Column("its low", True), Column("its high", True)),
     )
     caption = (
         "One row a cell and metric: the median over n trials, and its interval. What a workload has as a series is "
-        "first reduced to each trial’s median, p95 or p99. The ratio is to none."
+        "first reduced to each trial’s median, p95 or p99. The ratio is to none. CV is the coefficient of variation "
+        f"between trials; it has its BCa interval where there are at least {FEWEST} of them, and at most {VARIED} rows."
     )
-    rows = [place(view, row, _measured(row)) for row in view.cells.iter_rows(named=True)]
+    varied = _varied(view)
+    rows = [
+        place(view, row, (*_measured(row), *(ratio(value) for value in varied.get(_key(row), (None, None, None)))))
+        for row in view.cells.iter_rows(named=True)
+    ]
     return Table("measured", caption, columns, rows)
 
 
@@ -196,6 +207,23 @@ def _measured(row: Mapping[str, Any]) -> tuple[Field, ...]:
         Field(kind, kind="quiet"),
         *(ratio(row[f"ratio_{name}"]) for name in ("median", "low", "high")),
     )
+
+
+def _varied(view: View) -> dict[tuple[str, ...], tuple[float | None, float | None, float | None]]:
+    """The coefficient of variation of each cell and metric with its interval, which is None where it has none."""
+    columns = ("run", *CELL, *METRIC)
+    groups = view.values.group_by(columns).agg("value")
+    few = len(groups) <= VARIED
+    found: dict[tuple[str, ...], tuple[float | None, float | None, float | None]] = {}
+    for *key, values in groups.iter_rows():
+        interval = few and len(values) >= FEWEST
+        one = variation(values) if interval else None
+        found[tuple(key)] = (one.value, one.low, one.high) if one else (spread(values), None, None)
+    return found
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("run", *CELL, *METRIC))
 
 
 def ratio(value: float | None) -> Field:
