@@ -5,7 +5,7 @@ from tests.unit.test_compare import OTHER, failed, found, speeds, spread
 from tunbench.analysis.compare import Choice
 from tunbench.report import forest
 from tunbench.report.comparison import section
-from tunbench.report.html import _template
+from tunbench.report.template import text
 
 A = found(
     [
@@ -62,7 +62,7 @@ def test_the_section_is_whole_and_names_what_is_there() -> None:
 
 
 def test_its_classes_are_those_of_the_style() -> None:
-    style = _template("style.css")
+    style = text("style.css")
     page = Page(re.sub(r"<svg.*?</svg>", "", section(A, B), flags=re.DOTALL))
     # The script looks for the class sortable; it has no style.
     assert all(f".{name}" in style for name in page.classes - {"sortable"})

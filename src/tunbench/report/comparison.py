@@ -1,17 +1,13 @@
 """The section of a report that compares two runs."""
 
-import re
-from functools import cache
-from importlib.resources import files
-
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from tunbench.analysis.compare import Choice, compare
 from tunbench.analysis.compared import BETTER, FAILED_A, FAILED_B, IDENTICAL, ONLY_A, WORSE, worst_first
 from tunbench.analysis.findings import Findings
 from tunbench.report import changes, forest
 from tunbench.report.svg import render
+from tunbench.report.template import template
 
 CLASSES = {
     **dict.fromkeys((FAILED_B, WORSE, ONLY_A), "failed"),
@@ -55,27 +51,4 @@ def section(
         "classes": CLASSES,
         "method": changes.method(compared),
     }
-    return Markup(_environment().get_template("compare.html.j2").render(context))
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_template),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["breakable"] = _breakable
-    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
-    return environment
-
-
-def _template(name: str) -> str:
-    return files("tunbench.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _breakable(spelling: str) -> Markup:
-    """A spelling, escaped, that may go on in a new line behind each `+`, `:` and `,`."""
-    return Markup(re.sub(r"[+:,]", r"\g<0><wbr>", str(escape(spelling))))
+    return Markup(template("compare.html.j2").render(context))

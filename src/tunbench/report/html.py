@@ -4,13 +4,10 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record
@@ -21,6 +18,7 @@ from tunbench.report import (
     palette,
     questions,
     tables,
+    template,
     told,
     view,
 )
@@ -85,29 +83,25 @@ def rendered(whole: View, sections: Sequence[Markup] = ()) -> str:
         if count <= LINKS:
             linked.append(one)
     every = tables.everything(whole)
-    return (
-        _environment()
-        .get_template(TEMPLATE)
-        .render(
-            view=whole,
-            runs=runs,
-            title=" and ".join(dict.fromkeys(told.name(run.record) for run in whole.runs)),
-            headline=heats.headline(whole),
-            asked=asked,
-            left=left,
-            sections=sections,
-            further=[found for section in sections if (found := _heading(section))],
-            everything=shortened(every),
-            everything_rows=len(every.rows),
-            executions=linked,
-            executions_left=len(executions) - len(linked),
-            filters=_filters(whole),
-            virtual=any(run["virtual"] for run in runs),
-            commands=tables.commands,
-            script=script,
-            script_hash=_sha256(script),
-            style=Markup(palette.css() + palette.chart_css() + _template("style.css")),
-        )
+    return template.template(TEMPLATE).render(
+        view=whole,
+        runs=runs,
+        title=" and ".join(dict.fromkeys(told.name(run.record) for run in whole.runs)),
+        headline=heats.headline(whole),
+        asked=asked,
+        left=left,
+        sections=sections,
+        further=[found for section in sections if (found := _heading(section))],
+        everything=shortened(every),
+        everything_rows=len(every.rows),
+        executions=linked,
+        executions_left=len(executions) - len(linked),
+        filters=_filters(whole),
+        virtual=any(run["virtual"] for run in runs),
+        commands=tables.commands,
+        script=script,
+        script_hash=_sha256(script),
+        style=Markup(palette.css() + palette.chart_css() + template.text("style.css")),
     )
 
 
@@ -196,31 +190,8 @@ def _heading(section: Markup) -> tuple[str, str] | None:
     return (found[1], Markup(found[2]).striptags()) if found else None
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_template),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["svg"] = Markup  # Charts are made by us, with every text in them escaped.
-    environment.filters["breakable"] = _breakable
-    return environment
-
-
-def _breakable(spelling: str) -> Markup:
-    """A spelling, escaped, that may go on in a new line behind each `+`, `:` and `,`."""
-    return Markup(re.sub(r"[+:,]", r"\g<0><wbr>", str(escape(spelling))))
-
-
-def _template(name: str) -> str:
-    return files("tunbench.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
 def _script() -> Markup:
-    return Markup(_template("page.js"))
+    return Markup(template.text("page.js"))
 
 
 def _sha256(script: str) -> str:

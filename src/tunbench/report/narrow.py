@@ -1,10 +1,7 @@
 """Which cells became narrow enough, of a plan that asked for repeats until they are."""
 
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from tunbench.analysis.cells import WHOLE
@@ -14,6 +11,7 @@ from tunbench.analysis.order import PLACE
 from tunbench.plan.until import Until
 from tunbench.report import units
 from tunbench.report.tables import Field
+from tunbench.report.template import template
 
 TEMPLATE = "narrow.html.j2"
 
@@ -51,7 +49,7 @@ def section(findings: Findings) -> Markup:
         return Markup()
     found = rows(findings)
     wide = sum(not row.enough for row in found)
-    text = _template().render(rows=found, asked=asked(until), narrow=len(found) - wide, until=until)
+    text = template(TEMPLATE).render(rows=found, asked=asked(until), narrow=len(found) - wide, until=until)
     return Markup(text)  # The template escapes every text in it.
 
 
@@ -96,10 +94,3 @@ def _row(row: dict[str, Any], condition: str, several: bool) -> Narrow:
         Field(percent(row["width"]), row["width"]),
         row["enough"],
     )
-
-
-@cache
-def _template() -> Any:
-    text = files("tunbench.report").joinpath("templates", TEMPLATE).read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(text)
