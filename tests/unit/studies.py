@@ -54,16 +54,15 @@ statistic = "mean"
 cell = { metric = "rtt" }
 conditions = { "LAN" = { profile = "baseline" } }
 
-[study.clustering]
+[[study.clustering]]
+name = "on the LAN"
 cell = { metric = "rtt", profile = "baseline" }
+clusters = { "in the kernel" = ["No VPN", "IPIP", "GRE"], "encrypted" = ["WireGuard", "PPTP"] }
 
-[[study.cluster]]
-name = "in the kernel"
-systems = ["No VPN", "IPIP", "GRE"]
-
-[[study.cluster]]
-name = "encrypted"
-systems = ["WireGuard", "PPTP"]
+[[study.clustering]]
+name = "on the WAN"
+cell = { metric = "rtt", profile = "medium" }
+clusters = { "fast" = ["No VPN", "IPIP"], "slow" = ["GRE", "WireGuard"] }
 """
 
 CLAIMS = """

@@ -62,12 +62,23 @@ def test_a_run_that_measured_nothing_has_no_numbers(tmp_path: Path) -> None:
 
 
 def test_clusters_are_compared_by_their_members(tmp_path: Path) -> None:
-    found = assess(studies.found(), studies.loaded(tmp_path)).clusters
-    assert found and found.rand == pytest.approx(1) and found.n == 4
-    assert found.measured[-1].systems == ("WireGuard",)
+    lan, wan = assess(studies.found(), studies.loaded(tmp_path)).clusters
+    assert (lan.name, wan.name) == ("on the LAN", "on the WAN")
+    assert lan.rand == pytest.approx(1) and lan.n == 4
+    for one in (lan, wan):
+        assert [group.systems for group in one.measured] == [("GRE", "IPIP", "No VPN"), ("WireGuard",)]
+    # Of the six pairs, one is together on both sides, where chance lets one expect 2 · 3 ÷ 6 = 1.
+    assert wan.rand == pytest.approx(0)
+
+
+def test_each_clustering_is_of_its_own_cell(tmp_path: Path) -> None:
+    only_lan = find(record(studies.trials(6, ("baseline",))))
+    lan, wan = assess(only_lan, studies.loaded(tmp_path)).clusters
+    assert lan.measured and (wan.measured, wan.n, wan.rand) == ((), 0, None)
+    assert wan.why == "0 systems have round-trip times: clusters need at least 3"
 
 
 def test_a_scale_that_measured_two_systems_has_no_clusters(tmp_path: Path) -> None:
     few = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] in ("none", "gre")]
-    found = assess(find(record(few)), studies.loaded(tmp_path)).clusters
-    assert found and found.rand is None and found.why
+    for found in assess(find(record(few)), studies.loaded(tmp_path)).clusters:
+        assert found.rand is None and found.why

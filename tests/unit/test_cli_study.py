@@ -88,6 +88,10 @@ def test_agreement_as_json(here: Path) -> None:
     told = json.loads(json.dumps(assessed.as_json(of(here, "quick")), allow_nan=False))
     assert [claim["verdict"] for claim in told["claims"]][2] == "not run at this scale"
     assert told["tables"][0]["agreement"]["n"] == 4 and told["scale"] == "quick"
+    lan, wan = told["clusters"]
+    assert (lan["name"], lan["n"], lan["why"]) == ("on the LAN", 4, None) and lan["rand"] == pytest.approx(1)
+    assert list(lan["published"]) == ["in the kernel", "encrypted"] and len(lan["measured"]) == 2
+    assert (wan["name"], wan["measured"], wan["rand"]) == ("on the WAN", [], None) and wan["why"]
 
 
 def test_a_run_of_a_study_ends_with_its_verdicts(here: Path) -> None:
@@ -135,11 +139,27 @@ def test_the_section_of_the_report(here: Path) -> None:
     assert page.count("<section") == page.count("</section>") == 1
 
 
+def test_the_section_has_a_heading_for_each_clustering(here: Path) -> None:
+    page = section(studies.found(), studies.loaded(here))
+    assert page.count("<h3>Clusters</h3>") == 1
+    assert "<h4>on the LAN: adjusted Rand index 1.00, n = 4</h4>" in page
+    wan = page[page.index("<h4>on the WAN: adjusted Rand index 0.00, n = 4</h4>") :]
+    for text in (
+        "<dt>published: slow</dt><dd>GRE, WireGuard</dd>",
+        "<dt>measured: 1</dt><dd>GRE, IPIP, No VPN</dd>",
+        "<dt>measured: 2</dt><dd>WireGuard</dd>",
+    ):
+        assert text in wan
+    text = studies.PLAN + studies.STUDY.split("[[study.clustering]]")[0]
+    assert "<h3>Clusters</h3>" not in section(studies.found(), studies.loaded(here, text=text))
+
+
 def test_texts_of_a_study_cannot_break_the_page(here: Path) -> None:
     text = (studies.PLAN + studies.STUDY + studies.CLAIMS).replace(
         "A Comparison of Tunnels", "<script>alert(1)</script>"
     )
     text = text.replace('"IPIP" = "ipip"', '"<b>IPIP" = "ipip"').replace('"No VPN", "IPIP"', '"No VPN"')
+    text = text.replace('"on the LAN"', '"<b>LAN"').replace('"encrypted"', '"<b>encrypted"')
     reference = studies.REFERENCE.replace(",IPIP,", ",<b>IPIP,")
     page = section(studies.found(), studies.loaded(here, text=text, reference=reference))
     assert "<script" not in page and "<b>" not in page

@@ -8,9 +8,10 @@ import polars as pl
 from tunbench.analysis.clusters import clusters, rand_index
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.lookup import Measured
+from tunbench.plan.cell import Cell
 from tunbench.plan.cut import AXES
 from tunbench.plan.grid import NoCell, resolve
-from tunbench.plan.study import Study
+from tunbench.plan.study import Clustering, Study
 
 
 class Group(NamedTuple):
@@ -21,11 +22,12 @@ class Group(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Published clusters and measured ones; `rand` is their adjusted Rand index over `n` systems that both have.
+    """A published clustering and the measured one; `rand` is their adjusted Rand index over `n` systems of both.
 
     `why` says why there are no measured ones, or no index.
     """
 
+    name: str
     published: Mapping[str, Sequence[str]]
     measured: tuple[Group, ...]
     n: int
@@ -33,26 +35,28 @@ class Grouped(NamedTuple):
     why: str
 
 
-def grouped(study: Study, findings: Findings, run: Measured) -> Grouped | None:
-    """The clusters of a study's systems; None where it publishes none."""
-    if not study.clustering:
-        return None
-    values = {name: times for name, stack in study.systems.items() if (times := _values(study, stack, findings, run))}
-    published = {one.name: one.systems for one in study.cluster}
-    of_system = {system: name for name, systems in published.items() for system in systems}
+def grouped(study: Study, findings: Findings, run: Measured) -> list[Grouped]:
+    """The clusterings that a study publishes, each beside that of the run."""
+    return [_grouped(one, study.systems, findings, run) for one in study.clustering]
+
+
+def _grouped(clustering: Clustering, systems: Mapping[str, str], findings: Findings, run: Measured) -> Grouped:
+    cells = {name: {**clustering.cell, "stack": stack} for name, stack in systems.items()}
+    values = {name: times for name, cell in cells.items() if (times := _values(cell, findings, run))}
+    of_system = {system: cluster for cluster, _, system in clustering.members}
     found = clusters(values)
     n = len(of_system.keys() & found.membership.keys())
     rand = rand_index(of_system, found.membership) if n else None
     groups = tuple(Group(one.members, one.median) for one in found.clusters)
-    return Grouped(published, groups, n, rand, found.reason or ("" if n else "no published cluster has these systems"))
+    why = found.reason or ("" if n else "no published cluster has these systems")
+    return Grouped(clustering.name, clustering.clusters, groups, n, rand, why)
 
 
-def _values(study: Study, stack: str, findings: Findings, run: Measured) -> list[float]:
-    """The raw values of a system's cell; none where it was not measured."""
-    assert study.clustering
+def _values(cell: Cell, findings: Findings, run: Measured) -> list[float]:
+    """The raw values of a cell; none where it was not measured."""
     try:
-        cell = resolve({**study.clustering.cell, "stack": stack}, run.grid)
+        whole = resolve(cell, run.grid)
     except NoCell:
         return []
-    mine = pl.all_horizontal(pl.col(axis) == cell[axis] for axis in (*AXES, "metric"))
+    mine = pl.all_horizontal(pl.col(axis) == whole[axis] for axis in (*AXES, "metric"))
     return findings.samples.filter(mine & pl.col("at").is_not_null())["value"].to_list()

@@ -23,7 +23,7 @@ class Assessment(NamedTuple):
     scale: str
     tables: list[Agreed]
     claims: list[Judged]
-    clusters: Grouped | None
+    clusters: list[Grouped]
 
 
 def of_run(folder: Path) -> Loaded:
@@ -50,6 +50,6 @@ def assess(findings: Findings, loaded: Loaded) -> Assessment:
     run = measured(findings, loaded.plan)
     claims = judge(loaded.beside.claim, run)
     if study is None:
-        return Assessment(None, scale, [], claims, None)
+        return Assessment(None, scale, [], claims, [])
     tables = agreements(study, reference.read(loaded), run) if study.table else []
     return Assessment(study, scale, tables, claims, grouped(study, findings, run))

@@ -19,6 +19,8 @@ FULL = "full"
 
 COMPARISON = '{ left = { stack = "ipip" }, right = { stack = "gre" }, expect = "> 1" }'
 
+CLUSTER = '"in the kernel" = ["GRE", "VXLAN"]'
+
 EXAMPLES = {
     "scale": "[scale.quick] and below it repeats = 3",
     "study": '[study] and below it title = "…"',
@@ -36,11 +38,10 @@ EXAMPLES = {
     "study.table.cell": 'cell = { metric = "throughput", profile = "lan" }',
     "study.table.conditions": 'conditions = { "1288 bytes" = { workload = "iperf2-tcp:mss=1288" } }',
     "study.table.systems": 'systems = { "No VPN" = "none" }',
-    "study.clustering": '[study.clustering] and below it cell = { metric = "rtt" }',
+    "study.clustering": '[[study.clustering]] and below it name = "round trips"',
+    "study.clustering.name": 'name = "round trips"',
     "study.clustering.cell": 'cell = { metric = "rtt" }',
-    "study.cluster": '[[study.cluster]] and below it name = "in the kernel"',
-    "study.cluster.name": 'name = "in the kernel"',
-    "study.cluster.systems": 'systems = ["GRE", "VXLAN"]',
+    "study.clustering.clusters": f"clusters = {{ {CLUSTER} }}",
     "claim": '[[claim]] and below it name = "ipip-before-gre"',
     "claim.name": 'name = "ipip-before-gre"',
     "claim.text": 'text = "IPIP carries more than GRE."',
@@ -59,12 +60,14 @@ CLAIM = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 """The name of a claim."""
 
 
-def _tables(read: Callable[[object], Any], empty: bool = True) -> Callable[[object], dict[str, Any]]:
-    """A check for a table of names; a mistake is told at its name."""
+def _tables(
+    read: Callable[[object], Any], empty: bool = True, key: str = "study.systems"
+) -> Callable[[object], dict[str, Any]]:
+    """A check for a table of names, such as EXAMPLES has at `key`; a mistake is told at its name."""
 
     def check(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ValueError(f"{shown(value)} is not a table of names: write for example {EXAMPLES['study.systems']}")
+            raise ValueError(f"{shown(value)} is not a table of names: write for example {EXAMPLES[key]}")
         if not value and not empty:
             raise ValueError("the table is empty: name at least one")
         found = {}
@@ -98,11 +101,17 @@ def _claim_name(value: object) -> str:
     return value
 
 
-def _texts(value: object) -> list[str]:
+def _members(value: object) -> list[str]:
     if not isinstance(value, list) or not value:
-        example = EXAMPLES["study.cluster.systems"]
-        raise ValueError(f"{shown(value)} is not a list of names: write for example {example}")
-    return [read_text(one) for one in value]
+        raise ValueError(f"{shown(value)} is not a list of names: write for example {CLUSTER}")
+    return [_member(one, place) for place, one in enumerate(value)]
+
+
+def _member(value: object, place: int) -> str:
+    try:
+        return read_text(value)
+    except ValueError as error:
+        raise MistakeAt(str(error), place) from None
 
 
 Text = Annotated[str, PlainValidator(read_text)]
@@ -138,16 +147,34 @@ class Table(Part):
 
 
 class Clustering(Part):
-    """The cell of which the systems' distributions are put into clusters."""
-
-    cell: ACell
-
-
-class Cluster(Part):
-    """A published cluster, by the published names of its systems."""
+    """Published clusters by the published names of their systems, and the cell whose distributions make them here."""
 
     name: Text
-    systems: Annotated[list[str], PlainValidator(_texts)]
+    cell: ACell
+    clusters: Annotated[
+        dict[str, list[str]], PlainValidator(_tables(_members, empty=False, key="study.clustering.clusters"))
+    ]
+
+    @property
+    def members(self) -> list[tuple[str, int, str]]:
+        """Each system with its cluster, and its place in it."""
+        return [(cluster, place, name) for cluster, some in self.clusters.items() for place, name in enumerate(some)]
+
+    @model_validator(mode="after")
+    def _no_stack(self) -> Self:
+        if "stack" in self.cell:
+            raise MistakeAt("a clustering's stacks are the study's systems: take it away", "cell", "stack")
+        return self
+
+    @model_validator(mode="after")
+    def _one_cluster_each(self) -> Self:
+        cluster_of: dict[str, str] = {}
+        for cluster, place, name in self.members:
+            if name in cluster_of:
+                sentence = f'"{name}" stands in the cluster "{cluster_of[name]}" already: take it away from one of them'
+                raise MistakeAt(sentence, "clusters", cluster, place)
+            cluster_of[name] = cluster
+        return self
 
 
 class Study(Part):
@@ -161,8 +188,7 @@ class Study(Part):
     systems: Systems
     missing: Annotated[dict[str, str], PlainValidator(_tables(read_text))] = Field(default_factory=dict)
     table: list[Table] = Field(default_factory=list)
-    clustering: Clustering | None = None
-    cluster: list[Cluster] = Field(default_factory=list)
+    clustering: list[Clustering] = Field(default_factory=list)
 
     def systems_of(self, table: Table) -> dict[str, str]:
         """The published names of a table's systems, with their stacks."""
@@ -170,13 +196,20 @@ class Study(Part):
 
     @model_validator(mode="after")
     def _clusters_known(self) -> Self:
-        for number, one in enumerate(self.cluster):
-            for place, name in enumerate(one.systems):
+        for number, one in enumerate(self.clustering):
+            for cluster, place, name in one.members:
                 if name not in self.systems and name not in self.missing:
                     known = nearest(name, [*self.systems, *self.missing])
-                    raise MistakeAt(f'unknown system "{name}"{known}', "cluster", number, "systems", place)
-        if self.cluster and not self.clustering:
-            raise MistakeAt(f"there is no clustering: write {EXAMPLES['study.clustering']}", "cluster")
+                    raise MistakeAt(f'unknown system "{name}"{known}', "clustering", number, "clusters", cluster, place)
+        return self
+
+    @model_validator(mode="after")
+    def _clusterings_differ(self) -> Self:
+        names = [one.name for one in self.clustering]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                sentence = f'another clustering is named "{name}": take another name'
+                raise MistakeAt(sentence, "clustering", number, "name")
         return self
 
 
@@ -249,7 +282,6 @@ MODELS: dict[str, type[Part]] = {
     "study": Study,
     "study.table": Table,
     "study.clustering": Clustering,
-    "study.cluster": Cluster,
     "claim": Claim,
     "claim.compare": Comparison,
 }

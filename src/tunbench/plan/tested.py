@@ -56,10 +56,10 @@ def _of_study(study: Study, of: Grid) -> Iterator[Mistake]:
     for number, table in enumerate(study.table):
         for name in table.conditions:
             yield from _of_condition(study, table, name, ("study", "table", number), of)
-    if study.clustering:
-        at: Path = ("study", "clustering", "cell")
+    for number, clustering in enumerate(study.clustering):
+        at: Path = ("study", "clustering", number, "cell")
         for name, stack in study.systems.items():
-            cell = {**study.clustering.cell, "stack": stack}
+            cell = {**clustering.cell, "stack": stack}
             yield from _tried(cell, of, at, {**dict.fromkeys(cell, at), "stack": ("study", "systems", name)})
 
 

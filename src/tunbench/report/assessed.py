@@ -96,10 +96,9 @@ def probability(value: float | None) -> str:
 
 
 def clusters(found: Grouped) -> str:
-    """The agreement of clusters in words."""
-    if found.rand is None:
-        return found.why
-    return f"adjusted Rand index {coefficient(found.rand)}, n = {found.n}"
+    """The agreement of a clustering in words, behind its name."""
+    agreed = found.why if found.rand is None else f"adjusted Rand index {coefficient(found.rand)}, n = {found.n}"
+    return f"{found.name}: {agreed}"
 
 
 def worst_first(one: Judged) -> list[Compared]:
@@ -123,7 +122,7 @@ def as_json(assessment: Assessment) -> dict[str, Any]:
         "scale": assessment.scale or None,
         "tables": [_table(one) for one in assessment.tables],
         "claims": [_claim(one) for one in assessment.claims],
-        "clusters": None if assessment.clusters is None else _clusters(assessment.clusters),
+        "clusters": [_clusters(one) for one in assessment.clusters],
     }
 
 
@@ -184,6 +183,7 @@ def _estimate(found: Estimate | None) -> dict[str, Any] | None:
 
 def _clusters(found: Grouped) -> dict[str, Any]:
     return {
+        "name": found.name,
         "published": dict(found.published),
         "measured": [one._asdict() for one in found.measured],
         **{"rand": found.rand, "n": found.n, "why": found.why or None},

@@ -1,22 +1,19 @@
 """The section of a report that sets a run beside the publication that it reproduces."""
 
-import re
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from tunbench.analysis.agreement import Agreed, Row
-from tunbench.analysis.claims import NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE, REPRODUCED, Judged
+from tunbench.analysis.claims import NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE, REPRODUCED
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.ranks import Agreement
 from tunbench.analysis.studied import Assessment, assess, is_study
 from tunbench.plan.load import Loaded
 from tunbench.report import assessed, slope, svg, units
 from tunbench.report.slope import Slope
+from tunbench.report.template import template
 
 TEMPLATE = "study.html.j2"
 
@@ -95,11 +92,12 @@ def rendered(assessment: Assessment) -> Markup:
         "tables": _tables(assessment.tables),
         "claims": assessment.claims,
         "counts": assessed.counted(assessment.claims),
-        "clusters": assessment.clusters,
-        "clusters_told": assessed.clusters(assessment.clusters) if assessment.clusters else "",
-        "no_numbers": assessed.NO_NUMBERS,
+        "clusterings": assessment.clusters,
+        "assessed": assessed,
+        "classes": CLASSES,
+        "few": FEW,
     }
-    return Markup(_environment().get_template(TEMPLATE).render(context))
+    return Markup(template(TEMPLATE).render(context))
 
 
 def slopes(rows: Sequence[Row]) -> list[Slope]:
@@ -182,32 +180,3 @@ def _line(row: Row) -> Line:
 
 def _rank(value: float | None) -> Number:
     return Number(units.NOTHING if value is None else f"{value:g}", value)
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(lambda name: files("tunbench.report").joinpath("templates", name).read_text("utf-8")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["svg"] = Markup  # Charts are made by us, with every text in them escaped.
-    environment.filters["breakable"] = _breakable
-    environment.filters["verdict_class"] = lambda verdict: CLASSES.get(verdict, "")
-    environment.globals.update(
-        **{"subject": assessed.subject, "outcome": assessed.outcome, "expectation": assessed.expectation},
-        **{"counted": assessed.counted, "worst_first": assessed.worst_first, "few": FEW},
-        several=_several,
-    )
-    return environment
-
-
-def _several(judged: Judged) -> bool:
-    return len(judged.compared) > 1
-
-
-def _breakable(spelling: str) -> Markup:
-    """A spelling, escaped, that may go on in a new line behind each `+`, `:` and `,`."""
-    return Markup(re.sub(r"[+:,]", r"\g<0><wbr>", str(escape(spelling))))

@@ -28,7 +28,7 @@ def rendered(assessment: Assessment, long: bool = False) -> RenderableType:
     elif assessment.study:
         parts.append(Text(f"agreement of tables: {assessed.NO_NUMBERS}\n"))
     if assessment.clusters:
-        parts.append(Text(f"clusters: {assessed.clusters(assessment.clusters)}\n"))
+        parts += [*(Text(f"clusters, {assessed.clusters(one)}") for one in assessment.clusters), Text()]
     for one in assessment.claims:
         parts += _claim(one, long)
     if assessment.claims:
@@ -62,7 +62,10 @@ def _by_condition(one: Agreed) -> dict[str, Agreement]:
     for name, found in one.conditions.items():
         if found.tau is None:
             without.setdefault(found, []).append(name)
-    return rows | {names[0] if len(names) == 1 else f"{len(names)} others": found for found, names in without.items()}
+    return rows | {
+        names[0] if len(names) == 1 else f"{len(names)} {'others' if rows else 'conditions'}": found
+        for found, names in without.items()
+    }
 
 
 def _claim(one: Judged, long: bool) -> list[RenderableType]:
