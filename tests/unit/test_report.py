@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markupsafe import Markup
 
 from tests.unit.records import MANIFEST, PING, TCP, cell, realistic, record, trial
 from tunbench.journal.record import Warned
 from tunbench.report import figures, html, labels
-from tunbench.report.axes import around, from_zero_or_wide, ticks
+from tunbench.report.axes import around, from_zero_or_wide, marks, ticks
 from tunbench.report.sections import Shown
 
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }}"
@@ -247,6 +249,19 @@ def test_axes_are_logarithmic_where_values_are_far_apart() -> None:
     assert from_zero_or_wide([5.0, 10.0]).low == 0
     assert around([0.0, 10.0]).low == 0
     assert wide.value(wide.share(0.05)) == pytest.approx(0.05)
+
+
+MEASURED = st.one_of(st.just(0.0), st.floats(1e-12, 1e15), st.floats(-1e15, -1e-12))
+
+
+@given(values=st.lists(MEASURED, min_size=1, max_size=9))
+def test_an_axis_holds_whatever_was_measured(values: list[float]) -> None:
+    for span in (around(values), from_zero_or_wide(values)):
+        assert span.low < span.high
+        assert all(-1e-9 <= span.share(value) <= 1 + 1e-9 for value in values)
+        found = marks(span)
+        assert found == sorted(set(found))
+        assert len(found) >= 2
 
 
 def test_further_sections_stand_behind_the_overview() -> None:

@@ -46,9 +46,13 @@ class Span(NamedTuple):
 
 
 def from_zero_or_wide(values: Sequence[float]) -> Span:
-    """A linear span from 0 to a little beyond the largest value, or a logarithmic one where values are WIDE apart."""
+    """A linear span from 0 to a little beyond the values, or a logarithmic one where they are WIDE apart."""
     wide = around(values)
-    return wide if wide.log else Span(0, max(values) * (1 + MARGIN) or 1, False)
+    if wide.log:
+        return wide
+    # What compresses takes bytes away: there are values below 0.
+    low, high = min(0.0, *values) * (1 + MARGIN), max(0.0, *values) * (1 + MARGIN)
+    return Span(low, high if high > low else 1.0, False)
 
 
 def around(values: Sequence[float]) -> Span:
@@ -56,7 +60,7 @@ def around(values: Sequence[float]) -> Span:
     low, high = min(values), max(values)
     log = low > 0 and high / low > WIDE
     if low == high:
-        low, high = low * 0.9, high * 1.1 or 1
+        low, high = low - abs(low) * 0.1, high + abs(high) * 0.1 or 1
     tight = Span(low, high, log)
     # Linear values that are none below 0 do not get an axis that is.
     start = tight.value(-MARGIN) if log else max(tight.value(-MARGIN), min(low, 0))
