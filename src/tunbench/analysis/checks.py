@@ -119,8 +119,13 @@ def saturated(cells: pl.DataFrame) -> list[Warned]:
 
 
 def costly(cells: pl.DataFrame) -> list[Warned]:
-    """The workloads beside which probes took too much, put together by condition and workload."""
-    found = _of_machine(cells, probe.SHARE)
+    """The workloads beside which probes took too much, put together by condition and workload.
+
+    Only those that measure times or rates: what probes take does not change a number of bytes.
+    """
+    own = {metric for name in registry.probe_names() for metric in registry.probe(name).ABOUT.metrics}
+    timed = cells.filter(pl.col("unit").is_in(UNITS) & ~pl.col("metric").is_in(own)).select("stack", *PLACE).unique()
+    found = _of_machine(cells, probe.SHARE).join(timed, on=["stack", *PLACE], how="semi")
     return _together(COSTLY, found, SHARE, "are so short that the probes took more than {limit} of the time")
 
 
