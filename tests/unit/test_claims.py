@@ -116,9 +116,23 @@ def test_a_cell_without_values_is_undecided_and_says_why(tmp_path: Path) -> None
     assert (found.verdict, found.why) == (UNDECIDED, "not measured")
 
 
+def test_fewer_than_three_trials_decide_nothing(tmp_path: Path) -> None:
+    for trials, verdict in ((2, UNDECIDED), (3, REPRODUCED)):
+        found = compare(comparison("> 1"), studies.run(tmp_path, studies.found(trials, ("baseline",))))
+        assert found.verdict == verdict
+        assert ("3 trials" in found.why) is (verdict == UNDECIDED)
+
+
+def test_one_of_many_comparisons_refutes_by_more_confidence() -> None:
+    # Nine of ten values are below 1: the 95 % interval is as well, one of 99.9 % is the range and is not.
+    values = [0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97, 0.98, 1.02]
+    assert verdict_of(estimate(values), read_expected("> 1")) == NOT_REPRODUCED
+    assert verdict_of(estimate(values, 1 - 0.05 / 64), read_expected("> 1")) == UNDECIDED
+
+
 def test_values_of_several_nodes_are_undecided_until_one_is_named(tmp_path: Path) -> None:
     samples = [("memory", "B", 4e6, None, "a"), ("memory", "B", 1e6, None, "b")]
-    both = [trial(cell("ipip", "baseline", studies.TCP, 1), samples)]
+    both = [trial(cell("ipip", "baseline", studies.TCP, repeat), samples) for repeat in (1, 2, 3)]
     run = studies.run(tmp_path, find(record(both)))
     open_ = compare(comparison("> 2e6", right=None, metric="memory"), run)
     assert open_.verdict == UNDECIDED and "name one: pair a-b, node a; pair a-b, node b" in open_.why

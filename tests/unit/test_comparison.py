@@ -5,6 +5,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from tunbench.analysis.comparison import (
     ASYMPTOTIC,
@@ -54,14 +55,31 @@ def test_exact_p_is_the_share_of_all_orders_that_are_as_extreme() -> None:
     assert found.p == pytest.approx(extreme / math.comb(16, 8))
 
 
-def test_ties_take_the_normal_distribution_and_values_that_are_all_equal_show_nothing() -> None:
+def test_with_ties_p_is_the_share_of_all_divisions_that_are_as_extreme() -> None:
     a, b = [1.0, 1, 2, 2, 3, 3, 4, 4], [2.0, 3, 3, 4, 4, 5, 5, 6]
+    ranks = stats.rankdata([*a, *b])
+    far = abs(ranks[8:].sum() - 68)
+    extreme = sum(abs(sum(chosen) - 68) >= far for chosen in combinations(ranks, 8))
     found = mann_whitney(a, b)
-    # U = 51; tied groups of 2, 3, 4, 4 and 2 values; z = (51 − 32 − ½) ÷ √(64 ÷ 12 × (17 − 156 ÷ 240)).
-    z = 18.5 / math.sqrt(64 / 12 * (17 - (6 + 24 + 60 + 60 + 6) / 240))
-    assert (found.u, found.method) == (51, ASYMPTOTIC)
-    assert found.p == pytest.approx(math.erfc(z / math.sqrt(2)))
+    assert (found.u, found.method) == (51, EXACT)
+    assert found.p == pytest.approx(extreme / math.comb(16, 8))
     assert mann_whitney([1.0] * 8, [1.0] * 9) == (36, 1.0, CONSTANT)
+
+
+def test_one_tie_among_values_that_do_not_overlap_does_not_hide_the_difference() -> None:
+    a, b = [1.0, 1.0, 2, 3, 4, 5, 6, 7], [10.0, 11, 12, 13, 14, 15, 16, 17]
+    assert mann_whitney(a, b).p == pytest.approx(smallest_p(8, 8))
+
+
+def test_many_values_take_the_normal_distribution() -> None:
+    a = [1.0, 1, 2, 2, 3, 3, 4, 4] * 7
+    b = [2.0, 3, 3, 4, 4, 5, 5, 6] * 7
+    found = mann_whitney(a, b)
+    # Tied groups of 14, 21, 28, 28, 14 and 7 values among 112, 56 on either side, and U 49 times that of one eighth.
+    ties = sum(size**3 - size for size in (14, 21, 28, 28, 14, 7))
+    z = (51 * 49 - 56 * 56 / 2 - 0.5) / math.sqrt(56 * 56 / 12 * (113 - ties / (112 * 111)))
+    assert found.method == ASYMPTOTIC
+    assert found.p == pytest.approx(math.erfc(z / math.sqrt(2)))
 
 
 def test_smallest_p_is_that_of_samples_that_do_not_overlap() -> None:

@@ -63,7 +63,7 @@ def test_without_none_a_cost_has_no_excess() -> None:
     assert found(cost("gre", 1, 1e-9)).costs["excess_median"].to_list() == [None, None]
     table = costs(found(cost("gre", 1, 1e-9)))
     assert column(table, "a byte") == ["1.00\N{NO-BREAK SPACE}ns/B"]
-    assert (column(table, "excess"), column(table, "its low")) == (["–"], [""])
+    assert (column(table, "excess"), column(table, "excess low")) == (["–"], [""])
 
 
 def test_a_run_without_probes_has_no_costs() -> None:

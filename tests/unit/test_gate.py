@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.records import PING
 from tests.unit.test_compare import compared, failed, speeds, spread
 from tunbench.analysis.compare import Choice, Comparison
-from tunbench.analysis.gate import Gate, gate, worsening
+from tunbench.analysis.gate import Gate, gate
 from tunbench.journal.record import TrialResult
 from tunbench.report import junit, summary
 
@@ -25,7 +25,7 @@ def outcome(a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float
 def test_worse_beyond_the_tolerance_stops_and_within_it_does_not() -> None:
     a, b = speeds("gre", spread(1e9, 1)), speeds("gre", spread(0.9e9, 2))
     [one] = compared(a, b).rows
-    least = worsening(one)
+    least = one.least
     assert least is not None
     assert 0.08 < least < 0.1
     assert outcome(a, b, 0.05) == ("worse", f"by at least {least:.2%}".replace("%", " %"))

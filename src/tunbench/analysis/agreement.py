@@ -6,7 +6,7 @@ from typing import NamedTuple
 from scipy.stats import rankdata
 
 from tunbench.analysis.lookup import Found, Measured, look
-from tunbench.analysis.ranks import Agreement, correlation
+from tunbench.analysis.ranks import FEWEST, Agreement, correlation
 from tunbench.analysis.reference import Published, of_table
 from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.plan.study import Study, Table
@@ -74,7 +74,7 @@ def agreed(
         table,
         (*(row for of_condition in ranked.values() for row in of_condition), *rest),
         {name: _agreement(of_condition) for name, of_condition in ranked.items()},
-        _agreement([row for of_condition in ranked.values() for row in of_condition]),
+        _whole(list(ranked.values())),
     )
 
 
@@ -112,6 +112,22 @@ def _ranks(rows: Sequence[Row], value: Callable[[Row], float], better: float) ->
 def _agreement(rows: Sequence[Row]) -> Agreement:
     both = [row for row in rows if not row.why]
     return correlation([_published(row) for row in both], [_measured(row) for row in both])
+
+
+def _whole(conditions: Sequence[Sequence[Row]]) -> Agreement:
+    """The agreement of all rows together; without p where a system has rows of several conditions: they depend.
+
+    Where fewer than FEWEST systems are common, it is no order of systems.
+    """
+    rows = [row for of_condition in conditions for row in of_condition]
+    if len(conditions) == 1:
+        return _agreement(rows)
+    systems = {row.published.system for row in rows if not row.why}
+    found = _agreement(rows)
+    if found.tau is not None and len(systems) < FEWEST:
+        counted = "1 common system" if len(systems) == 1 else f"{len(systems)} common systems"
+        return Agreement(found.n, None, None, None, None, f"{counted}: an order needs at least {FEWEST}")
+    return found._replace(tau_p=None, rho_p=None)
 
 
 def _published(row: Row) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.analysis.lookup import Found, Measured, Pair, look
-from tunbench.analysis.statistics import Estimate, estimate
+from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
 from tunbench.plan.cell import Expected
 from tunbench.plan.study import Claim, Comparison
 
@@ -14,6 +14,9 @@ NOT_REPRODUCED = "not reproduced"
 UNDECIDED = "undecided"
 NOT_TESTABLE = "not testable here"
 NOT_RUN = "not run at this scale"
+
+FEWEST = 3
+"""Trials without which nothing is decided: so few have the quick scales. Below six, the interval is their range."""
 
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_RUN, NOT_TESTABLE)
 """The verdicts of a claim."""
@@ -45,7 +48,7 @@ def judge(claims: Sequence[Claim], run: Measured) -> list[Judged]:
     """The verdict of each claim."""
     judged = []
     for claim in claims:
-        compared = tuple(compare(one, run) for one in claim.compare)
+        compared = tuple(compare(one, run, len(claim.compare)) for one in claim.compare)
         judged.append(Judged(claim, overall([one.verdict for one in compared]), compared))
     return judged
 
@@ -57,8 +60,12 @@ def overall(verdicts: Sequence[str]) -> str:
     return next((one for one in (NOT_REPRODUCED, NOT_RUN, UNDECIDED) if one in verdicts), REPRODUCED)
 
 
-def compare(comparison: Comparison, run: Measured) -> Compared:
-    """Left's values, or their ratios to right's under the same seed, against what is expected."""
+def compare(comparison: Comparison, run: Measured, among: int = 1) -> Compared:
+    """Left's values, or their ratios to right's under the same seed, against what is expected.
+
+    One comparison `among` several is enough to refute their claim. So that this is not due to their number, one is
+    refuted by an interval of so much more confidence (Bonferroni).
+    """
     cells = comparison.cells
     left, right = look(cells["left"], run), look(cells["right"], run) if "right" in cells else None
     sides = [side for side in (left, right) if side is not None]
@@ -70,7 +77,12 @@ def compare(comparison: Comparison, run: Measured) -> Compared:
     if not values:
         return Compared(comparison, left, right, None, UNDECIDED, "no trials share a seed")
     found = estimate(values)
-    return Compared(comparison, left, right, found, verdict_of(found, comparison.expect))
+    if len(values) < FEWEST:
+        return Compared(comparison, left, right, found, UNDECIDED, f"it takes {FEWEST} trials to decide")
+    verdict = verdict_of(found, comparison.expect)
+    if verdict == NOT_REPRODUCED:
+        verdict = verdict_of(estimate(values, 1 - (1 - CONFIDENCE) / among), comparison.expect)
+    return Compared(comparison, left, right, found, verdict)
 
 
 def ratios(left: Mapping[Pair, float], right: Mapping[Pair, float]) -> list[float]:

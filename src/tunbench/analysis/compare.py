@@ -1,5 +1,6 @@
 """Two runs compared: for each cell and metric the shift, the effect size, the corrected p, and a verdict in words."""
 
+import math
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,8 +98,12 @@ def compare(a: Findings, b: Findings, choice: Choice = Choice()) -> Comparison: 
         _row(key, place_of.condition(key), [side.get(key, {}) for side in both], trials, virtual, identical)
         for key in keys
     ]
-    rows = _decided(rows)
-    return Comparison(identical, differences(a.record, b.record), rows, sum(row.p is not None for row in rows))
+    tests = sum(row.p is not None for row in rows)
+    rows = [
+        _with_least(row, [list(side[key].values()) for side in both], tests) if row.verdict == WORSE else row
+        for key, row in zip(keys, _decided(rows), strict=True)
+    ]
+    return Comparison(identical, differences(a.record, b.record), rows, tests)
 
 
 def _values(values: pl.DataFrame) -> dict[Key, Values]:
@@ -250,6 +255,24 @@ def _with_numbers(row: Row, a: Sequence[float], b: Sequence[float]) -> Row:
         p=tested.p,
         method=tested.method,
     )
+
+
+def _with_least(row: Row, values: Sequence[Sequence[float]], tests: int) -> Row:
+    """A row that is worse, with the least by which it is, as a share of A: the near end of the interval of its shift.
+
+    The interval has a confidence of 1 − LEVEL ÷ tests, so that the intervals of all rows hold together with 1 − LEVEL
+    (Bonferroni; Miller, Simultaneous Statistical Inference, 2nd edition (1981), section 1.4). Where a value is not
+    positive, it is the absolute shift by A's median, and infinite where that is 0.
+    """
+    sign = -1 if more_is_better(row.workload, row.metric) else 1
+    a, b = values
+    moved = relative(a, b, 1 - LEVEL / tests)
+    if moved:
+        return row._replace(least=min(sign * moved.low, sign * moved.high))
+    if not row.median_a:
+        return row._replace(least=math.inf)
+    absolute = shift(a, b, 1 - LEVEL / tests)
+    return row._replace(least=min(sign * absolute.low, sign * absolute.high) / abs(row.median_a))
 
 
 def _direction(row: Row, delta: float) -> str:

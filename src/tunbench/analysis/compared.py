@@ -24,7 +24,8 @@ class Row(NamedTuple):
     """One cell, metric and statistic in both runs. Values are in `unit`; what there is none of is None.
 
     `shift` is Hodges and Lehmann's from A to B with its interval, `relative` the same as a share of A, `coverage` the
-    probability of both intervals, `delta` Cliff's with its word `effect`, `p` Mann and Whitney's, computed as `method`
+    probability of both intervals, `least` the least by which B is worse as a share of A, at a confidence that holds for
+    all rows of the table together, `delta` Cliff's with its word `effect`, `p` Mann and Whitney's, computed as `method`
     says, and `corrected` the same after Holm. `direction` is that of B's values against A's, shown or not; `verdict`
     one of VERDICTS, and `why` what there is to say to it.
     """
@@ -55,6 +56,7 @@ class Row(NamedTuple):
     relative_low: float | None = None
     relative_high: float | None = None
     coverage: float | None = None
+    least: float | None = None
     delta: float | None = None
     effect: str = ""
     p: float | None = None

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from tunbench.journal.record import Record
+from tunbench.plan.shard import canonical
 
 PARTS = {
     "runner": ("runner",),
@@ -48,7 +49,8 @@ def lab_of(record: Record) -> str:
 def _text(record: Record, *keys: str) -> str:
     value = _at(record.manifest, *keys)
     if isinstance(value, list):
-        return ", ".join(str(one.get("name", one)) if isinstance(one, dict) else str(one) for one in value)
+        # Whole, not by name: a profile of the same name may ask for something else.
+        return ", ".join(canonical(one) if isinstance(one, dict) else str(one) for one in value)
     return "" if value is None else str(value)
 
 

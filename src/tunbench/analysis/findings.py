@@ -56,7 +56,7 @@ def find(record: Record) -> Findings:
         _placed(costs(joined, values), stacks, conditions),
         stacks,
         conditions,
-        warnings(record, of_cells),
+        warnings(record, of_cells, values),
         failing(record, conditions),
         summaries(executed(record), conditions),
     )

@@ -1,10 +1,10 @@
 """Whether a run may pass: no cell worse than in another run by more than a tolerance, none failed, none missing."""
 
+import math
 from typing import NamedTuple
 
 from tunbench.analysis.compare import Comparison
 from tunbench.analysis.compared import FAILED_B, ONLY_A, ONLY_B, UNDECIDED, WORSE, Row
-from tunbench.analysis.metrics import more_is_better
 
 FAILED, MISSING, PASSED = "failed", "missing", "passed"
 
@@ -57,27 +57,11 @@ class Gate(NamedTuple):
 def gate(compared: Comparison, tolerance: float, strict: bool = False) -> Gate:
     """Judges every compared cell; the tolerance is a share of A, such as 0.02 for 2 %.
 
-    A cell stops the run where it is worse with a corrected p below the level, and the near end of the interval of its
-    shift lies beyond the tolerance; where a larger share of its trials failed than in A; and where it is missing.
+    A cell stops the run where it is worse with a corrected p below the level, and by more than the tolerance at the
+    near end of an interval that holds for all rows together (`Row.least`); where a larger share of its trials failed
+    than in A; and where it is missing.
     """
     return Gate([_judged(row, tolerance) for row in compared.rows], tolerance, strict, compared.identical)
-
-
-def worsening(row: Row) -> float | None:
-    """The least by which a cell got worse as a share of A, by the near end of its interval: below 0 it may be better.
-
-    Where there is no relative shift, because a value is not positive, it is the absolute one by A's median, and
-    infinite where that is 0 and the shift is not. None where there is no shift, or the metric is neither good nor bad.
-    """
-    better = more_is_better(row.workload, row.metric)
-    if better is None or row.shift is None:
-        return None
-    if row.relative_low is not None and row.relative_high is not None:
-        return -row.relative_high if better else row.relative_low
-    near = -(row.shift_high or 0.0) if better else (row.shift_low or 0.0)
-    if not row.median_a:
-        return float("inf") if near > 0 else min(near, 0.0)
-    return near / abs(row.median_a)
 
 
 def _judged(row: Row, tolerance: float) -> Judged:
@@ -87,9 +71,10 @@ def _judged(row: Row, tolerance: float) -> Judged:
         return Judged(row, MISSING, row.why or "it has no value in the new run")
     if row.verdict == UNDECIDED:
         return Judged(row, UNDECIDED, row.why)
-    least = worsening(row)
-    if row.verdict == WORSE and least is not None:
-        if least > tolerance:
-            return Judged(row, WORSE, f"by at least {least:.2%}".replace("%", " %"))
+    if row.verdict == WORSE and row.least is not None:
+        if math.isinf(row.least):
+            return Judged(row, WORSE, "the base has none of it")
+        if row.least > tolerance:
+            return Judged(row, WORSE, f"by at least {row.least:.2%}".replace("%", " %"))
         return Judged(row, PASSED, "worse, but not by more than the tolerance beyond doubt")
     return Judged(row, PASSED, "new" if row.verdict == ONLY_B else row.verdict)

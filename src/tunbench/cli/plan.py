@@ -161,11 +161,13 @@ def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
     """One row for each of the first shards; an axis has a column where it is not the usual one throughout."""
     plan = loaded.plan
     same = len({shard.workloads for shard in shards}) == 1
+    others = [(axis, plan.axes[axis]) for axis in ("topology", "tuning", "machine")]
+    fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [USUAL[axis]])
     shown = Table(
-        title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}",
+        title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}{fixed}",
         caption="each shard runs " + ", then ".join(shards[0].workloads) if same else None,
     )
-    varied = [axis for axis in ("topology", "tuning", "machine") if plan.axes[axis] != [USUAL[axis]]]
+    varied = [axis for axis, names in others if len(names) > 1]
     columns = ["shard", "repeat", *varied, "profile", "stack", "underlay", *([] if same else ["workloads"]), "trials"]
     for column in columns:
         whole = column in ("shard", "repeat", "underlay", "trials")

@@ -25,7 +25,7 @@ NO_NUMBERS = "no numbers"
 SIDES = (*AXES, "metric", "statistic", "node", "pair")
 """What two sides of a comparison can differ in."""
 
-NAMED = ("stack", "metric", "statistic", "workload")
+NAMED = ("metric", "statistic", "workload")
 """What has its own place in the words for a comparison."""
 
 PLACE = ("node", "pair")
@@ -78,9 +78,17 @@ def agreement(found: Agreement) -> str:
     """Kendall's tau and Spearman's rho with their p, and of how many numbers; or why there are none."""
     if found.tau is None or found.rho is None:
         return f"{NO_NUMBERS}: {found.method}" if found.n else NO_NUMBERS
-    return (
-        f"τ {coefficient(found.tau)} ({_p(found.tau_p)}), ρ {coefficient(found.rho)} ({_p(found.rho_p)}), n = {found.n}"
-    )
+    tau, rho = (f" ({_p(p)})" if p is not None else "" for p in (found.tau_p, found.rho_p))
+    return f"τ {coefficient(found.tau)}{tau}, ρ {coefficient(found.rho)}{rho}, n = {found.n}"
+
+
+def of_table(one: Agreed) -> str:
+    """The agreement of a table: that of its conditions, and that of all rows together."""
+    found = sorted(each.tau for each in one.conditions.values() if each.tau is not None)
+    if len(found) < 2:
+        return agreement(one.whole)
+    conditions = f"τ {coefficient(found[0])} to {coefficient(found[-1])} in {len(found)} conditions"
+    return f"{conditions}; all rows together {agreement(one.whole)}"
 
 
 def coefficient(value: float | None) -> str:

@@ -115,7 +115,7 @@ def method(compared: Comparison) -> str:
     tested = (
         f"Mann-Whitney, Holm-corrected over {tests}, shown below {LEVEL}" if compared.tests else "nothing was tested"
     )
-    interval = f"its 95{units.NBSP}% interval (less of fewer than 4 trials a side)"
+    interval = f"its 95{units.NBSP}% interval (less of few trials)"
     return f"change: Hodges-Lehmann shift from A to B with {interval}; effect: Cliff's delta; p: {tested}"
 
 

@@ -15,14 +15,13 @@ from tunbench.report.view import View
 def headline(view: View) -> Table:
     """The run at a glance: a row a stack and condition, with what is asked first; the fuller a cell, the better."""
     shown = _headlines(view)
-    columns = [*tables.place_columns(view)]
+    columns = [*tables.place_columns(view), Column("verdict")]
     unit_of = dict(view.cells.select("metric", "unit").unique().iter_rows())
     for workload, metric, _, _ in shown:
         several = len({one for one, name, *_ in shown if name == metric}) > 1
         name = f"{metric}, {workload}" if several else metric
         columns.append(Column(name, True, unit_of[metric.split()[0]]))
-        columns += [Column("÷ none", True)] if metric == "throughput" else []
-    columns.append(Column("verdict"))
+        columns += [Column(f"÷ none, {workload}" if several else "÷ none", True)] if metric == "throughput" else []
     rows = []
     for condition in view.conditions:
         here = [_at(view, condition, workload, metric, part) for workload, metric, part, _ in shown]
@@ -38,7 +37,7 @@ def headline(view: View) -> Table:
                 ]
                 kind = "failed" if "failed" in verdict else verdict if verdict == "ok" else "unsupported"
                 place = {"run": run, "stack": stack, "name": _called(view, stack, run), "condition": condition}
-                rows.append(tables.place(view, place, (*fields, Field(verdict, kind=kind))))
+                rows.append(tables.place(view, place, (Field(verdict, kind=kind), *fields)))
     told = "; ".join(dict.fromkeys(f"{metric.split()[0]}: {workload}" for workload, metric, *_ in shown))
     caption = f"Medians over all trials; the fuller a cell, the better among its neighbours of one profile. {told}."
     return Table("headline", caption, tuple(columns), rows)

@@ -157,7 +157,8 @@ def fronts(view: View, up: str, key: str) -> list[Figure]:
                 svg = points.draw(both, ("bit/s", FRONTS[up][0]), titles, name, heading)
                 panels.append(Panel(condition, index, svg))
         if panels:
-            note = f"{FRONTS[up][2]} The dashed line joins the tunnels that none beats in both: the Pareto front."
+            front = "The dashed line joins the tunnels that no other tunnel beats in both: the Pareto front"
+            note = f"{FRONTS[up][2]} {front}; one alone has no line."
             at, heading = view.workloads.index(workload), f"throughput and {FRONTS[up][1]}"
             name = f"fronts-{up}-{number}"
             found.append(Figure(name, key, heading, workload, note, at, panels, not found))

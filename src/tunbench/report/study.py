@@ -134,7 +134,7 @@ def _shown(table: Agreed, number: int, most: int) -> Shown:
     return Shown(
         number,
         table.name,
-        assessed.agreement(table.whole),
+        assessed.of_table(table),
         [(name, found, assessed.agreement(found)) for name, found in table.conditions.items()],
         panels,
         sum(len(some) >= FEWEST for some in of_condition.values()) - len(panels),

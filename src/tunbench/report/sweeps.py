@@ -61,7 +61,9 @@ def of_workloads(view: View) -> list[Sweep]:
     for workload in view.workloads:
         name = workload.partition(":")[0]
         for option, value in _options(workload).items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            # 0 may stand for what the system has by itself, which is no number.
+            unset = value == 0 and asked.read(workload).module.ABOUT.options[option].zero
+            if isinstance(value, int | float) and not isinstance(value, bool) and not unset:
                 others = tuple(sorted((k, str(v)) for k, v in _options(workload).items() if k != option))
                 groups.setdefault((name, option, others), []).append((float(value), workload))
     return [

@@ -85,8 +85,8 @@ def everything(view: View) -> Table:
         *place_columns(view),
         *(Column("workload"), Column("metric"), Column("unit"), Column("n", True), Column("median", True)),
         *(Column("low", True), Column("high", True), Column("kind"), Column("÷ none", True)),
-        *(Column("its low", True), Column("its high", True)),
-        *(Column("CV", True), Column("its low", True), Column("its high", True)),
+        *(Column("ratio low", True), Column("ratio high", True)),
+        *(Column("CV", True), Column("CV low", True), Column("CV high", True)),
     )
     caption = (
         "One row a cell and metric: the median over n trials, and its interval. What a workload has as a series is "
@@ -106,7 +106,7 @@ def costs(view: View) -> Table:
     columns = (
         *place_columns(view),
         *(Column("workload"), Column("a byte", True, "s/B"), Column("low", True, "s/B"), Column("high", True, "s/B")),
-        *(Column("excess", True, "s/B"), Column("its low", True, "s/B"), Column("its high", True, "s/B")),
+        *(Column("excess", True, "s/B"), Column("excess low", True, "s/B"), Column("excess high", True, "s/B")),
         *(Column("÷ none", True), Column("a packet", True, "s"), Column("its excess", True, "s")),
     )
     caption = (

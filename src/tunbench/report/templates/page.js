@@ -108,8 +108,11 @@ const decoded = (text) => { try { return decodeURIComponent(text); } catch { ret
 
 function read() {
   const chosen = new Map();
+  const known = new Set(boxes.map((box) => `${box.dataset.name}=${label(box)}`));
   for (const part of parts().filter((one) => one.includes("="))) {
     const [name, value] = [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)].map(decoded);
+    // A link of another report may name what this one does not have.
+    if (value && !known.has(`${name}=${value}`)) continue;
     chosen.set(name, [...(chosen.get(name) ?? []), value]);
   }
   for (const box of boxes) box.checked = !chosen.has(box.dataset.name) || chosen.get(box.dataset.name).includes(label(box));
