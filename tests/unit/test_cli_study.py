@@ -3,6 +3,7 @@
 After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_cli_study.py && git diff tests/golden
 """
 
+import csv
 import io
 import json
 import os
@@ -17,7 +18,7 @@ from tests.unit.runs import invoke, runs_here
 from tunbench.analysis.findings import find
 from tunbench.analysis.studied import Assessment, assess
 from tunbench.plan import load as loading
-from tunbench.report import assessed, study_terminal
+from tunbench.report import assessed, export, study_terminal, view
 from tunbench.report.study import section
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "study"
@@ -101,6 +102,19 @@ def test_a_run_of_a_study_ends_with_its_verdicts(here: Path) -> None:
     again = invoke("study", "agree", "out")
     assert again.exit_code == 0 and "A Comparison of Tunnels (2016), scale quick" in again.output
     assert json.loads(invoke("study", "agree", "out", "--json").output)["scale"] == "quick"
+
+
+def test_a_study_is_exported_with_its_report(here: Path) -> None:
+    findings, assessment = studies.found(), of(here, "full")
+    written = {one.file: one.shows for one in export.write(view.look([findings]), here / "files", assessment)}
+    assert {"table-study-0.csv", "table-study-agreement.tex", "table-study-claims.csv"} <= set(written)
+    ranks = [name for name in written if name.startswith("study-") and name.endswith(".svg")]
+    assert ranks and all((here / "files" / name.replace(".svg", ".pdf")).read_bytes()[:5] == b"%PDF-" for name in ranks)
+    head, *rows = csv.reader((here / "files" / "table-study-claims.csv").read_text().splitlines())
+    at = head.index("verdict")
+    assert {row[head.index("claim")]: row[at] for row in rows} == {
+        one.claim.name: one.verdict for one in assessment.claims
+    }
 
 
 def test_a_run_of_no_study_agrees_with_nothing() -> None:

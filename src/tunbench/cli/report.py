@@ -35,7 +35,8 @@ def report(
         ]
         whole = html.seen(shown)
         path.write_text(html.rendered(whole, sections.made_elsewhere(whole, shown)), encoding="utf-8")
-        written = files.write(whole, export) if export else []
+        study = sections.assessment(whole.runs[0], runs[0]) if export and len(runs) == 1 else None
+        written = files.write(whole, export, study) if export else []
     typer.echo(path)
     if export:
         typer.echo(f"{export / files.INDEX} lists {len(written)} files")

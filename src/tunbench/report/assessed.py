@@ -49,7 +49,7 @@ def outcome(one: Compared) -> str:
     """What a comparison came to: the ratio or value with its interval, or why there is none."""
     if one.estimate is None:
         return one.why
-    return estimated(one.estimate, "" if one.right else one.left.unit)
+    return estimated(one.estimate, "" if one.right else one.left.unit) + (f"; {one.why}" if one.why else "")
 
 
 def expectation(one: Compared) -> str:

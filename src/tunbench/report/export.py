@@ -2,13 +2,14 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import vl_convert
 
-from tunbench.report import canvas, figures, heats, lines, questions, tables
+from tunbench.analysis.studied import Assessment
+from tunbench.report import canvas, figures, heats, lines, questions, study_files, tables
 from tunbench.report.latex import latex, spreadsheet
 from tunbench.report.tables import Table
 from tunbench.report.view import View
@@ -27,10 +28,13 @@ class Exported(NamedTuple):
     shows: str
 
 
-def write(view: View, folder: Path) -> list[Exported]:
+def write(view: View, folder: Path, study: Assessment | None = None) -> list[Exported]:
     """Writes every table and chart to a folder, which is made. Raises OSError where that cannot be."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [*_tables(view, folder), *_charts(view, folder)]
+    taken: set[str] = set()
+    written = [*_tables(all_tables(view), folder), *_charts(view, folder, taken)]
+    if study:
+        written += [*_tables(study_files.all_tables(study), folder), *_ranks(study, folder, taken)]
     with (folder / INDEX).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(Exported._fields)
@@ -52,16 +56,15 @@ def all_tables(view: View) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def _tables(view: View, folder: Path) -> Iterator[Exported]:
-    for table in all_tables(view):
+def _tables(some: Sequence[Table], folder: Path) -> Iterator[Exported]:
+    for table in some:
         for ending, text in (("csv", spreadsheet(table)), ("tex", latex(table))):
             name = f"table-{table.id}.{ending}"
             (folder / name).write_text(text, encoding="utf-8", newline="")
             yield Exported(name, ending, table.caption)
 
 
-def _charts(view: View, folder: Path) -> Iterator[Exported]:
-    taken: set[str] = set()
+def _charts(view: View, folder: Path, taken: set[str]) -> Iterator[Exported]:
     for figure in [*figures.all_strips(view, whole=True)[0], *curves_and_points(view)]:
         for panel in figure.panels:
             shows = ", ".join(part for part in (figure.heading, figure.about, panel.heading) if part)
@@ -71,6 +74,15 @@ def _charts(view: View, folder: Path) -> Iterator[Exported]:
             (folder / f"{name}.pdf").write_bytes(vl_convert.svg_to_pdf(drawn))
             yield Exported(f"{name}.svg", "svg", shows)
             yield Exported(f"{name}.pdf", "pdf", shows)
+
+
+def _ranks(study: Assessment, folder: Path, taken: set[str]) -> Iterator[Exported]:
+    for one in study_files.all_charts(study):
+        name, drawn = _unique(f"study-{one.shows}", taken), vl_convert.vegalite_to_svg(one.chart.to_dict())
+        (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
+        (folder / f"{name}.pdf").write_bytes(vl_convert.svg_to_pdf(drawn))
+        yield Exported(f"{name}.svg", "svg", one.shows)
+        yield Exported(f"{name}.pdf", "pdf", one.shows)
 
 
 def curves_and_points(view: View) -> list[figures.Figure]:

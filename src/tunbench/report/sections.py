@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from tunbench.analysis.compare import CompareError
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.studied import of_run
+from tunbench.analysis.studied import Assessment, assess, is_study, of_run
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
 from tunbench.plan.load import PlanError
@@ -44,15 +44,22 @@ def made_elsewhere(whole: View, runs: Sequence[Shown]) -> list[Markup]:
     return [one for one in found if one]
 
 
-def _study(findings: Findings, folder: Path | None) -> Markup:
-    """What the run says of the study that it reproduces; empty where its plan is none."""
+def assessment(findings: Findings, folder: Path | None) -> Assessment | None:
+    """What a run says of the study that it reproduces; None where it is none. Raises PlanError and JournalError."""
     if not folder or not (folder / "plan.toml").exists():
-        return Markup()
+        return None
     # Only then is the journal read once more.
     if not re.search(r"^\s*\[+(study|claim)", (folder / "plan.toml").read_text(encoding="utf-8"), re.MULTILINE):
-        return Markup()
+        return None
+    loaded = of_run(folder)
+    return assess(findings, loaded) if is_study(loaded) else None
+
+
+def _study(findings: Findings, folder: Path | None) -> Markup:
+    """The section of a study's run; empty where its plan is none."""
     try:
-        return study.section(findings, of_run(folder))
+        found = assessment(findings, folder)
+        return study.rendered(found) if found else Markup()
     except (PlanError, JournalError) as error:
         text = '<section id="study"><h2>The study of this run cannot be read</h2><p class="reason">{}</p></section>'
         return Markup(text).format(error)
