@@ -37,7 +37,9 @@ def headline(view: View) -> Table:
                 ]
                 kind = "failed" if "failed" in verdict else verdict if verdict == "ok" else "unsupported"
                 place = {"run": run, "stack": stack, "name": _called(view, stack, run), "condition": condition}
-                rows.append(tables.place(view, place, (Field(verdict, kind=kind), *fields)))
+                # Where not all is well, only that is told.
+                told_of = verdict.partition(" ok, ")[2] or verdict
+                rows.append(tables.place(view, place, (Field(told_of, kind=kind), *fields)))
     told = "; ".join(dict.fromkeys(f"{metric.split()[0]}: {workload}" for workload, metric, *_ in shown))
     caption = f"Medians over all trials; the fuller a cell, the better among its neighbours of one profile. {told}."
     return Table("headline", caption, tuple(columns), rows)
@@ -101,8 +103,8 @@ def _relatives(view: View, workload: str, metric: str) -> list[Row]:
 
 def _headlines(view: View) -> list[tuple[str, str, str, bool]]:
     """Workload, metric (with its statistic), statistic and whether more is better, of what is asked first."""
-    fast = (view.measuring("throughput") or view.measuring("goodput"))[:2]
     name = "throughput" if view.measuring("throughput") else "goodput"
+    fast = _first_of_each_program(view, name)[:2]
     found = [(workload, name, WHOLE, True) for workload in fast]
     late = view.measuring("rtt")[:1]
     found += [(workload, "rtt", "median", False) for workload in late]
@@ -110,6 +112,17 @@ def _headlines(view: View) -> list[tuple[str, str, str, bool]]:
     found += [(workload, "loss", WHOLE, False) for workload in view.measuring("loss")[:1]]
     costly = [workload for workload in fast if workload in view.measuring("cost")]
     return found + [(workload, "cost", WHOLE, False) for workload in costly[:1]]
+
+
+def _first_of_each_program(view: View, metric: str) -> list[str]:
+    """The first workload of each program that has one value of a metric a stack, and not one a pair or direction."""
+    places = view.cells.filter(pl.col("metric") == metric).group_by("workload")
+    alone = set(places.agg(pl.struct("pair", "node").n_unique()).filter(pl.col("pair") == 1)["workload"].to_list())
+    measured = view.measuring(metric)
+    found: dict[str, str] = {}
+    for workload in [one for one in measured if one in alone] or measured:
+        found.setdefault(workload.partition(":")[0], workload)
+    return list(found.values())
 
 
 def _at(
