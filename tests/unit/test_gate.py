@@ -63,6 +63,19 @@ def test_failed_and_missing_cells_stop_and_new_ones_do_not() -> None:
         assert found.passes is (expected[0] == "passed")
 
 
+def test_a_run_that_lacks_trials_does_not_pass() -> None:
+    both = compared(speeds("gre", spread(1e9, 1)), speeds("gre", spread(1e9, 2)))
+    found = gate(both._replace(lacking=3), 0.02)
+    assert gate(both, 0.02).passes and not found.passes
+    assert summary.sentence(found).endswith("; 3 trials of the new run are missing")
+    assert "3 trials are missing" in junit.xml(found)
+
+
+def test_a_new_cell_of_which_nothing_is_well_has_failed() -> None:
+    found = judged(speeds("none", spread(1e9, 1)), [*speeds("none", spread(1e9, 1)), *failed("gre", [1])])
+    assert [one.outcome for one in found.cells if one.row.stack == "gre"] == ["failed"]
+
+
 def test_undecided_cells_stop_where_that_is_asked_for() -> None:
     a, b = speeds("gre", spread(1e9, 1, 3)), speeds("gre", spread(0.1e9, 2, 3))
     assert outcome(a, b) == ("undecided", "3 and 3 trials; it needs 8 on both sides")

@@ -61,13 +61,14 @@ class CompareError(Exception):
 class Comparison(NamedTuple):
     """Two runs side by side: whether their fingerprints are equal, what differs of them, and the rows, in plan order.
 
-    `tests` is the number of rows that Holm's correction counts.
+    `tests` is the number of rows that Holm's correction counts, `lacking` the trials that B was to have and has not.
     """
 
     identical: bool
     differences: list[Difference]
     rows: list[Row]
     tests: int
+    lacking: int = 0
 
 
 class Choice(NamedTuple):
@@ -103,7 +104,8 @@ def compare(a: Findings, b: Findings, choice: Choice = Choice()) -> Comparison: 
         _with_least(row, [list(side[key].values()) for side in both], tests) if row.verdict == WORSE else row
         for key, row in zip(keys, _decided(rows), strict=True)
     ]
-    return Comparison(identical, differences(a.record, b.record), rows, tests)
+    lacking = max(0, b.record.planned - len(b.record.trials))
+    return Comparison(identical, differences(a.record, b.record), rows, tests, lacking)
 
 
 def _values(values: pl.DataFrame) -> dict[Key, Values]:

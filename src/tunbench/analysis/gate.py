@@ -24,12 +24,16 @@ class Judged(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """What a gate found; `strict` says that undecided cells stop as well."""
+    """What a gate found; `strict` says that undecided cells stop as well.
+
+    A run that lacks trials does not pass: what is not there may be what broke.
+    """
 
     cells: list[Judged]
     tolerance: float
     strict: bool
     identical: bool
+    lacking: int = 0
 
     @property
     def stopping(self) -> list[Judged]:
@@ -45,7 +49,7 @@ class Gate(NamedTuple):
     @property
     def passes(self) -> bool:
         """Whether the run passes."""
-        return not self.stopping
+        return not self.stopping and not self.lacking
 
     @property
     def counts(self) -> dict[str, int]:
@@ -61,7 +65,9 @@ def gate(compared: Comparison, tolerance: float, strict: bool = False) -> Gate:
     near end of an interval that holds for all rows together (`Row.least`); where a larger share of its trials failed
     than in A; and where it is missing.
     """
-    return Gate([_judged(row, tolerance) for row in compared.rows], tolerance, strict, compared.identical)
+    return Gate(
+        [_judged(row, tolerance) for row in compared.rows], tolerance, strict, compared.identical, compared.lacking
+    )
 
 
 def _judged(row: Row, tolerance: float) -> Judged:
@@ -77,4 +83,6 @@ def _judged(row: Row, tolerance: float) -> Judged:
         if row.least > tolerance:
             return Judged(row, WORSE, f"by at least {row.least:.2%}".replace("%", " %"))
         return Judged(row, PASSED, "worse, but not by more than the tolerance beyond doubt")
+    if row.verdict == ONLY_B and not row.n_b:
+        return Judged(row, FAILED, row.why)
     return Judged(row, PASSED, "new" if row.verdict == ONLY_B else row.verdict)

@@ -99,5 +99,11 @@ def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:
 
 def _data(judged: "Gate", compared: "Comparison") -> dict[str, object]:
     cells = [{**one.row._asdict(), "outcome": one.outcome, "reason": one.why} for one in judged.cells]
-    about = {"passes": judged.passes, "tolerance": judged.tolerance, "strict": judged.strict, "counts": judged.counts}
+    about = {
+        "passes": judged.passes,
+        "tolerance": judged.tolerance,
+        "strict": judged.strict,
+        "counts": judged.counts,
+        "missing_trials": judged.lacking,
+    }
     return {**about, **as_data(compared), "rows": cells}

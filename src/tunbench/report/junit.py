@@ -17,10 +17,14 @@ def xml(judged: Gate) -> str:
     """The suite. A cell that stops the run is a failure, one that is undecided and does not stop it is skipped."""
     stops = {id(one) for one in judged.stopping}
     skipped = sum(one.outcome == UNDECIDED and id(one) not in stops for one in judged.cells)
-    numbers = {"tests": len(judged.cells), "failures": len(stops), "errors": 0, "skipped": skipped}
+    whole = int(judged.lacking > 0)
+    numbers = {"tests": len(judged.cells) + whole, "failures": len(stops) + whole, "errors": 0, "skipped": skipped}
     root = ElementTree.Element("testsuites")
     attributes = {"name": "tunbench gate", **{name: str(number) for name, number in numbers.items()}}
     suite = ElementTree.SubElement(root, "testsuite", attributes)
+    if judged.lacking:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "the whole run", "name": "trials"})
+        ElementTree.SubElement(case, "failure", {"type": "missing", "message": f"{judged.lacking} trials are missing"})
     for one in judged.cells:
         _case(suite, one, id(one) in stops)
     ElementTree.indent(root)

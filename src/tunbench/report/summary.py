@@ -33,7 +33,8 @@ def sentence(judged: Gate) -> str:
         return f"identical: both runs have the same fingerprint ({changes.cells(len(judged.cells))})"
     listed = ", ".join(f"{number} {outcome}" for outcome, number in judged.counts.items())
     tolerance = units.plain(judged.tolerance, "ratio")
-    return f"{changes.cells(len(judged.cells))}, tolerance {tolerance}: {listed}"
+    lacking = f"; {judged.lacking} trials of the new run are missing" if judged.lacking else ""
+    return f"{changes.cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
 
 
 def _table(cells: Sequence[Judged]) -> str:
