@@ -58,7 +58,7 @@ def test_a_condition_of_another_scale_is_not_run(tmp_path: Path) -> None:
 
 def test_a_run_that_measured_nothing_has_no_numbers(tmp_path: Path) -> None:
     throughput = tables(tmp_path, find(record([])))[0]
-    assert not throughput.numbers and throughput.whole.tau is None
+    assert (throughput.whole.n, throughput.whole.tau) == (0, None)
 
 
 def test_clusters_are_compared_by_their_members(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tunbench.analysis.ranks import APPROXIMATE, KENDALL_EXACT, PERMUTED, agreement, correlation
+from tunbench.analysis.ranks import APPROXIMATE, KENDALL_EXACT, PERMUTED, correlation
 
 # Hunter L measure of lightness and panel scores of 9 lots of canned tuna: Hollander and Wolfe, Nonparametric
 # Statistical Methods (1973), page 187; in the examples of R's cor.test.
@@ -108,14 +108,6 @@ def test_too_few_systems_have_no_numbers_and_say_why(n: int) -> None:
 def test_where_all_tie_there_is_no_order() -> None:
     found = correlation([1, 2, 3], [4, 4, 4])
     assert (found.n, found.tau, found.method) == (3, None, "all systems tie on one side: that is no order")
-
-
-def test_only_common_systems_with_values_count() -> None:
-    published = {"a": 1.0, "b": 2.0, "c": 3.0, "only here": 9.0, "illegible": math.nan}
-    measured = {"c": 30.0, "b": 20.0, "a": 10.0, "only there": 0.0, "illegible": 1.0}
-    found = agreement(published, measured)
-    assert (found.n, found.tau, found.rho) == (3, 1, 1)
-    assert found.tau_p == found.rho_p == pytest.approx(2 / 6)
 
 
 @given(few)

@@ -51,11 +51,6 @@ class Agreed(NamedTuple):
         more = [word for word in (self.table.metric, self.table.statistic) if word and word != self.table.table]
         return f"{self.table.table} ({', '.join(more)})" if more else self.table.table
 
-    @property
-    def numbers(self) -> bool:
-        """Whether any number of the table could be compared."""
-        return self.whole.n > 0
-
 
 def agreements(study: Study, published: Sequence[Published], run: Measured) -> list[Agreed]:
     """Each table of a study beside what the run measured."""

@@ -1,7 +1,6 @@
 """How far two orders of the same systems agree: rank correlations with their p."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
@@ -32,17 +31,6 @@ class Agreement(NamedTuple):
     rho: float | None
     rho_p: float | None
     method: str
-
-
-def agreement(published: Mapping[str, float], measured: Mapping[str, float]) -> Agreement:
-    """How far two tables agree in the order of the systems that both have.
-
-    Systems that only one of them has do not count; neither do those without a finite value.
-    """
-    names = [name for name in published if name in measured]
-    pairs = [(published[name], measured[name]) for name in names]
-    pairs = [pair for pair in pairs if all(math.isfinite(value) for value in pair)]
-    return correlation([x for x, _ in pairs], [y for _, y in pairs])
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> Agreement:
