@@ -96,7 +96,7 @@ def _refuse_another(folder: Path, order: Order) -> None:
     """Raises RunError where the folder holds anything but the first moments of a run that never began."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder with --out")
-    if (folder / journal.NAME).exists() and journal.events(folder):
+    if (folder / journal.NAME).exists() and journal.events(folder, 1):
         raise RunError(
             f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"
         )
@@ -223,7 +223,7 @@ def order(text: str, file: str, overrides: dict[str, Any]) -> Order:
 
 def reopen(folder: Path) -> Order:
     """What a run that was begun is to do. Raises RunError, JournalError, PlanError, LabError and ImageError."""
-    head = read.header(journal.events(folder))
+    head = read.header(journal.events(folder, 1))
     try:
         text = (folder / "plan.toml").read_text()
     except OSError as error:

@@ -15,11 +15,13 @@ from types import ModuleType
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from tests.unit.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench import overhead as measuring
 from tunbench.analysis import overhead
 from tunbench.analysis.overhead import Finding, Row
+from tunbench.cli import app
 from tunbench.cli.overhead import _print
 from tunbench.plan.load import check
 from tunbench.report import tunnels as page_of_tunnels
@@ -38,6 +40,13 @@ def test_the_page_of_the_tunnels_is_what_they_declare() -> None:
     if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
         PAGE.write_text(page_of_tunnels.markdown())
     assert PAGE.read_text() == page_of_tunnels.markdown()
+
+
+def test_what_the_readme_shows_of_a_study_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    printed = CliRunner().invoke(app, ["study", "list"]).output
+    first = "".join(f"{line}\n" for line in printed.splitlines()[:4])
+    assert f"$ tunbench study list\n{first}…\n" in (DOCS.parent / "README.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

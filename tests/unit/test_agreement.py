@@ -4,8 +4,9 @@ import pytest
 
 from tests.unit import studies
 from tests.unit.records import record
-from tunbench.analysis.agreement import ILLEGIBLE, NO_CELL, NOT_RUN, Agreed, agreements
+from tunbench.analysis.agreement import ILLEGIBLE, NO_CELL, Agreed, agreements
 from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.lookup import NOT_RUN
 from tunbench.analysis.reference import read
 from tunbench.analysis.studied import assess
 
@@ -66,7 +67,7 @@ def test_clusters_are_compared_by_their_members(tmp_path: Path) -> None:
     assert (lan.name, wan.name) == ("on the LAN", "on the WAN")
     assert lan.rand == pytest.approx(1) and lan.n == 4
     for one in (lan, wan):
-        assert [group.systems for group in one.measured] == [("GRE", "IPIP", "No VPN"), ("WireGuard",)]
+        assert [group.members for group in one.measured] == [("GRE", "IPIP", "No VPN"), ("WireGuard",)]
     # Of the six pairs, one is together on both sides, where chance lets one expect 2 · 3 ÷ 6 = 1.
     assert wan.rand == pytest.approx(0)
 

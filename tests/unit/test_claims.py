@@ -9,7 +9,6 @@ from tests.unit import studies
 from tests.unit.records import cell, record, trial
 from tunbench.analysis.claims import (
     NOT_REPRODUCED,
-    NOT_RUN,
     NOT_TESTABLE,
     REPRODUCED,
     UNDECIDED,
@@ -20,6 +19,7 @@ from tunbench.analysis.claims import (
     verdict_of,
 )
 from tunbench.analysis.findings import find
+from tunbench.analysis.lookup import NOT_RUN
 from tunbench.analysis.statistics import estimate
 from tunbench.plan.cell import read_expected
 from tunbench.plan.study import Comparison

@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 
 from tests.unit.study_files import Row, plan, published, study
-from tunbench.plan.expand import estimate, expand
 
 NAME = "openwrt-2016"
 SYSTEMS = ["No VPN", "IPIP", "GRE", "PPTP", "OpenVPN", "L2TP_eth + UDP", "IPIP+FoU"]
@@ -100,12 +99,6 @@ def test_every_published_system_has_a_stack_of_the_plan(rows: list[Row], scale: 
     systems = study(NAME)["study"]["systems"]
     assert set(systems) == {row.system for row in rows}
     assert set(systems.values()) <= set(plan(NAME, scale).stacks)
-
-
-def test_quick_has_three_repeats_and_takes_half_an_hour_at_most() -> None:
-    quick = plan(NAME, "quick")
-    assert quick.repeats == 3
-    assert estimate(expand(quick), 2) <= 1800
 
 
 def test_claims_name_stacks_and_workloads_of_the_plan() -> None:

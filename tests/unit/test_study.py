@@ -11,7 +11,7 @@ from tunbench import run
 from tunbench.analysis.studied import of_run
 from tunbench.labs import choose
 from tunbench.plan.cell import read_expected
-from tunbench.plan.expand import expand
+from tunbench.plan.expand import estimate, expand
 from tunbench.plan.grid import NoCell, grid, resolve
 from tunbench.plan.load import PlanError, load, read, shipped_studies
 from tunbench.plan.places import MistakeAt
@@ -123,6 +123,15 @@ def test_a_study_without_its_reference_does_not_begin(tmp_path: Path, monkeypatc
     text = studies.PLAN + studies.STUDY
     with pytest.raises(PlanError, match=r'16: study.reference: there is no file "tiny.csv"'):
         run.order(text, str(tmp_path / "any.toml"), {})
+
+
+@pytest.mark.parametrize("name", shipped_studies())
+def test_quick_covers_every_system_three_times_in_half_an_hour(name: str) -> None:
+    loaded = load(name, scale="quick")
+    assert loaded.beside.study is not None
+    assert loaded.plan.repeats == 3
+    assert set(loaded.beside.study.systems.values()) <= set(loaded.plan.axes["stack"])
+    assert estimate(expand(loaded.plan), 2) <= 1800
 
 
 @pytest.mark.parametrize("name", shipped_studies())

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from scipy.stats import rankdata
 
-from tunbench.analysis.lookup import Found, Measured, look
+from tunbench.analysis.lookup import NOT_RUN, Found, Measured, look
 from tunbench.analysis.ranks import FEWEST, Agreement, correlation
 from tunbench.analysis.reference import Published, of_table
 from tunbench.analysis.statistics import Estimate, estimate
@@ -13,7 +13,6 @@ from tunbench.plan.study import Study, Table
 
 NO_CELL = "its condition has no cell here"
 ILLEGIBLE = "illegible"
-NOT_RUN = "not run at this scale"
 
 
 class Row(NamedTuple):

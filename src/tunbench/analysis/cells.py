@@ -5,13 +5,16 @@ from collections.abc import Sequence
 import polars as pl
 
 from tunbench.analysis.frame import CELL, TRIAL
-from tunbench.analysis.statistics import Estimate, estimate
+from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
 
 METRIC = ("metric", "statistic", "unit")
 """What a value is: the metric, which statistic of the trial it is, and its SI unit."""
 
 WHOLE = "value"
 """The statistic of a metric that the workload itself gives for the whole trial."""
+
+CENTRAL = (WHOLE, "median")
+"""The statistics that are meant where a metric is named alone."""
 
 QUANTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99}
 """The statistics of a metric that a trial has only as a series: quantiles of that trial's raw values."""
@@ -62,9 +65,9 @@ def cells(values: pl.DataFrame) -> pl.DataFrame:
     return estimates(values, (*CELL, *METRIC))
 
 
-def estimates(values: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def estimates(values: pl.DataFrame, keys: Sequence[str], confidence: float = CONFIDENCE) -> pl.DataFrame:
     """One row a group of `keys`, sorted by them: the columns `keys` and ESTIMATE, over the column `value`."""
     groups = values.group_by(keys).agg(pl.col("value")).sort(keys)
-    found = [estimate(group) for group in groups["value"].to_list()]
+    found = [estimate(group, confidence) for group in groups["value"].to_list()]
     columns = {name: [getattr(one, name) for one in found] for name in Estimate._fields}
     return pl.concat([groups.drop("value"), pl.DataFrame(columns, schema=ESTIMATE)], how="horizontal")

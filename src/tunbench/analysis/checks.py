@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tunbench.analysis import modes, trend
-from tunbench.analysis.cells import METRIC, WHOLE
+from tunbench.analysis.cells import CENTRAL, METRIC, WHOLE
 from tunbench.analysis.comparison import holm
 from tunbench.analysis.frame import CELL
 from tunbench.analysis.verdicts import BRING_UP
@@ -63,7 +63,7 @@ def examined(values: pl.DataFrame) -> Iterator[Series]:
     probes = list(probe.metrics(registry.probe_names()))
     counting = values.filter(
         pl.col("unit").is_in(UNITS)
-        & pl.col("statistic").is_in((WHOLE, "median"))
+        & pl.col("statistic").is_in(CENTRAL)
         & ~pl.col("metric").is_in(probes)
         & (pl.col("workload") != BRING_UP)
     )

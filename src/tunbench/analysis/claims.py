@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tunbench.analysis.lookup import Found, Measured, Pair, look
+from tunbench.analysis.lookup import NOT_RUN, Found, Measured, Pair, look
 from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
 from tunbench.plan.cell import Expected
 from tunbench.plan.study import Claim, Comparison
@@ -13,7 +13,6 @@ REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 UNDECIDED = "undecided"
 NOT_TESTABLE = "not testable here"
-NOT_RUN = "not run at this scale"
 
 FEWEST = 3
 """Trials without which nothing is decided: so few have the quick scales. Below six, the interval is their range."""

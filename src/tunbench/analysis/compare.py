@@ -1,7 +1,6 @@
 """Two runs compared: for each cell and metric the shift, the effect size, the corrected p, and a verdict in words."""
 
 import math
-import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,18 +10,13 @@ from typing import Any, NamedTuple, cast
 import polars as pl
 
 from tunbench.analysis import order
-from tunbench.analysis.cells import METRIC, WHOLE
+from tunbench.analysis.cells import CENTRAL, METRIC, WHOLE
 from tunbench.analysis.compared import (
     BETTER,
     DIFFERENT,
-    FAILED_A,
-    FAILED_B,
-    FAILED_BOTH,
     IDENTICAL,
     NEITHER,
     NOTHING_SHOWN,
-    ONLY_A,
-    ONLY_B,
     UNDECIDED,
     WORSE,
     Row,
@@ -31,8 +25,9 @@ from tunbench.analysis.comparison import FEWEST, cliff, holm, mann_whitney, rela
 from tunbench.analysis.differences import Difference, differences, lab_of
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.frame import CELL
-from tunbench.analysis.metrics import CENTRAL, headlines, more_is_better, spelled
+from tunbench.analysis.metrics import headlines, more_is_better, spelled
 from tunbench.analysis.order import PLACE
+from tunbench.analysis.unmeasured import without_numbers
 from tunbench.analysis.verdicts import BRING_UP, place
 from tunbench.journal.record import Record, TrialResult
 from tunbench.runner.options import nearest
@@ -42,9 +37,6 @@ LEVEL = 0.05
 
 EVERY = "all"
 """Stands for every metric."""
-
-COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-"""A sequence by which a program colours what it prints: ECMA-48, section 5.4."""
 
 KEY = (*(name for name in CELL if name not in ("lab", "clock")), *METRIC)
 """The columns by which the rows of two runs are put beside each other."""
@@ -203,41 +195,12 @@ def _row(
         **cast(Any, one),
     )
     here = [side.get(_cell(one), []) for side in trials]
-    verdict, why = _without_numbers(row, *here)
+    verdict, why = without_numbers(row, *here)
     if verdict:
         return row._replace(verdict=verdict, why=why)
     if identical or (virtual and values[0] == values[1]):
         return row._replace(verdict=IDENTICAL)
     return _with_numbers(row, first, second)
-
-
-def _without_numbers(row: Row, a: Sequence[TrialResult], b: Sequence[TrialResult]) -> tuple[str, str]:
-    """The verdict that does not need numbers, and why; both empty where the numbers decide.
-
-    A cell of which a larger share of trials failed in B than in A has failed in B, whatever the others measured.
-    """
-    bad = [[trial for trial in side if trial.verdict != "ok"] for side in (a, b)]
-    if a and b and len(bad[1]) * len(a) > len(bad[0]) * len(b):
-        return FAILED_B, _failures(bad[1], len(b))
-    if row.n_a and row.n_b:
-        return "", ""
-    if row.n_b:
-        return (FAILED_A, _failures(bad[0], len(a))) if bad[0] else (ONLY_B, "")
-    if row.n_a:
-        return ONLY_A, "no value of it in B" if b else "no trial of it in B"
-    if a and b:
-        return FAILED_BOTH, _failures(bad[1], len(b))
-    return (FAILED_A, _failures(bad[0], len(a))) if a else (ONLY_B, _failures(bad[1], len(b)))
-
-
-def _failures(bad: Sequence[TrialResult], of: int) -> str:
-    return f"{len(bad)} of {of} trials {bad[0].verdict}: {_line(bad[0].reason)}" if bad else ""
-
-
-def _line(text: str) -> str:
-    """The text on one line, without what only a terminal reads: programs print colours."""
-    plain = COLOUR.sub("", text)
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in plain).split())
 
 
 def _with_numbers(row: Row, a: Sequence[float], b: Sequence[float]) -> Row:

@@ -5,14 +5,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tunbench.analysis.cells import ESTIMATE, METRIC, WHOLE, per_trial
+from tunbench.analysis.cells import CENTRAL, METRIC, estimates, per_trial
 from tunbench.analysis.frame import CELL
-from tunbench.analysis.statistics import INTERVAL, Estimate, estimate
+from tunbench.analysis.statistics import INTERVAL
 from tunbench.analysis.verdicts import BRING_UP
 from tunbench.plan.until import Until
-
-CENTRES = (WHOLE, "median")
-"""The statistics of a trial that count; its percentiles are wider by nature, and need longer trials, not more."""
 
 CELL_OF_GROUP = ("workload", "pair", "node", "metric", "statistic", "width")
 """What names a cell among those that share their shards, and its width."""
@@ -42,15 +39,13 @@ def widths(values: pl.DataFrame, until: Until) -> pl.DataFrame:
     """One row a cell, metric and statistic that counts: CELL, METRIC, ESTIMATE and `width`.
 
     `values` are those of `per_trial`. The width is (high − low) ÷ |median| of the interval by order statistics; null
-    where there are too few values for one, and where the median is 0 and the interval is not.
+    where there are too few values for one, and where the median is 0 and the interval is not. Percentiles of a trial do
+    not count: they are wider by nature, and need longer trials, not more.
     """
     counting = values.filter(
-        pl.col("metric").is_in(until.metrics) & pl.col("statistic").is_in(CENTRES) & (pl.col("workload") != BRING_UP)
+        pl.col("metric").is_in(until.metrics) & pl.col("statistic").is_in(CENTRAL) & (pl.col("workload") != BRING_UP)
     )
-    groups = counting.group_by(*CELL, *METRIC).agg(pl.col("value")).sort(*CELL, *METRIC)
-    found = [estimate(group, until.confidence) for group in groups["value"].to_list()]
-    columns = {name: [getattr(one, name) for one in found] for name in Estimate._fields}
-    whole = pl.concat([groups.drop("value"), pl.DataFrame(columns, schema=ESTIMATE)], how="horizontal")
+    whole = estimates(counting, (*CELL, *METRIC), until.confidence)
     return whole.with_columns(width=_width()).with_columns(
         enough=pl.col("width").fill_null(float("inf")) <= until.width
     )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tunbench.analysis.clusters import clusters, rand_index
+from tunbench.analysis.clusters import Cluster, clusters, rand_index
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.lookup import Measured
 from tunbench.plan.cell import Cell
@@ -14,22 +14,17 @@ from tunbench.plan.grid import NoCell, resolve
 from tunbench.plan.study import Clustering, Study
 
 
-class Group(NamedTuple):
-    """A measured cluster: its systems by their published names, and the median of all their values, in SI units."""
-
-    systems: tuple[str, ...]
-    median: float
-
-
 class Grouped(NamedTuple):
     """A published clustering and the measured one; `rand` is their adjusted Rand index over `n` systems of both.
 
-    `why` says why there are no measured ones, or no index.
+    The members of measured clusters have their published names. `silhouettes` are those of each number of clusters that
+    was tried. `why` says why there are no measured ones, or no index.
     """
 
     name: str
     published: Mapping[str, Sequence[str]]
-    measured: tuple[Group, ...]
+    measured: tuple[Cluster, ...]
+    silhouettes: Mapping[int, float]
     n: int
     rand: float | None
     why: str
@@ -46,10 +41,9 @@ def _grouped(clustering: Clustering, systems: Mapping[str, str], findings: Findi
     of_system = {system: cluster for cluster, _, system in clustering.members}
     found = clusters(values)
     n = len(of_system.keys() & found.membership.keys())
-    rand = rand_index(of_system, found.membership) if n else None
-    groups = tuple(Group(one.members, one.median) for one in found.clusters)
-    why = found.reason or ("" if n else "no published cluster has these systems")
-    return Grouped(clustering.name, clustering.clusters, groups, n, rand, why)
+    rand = rand_index(of_system, found.membership)
+    why = found.reason or ("" if rand is not None else f"{n} of these systems are in a published cluster: it needs 2")
+    return Grouped(clustering.name, clustering.clusters, found.clusters, found.silhouettes, n, rand, why)
 
 
 def _values(cell: Cell, findings: Findings, run: Measured) -> list[float]:

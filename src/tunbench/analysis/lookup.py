@@ -17,6 +17,9 @@ MEDIAN = "median"
 
 ABSENT = "the plan has no such cell at this scale"
 
+NOT_RUN = "not run at this scale"
+"""What stands for the verdict or the number of a cell that is absent."""
+
 Pair = tuple[int, int]
 """A repeat and its seed."""
 
@@ -37,7 +40,7 @@ class Found(NamedTuple):
 
     cell: Mapping[str, str]
     unit: str
-    more_is_better: bool
+    more_is_better: bool | None
     values: Mapping[Pair, float]
     why: str = ""
     absent: bool = False

@@ -3,19 +3,14 @@
 from collections.abc import Mapping
 from functools import cache
 
-from tunbench.analysis.cells import WHOLE
+from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.verdicts import BRING_UP
 from tunbench.runner import asked, registry
+from tunbench.runner.shard import UP
 from tunbench.runner.workload import Metric
 
-NEUTRAL = frozenset({"carried", "packets", "trial-rate", "trial-loss", "outage", "frequency", "temperature"})
-"""Metrics that describe what was done or the machine; more or less of them is neither better nor worse."""
-
-HEADLINES = {BRING_UP: ("connect",), "loaded-latency": ("rpm-up", "rpm-down", "rpm-both")}
+HEADLINES = {"loaded-latency": ("rpm-up", "rpm-down", "rpm-both")}
 """The metrics that sum up a workload, where it is not the one that it declares first."""
-
-CENTRAL = (WHOLE, "median")
-"""The statistics that are meant where a metric is named alone."""
 
 
 def spelled(metric: str, statistic: str) -> str:
@@ -26,19 +21,24 @@ def spelled(metric: str, statistic: str) -> str:
 def headlines(workload: str) -> tuple[str, ...]:
     """The metrics that sum up a workload: the first that it declares, or those of HEADLINES; none if it is unknown."""
     name = workload.partition(":")[0]
-    return HEADLINES.get(name) or tuple(_declared(workload))[:1]
+    return HEADLINES.get(name) or tuple(_of_workload(workload))[:1]
+
+
+def about(workload: str, metric: str) -> Metric | None:
+    """What the workload, or else a probe, declares of a metric; None where this version does not know it."""
+    return _of_workload(workload).get(metric) or _of_probes().get(metric)
 
 
 def more_is_better(workload: str, metric: str) -> bool | None:
-    """Whether more of a metric is better, as its workload or probe declares it; None where neither is."""
-    declared = _declared(workload).get(metric) or _probed().get(metric)
-    if metric == "connect" and workload == BRING_UP:
-        return False
-    return None if declared is None or metric in NEUTRAL else declared.more_is_better
+    """Whether more of a metric is better; None where it is neither, or nothing is known of it."""
+    declared = about(workload, metric)
+    return declared.more_is_better if declared else None
 
 
 @cache
-def _declared(workload: str) -> Mapping[str, Metric]:
+def _of_workload(workload: str) -> Mapping[str, Metric]:
+    if workload == BRING_UP:
+        return UP
     try:
         return dict(asked.read(workload).module.ABOUT.metrics)
     except ValueError:
@@ -47,6 +47,5 @@ def _declared(workload: str) -> Mapping[str, Metric]:
 
 
 @cache
-def _probed() -> Mapping[str, Metric]:
-    probes = (registry.probe(name).ABOUT.metrics for name in registry.probe_names())
-    return {metric: declared for metrics in probes for metric, declared in metrics.items()}
+def _of_probes() -> Mapping[str, Metric]:
+    return {name: one for probe in registry.probe_names() for name, one in registry.probe(probe).ABOUT.metrics.items()}

@@ -28,7 +28,7 @@ class Assessment(NamedTuple):
 
 def of_run(folder: Path) -> Loaded:
     """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
-    head = read.header(journal.events(folder))
+    head = read.header(journal.events(folder, 1))
     path = folder / "plan.toml"
     try:
         text = path.read_text()

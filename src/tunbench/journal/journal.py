@@ -54,8 +54,8 @@ class Journal:
         self.file.close()
 
 
-def events(folder: Path) -> list[dict[str, Any]]:
-    """All events of a journal, less a torn last line. Raises JournalError."""
+def events(folder: Path, most: int | None = None) -> list[dict[str, Any]]:
+    """All events of a journal, less a torn last line, or its first ones. Raises JournalError."""
     path = folder / NAME
     try:
         data = path.read_bytes()
@@ -64,7 +64,7 @@ def events(folder: Path) -> list[dict[str, Any]]:
             f"{folder} is no run: {error.strerror} ({path.name}); name the folder that tunbench run made"
         ) from None
     found = []
-    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+    for number, line in enumerate(data.split(b"\n")[:-1][:most], start=1):
         try:
             event = json.loads(line)
             event["event"]

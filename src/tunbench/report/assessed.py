@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tunbench.analysis.agreement import Agreed, Row
-from tunbench.analysis.claims import NOT_REPRODUCED, NOT_RUN, REPRODUCED, UNDECIDED, VERDICTS, Compared, Judged
+from tunbench.analysis.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED, VERDICTS, Compared, Judged
+from tunbench.analysis.clusters import Cluster
 from tunbench.analysis.grouping import Grouped
-from tunbench.analysis.lookup import Found
+from tunbench.analysis.lookup import NOT_RUN, Found
 from tunbench.analysis.ranks import Agreement
 from tunbench.analysis.statistics import Estimate
 from tunbench.analysis.studied import Assessment
@@ -105,8 +106,17 @@ def probability(value: float | None) -> str:
 
 def clusters(found: Grouped) -> str:
     """The agreement of a clustering in words, behind its name."""
-    agreed = found.why if found.rand is None else f"adjusted Rand index {coefficient(found.rand)}, n = {found.n}"
-    return f"{found.name}: {agreed}"
+    if found.rand is None:
+        return f"{found.name}: {found.why}"
+    silhouette = found.silhouettes[len(found.measured)]
+    measured = f"{len(found.measured)} measured clusters, mean silhouette {coefficient(silhouette)}"
+    return f"{found.name}: adjusted Rand index {coefficient(found.rand)}, n = {found.n}; {measured}"
+
+
+def cluster(one: Cluster) -> str:
+    """The members of a measured cluster of round-trip times, with the mean and the deviation of all of them."""
+    deviation = f" ± {units.quantity(one.deviation, 's')}" if one.deviation is not None else ""
+    return f"{', '.join(one.members)}: {units.quantity(one.mean, 's')}{deviation}"
 
 
 def worst_first(one: Judged) -> list[Compared]:
@@ -194,6 +204,7 @@ def _clusters(found: Grouped) -> dict[str, Any]:
         "name": found.name,
         "published": dict(found.published),
         "measured": [one._asdict() for one in found.measured],
+        "silhouettes": dict(found.silhouettes),
         **{"rand": found.rand, "n": found.n, "why": found.why or None},
     }
 

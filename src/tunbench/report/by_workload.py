@@ -7,6 +7,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.findings import Findings, verdict_of
 from tunbench.analysis.verdicts import executed
 from tunbench.report import units
@@ -73,7 +74,7 @@ def _fields(
         & (pl.col("stack") == stack)
         & (pl.col("condition") == condition)
         & (pl.col("metric") == name)
-        & pl.col("statistic").is_in(["value", "median"])
+        & pl.col("statistic").is_in(CENTRAL)
     )
     found = rows.row(0, named=True) if len(rows) else {}
     value = units.quantity(found["median"], found["unit"]) if found else units.NOTHING

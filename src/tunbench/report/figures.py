@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from tunbench.analysis import metrics
+from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.analysis.statistics import INTERVAL
 from tunbench.report import canvas, palette, questions, strips, tables, units
@@ -64,7 +66,7 @@ def all_strips(view: View, whole: bool = False) -> tuple[list[Figure], list[str]
 
     Unless the `whole` is asked for, that is what questions are not about, where all charts have more than MOST rows.
     """
-    cells = view.cells.filter(pl.col("statistic").is_in(["value", "median"]))
+    cells = view.cells.filter(pl.col("statistic").is_in(CENTRAL))
     keys = ["workload", "metric", "condition"]
     rows = _grouped(cells, keys)
     values, boxes, drawn, costly = _values(view), _boxes(view), marks(view), set(view.measuring("throughput"))
@@ -97,7 +99,7 @@ def _figure(
         )
         for index, (condition, rows, _) in enumerate(charts)
     ]
-    declared = questions.about(workload, metric)
+    declared = metrics.about(workload, metric)
     better = "More is better." if declared and declared.more_is_better else ""
     summary = f"{declared.summary[:1].upper()}{declared.summary[1:]}." if declared else ""
     return Figure(

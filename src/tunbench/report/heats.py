@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tunbench.analysis.cells import WHOLE
+from tunbench.analysis.cells import CENTRAL, WHOLE
 from tunbench.analysis.ratios import is_baseline
 from tunbench.report import questions, tables, units
 from tunbench.report.tables import Column, Field, Row, Table
@@ -58,7 +58,7 @@ def relative(view: View, metric: str) -> Table:
 
 def by_metric(view: View, key: str) -> Table:
     """What answers a question, a row a stack and condition and a column a metric of a workload: medians."""
-    kept = view.cells.filter(pl.col("statistic").is_in([WHOLE, "median"]))
+    kept = view.cells.filter(pl.col("statistic").is_in(CENTRAL))
     kept = kept.filter(pl.col("metric").is_in([*questions.QUESTIONS[key].main, *questions.QUESTIONS[key].further]))
     pairs = kept.select("workload", "metric").unique(maintain_order=True).rows()
     pairs = sorted(pairs, key=lambda pair: (view.workloads.index(pair[0]), questions.rank(pair[1])))
@@ -91,7 +91,7 @@ def _relatives(view: View, workload: str, metric: str) -> list[Row]:
         (pl.col("workload") == workload)
         & (pl.col("metric") == metric)
         & pl.col("ratio_median").is_not_null()
-        & pl.col("statistic").is_in([WHOLE, "median"])
+        & pl.col("statistic").is_in(CENTRAL)
     )
     names: dict[tuple[str, str, str], dict[str, float]] = {}
     for *key, condition, ratio in known.select("run", "stack", "name", "condition", "ratio_median").iter_rows():

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.ratios import is_baseline
 from tunbench.report import curves, points, questions, sweeps, units
 from tunbench.report.canvas import Mark
@@ -60,9 +61,7 @@ def by_option(view: View) -> list[Figure]:
     found: list[Figure] = []
     for number, sweep in enumerate(sweeps.of_workloads(view)):
         members = {name: x for x, name in sweep.members}
-        kept = view.cells.filter(
-            pl.col("workload").is_in(list(members)) & pl.col("statistic").is_in(["value", "median"])
-        )
+        kept = view.cells.filter(pl.col("workload").is_in(list(members)) & pl.col("statistic").is_in(CENTRAL))
         there = set(kept["metric"].to_list())
         for metric in [name for name in (*WATCHED, "jitter", "cost") if name in there]:
             rows = list(kept.filter(pl.col("metric") == metric).iter_rows(named=True))
@@ -202,7 +201,7 @@ def _range(row: Mapping[str, Any]) -> Range:
 
 def _rows(view: View, workload: str, metric: str) -> list[dict[str, Any]]:
     kept = view.cells.filter(
-        (pl.col("workload") == workload) & (pl.col("metric") == metric) & pl.col("statistic").is_in(["value", "median"])
+        (pl.col("workload") == workload) & (pl.col("metric") == metric) & pl.col("statistic").is_in(CENTRAL)
     )
     return list(kept.iter_rows(named=True))
 

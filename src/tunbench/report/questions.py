@@ -1,12 +1,7 @@
 """Which question of a report each metric answers, and what is said of it."""
 
 import re
-from functools import cache
 from typing import NamedTuple
-
-from tunbench.runner import asked, registry
-from tunbench.runner.shard import UP
-from tunbench.runner.workload import Metric
 
 FAST, LATE, COSTLY, RECOVERS, WIRE, OTHER = "fast", "late", "costly", "recovers", "wire", "other"
 
@@ -77,21 +72,3 @@ def rank(metric: str) -> tuple[int, str]:
     names = [name for one in QUESTIONS.values() for name in one.main + one.further]
     base = metric if metric in names else PHASE.sub("", metric)
     return (names.index(base) if base in names else len(names)), metric
-
-
-def about(workload: str, metric: str) -> Metric | None:
-    """What the workload, or else a probe, declares of a metric; None where this version does not know it."""
-    return _of_workload(workload).get(metric) or _of_probes().get(metric) or UP.get(metric)
-
-
-@cache
-def _of_workload(workload: str) -> dict[str, Metric]:
-    try:
-        return dict(asked.read(workload).module.ABOUT.metrics)
-    except ValueError:
-        return {}
-
-
-@cache
-def _of_probes() -> dict[str, Metric]:
-    return {name: one for probe in registry.probe_names() for name, one in registry.probe(probe).ABOUT.metrics.items()}

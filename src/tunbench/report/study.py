@@ -6,8 +6,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from tunbench.analysis.agreement import Agreed, Row
-from tunbench.analysis.claims import NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE, REPRODUCED
+from tunbench.analysis.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from tunbench.analysis.findings import Findings
+from tunbench.analysis.lookup import NOT_RUN
 from tunbench.analysis.ranks import Agreement
 from tunbench.analysis.studied import Assessment, assess, is_study
 from tunbench.plan.load import Loaded

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis.agreement import Agreed
-from tunbench.analysis.claims import NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE, REPRODUCED, Judged
+from tunbench.analysis.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, Judged
+from tunbench.analysis.lookup import NOT_RUN
 from tunbench.analysis.ranks import Agreement
 from tunbench.analysis.studied import Assessment
 from tunbench.report import assessed, units

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from tunbench.analysis.bootstrap import spread, variation
-from tunbench.analysis.cells import METRIC, WHOLE
+from tunbench.analysis.cells import METRIC
 from tunbench.analysis.frame import CELL
+from tunbench.analysis.metrics import spelled
 from tunbench.analysis.statistics import FEWEST, INTERVAL
 from tunbench.journal.record import TrialResult
 from tunbench.report import units
@@ -169,11 +170,6 @@ def shortened(command: str) -> str:
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
-def metric(name: str, statistic: str) -> str:
-    """How a metric's statistic is called in a table: `rtt` for a trial's median, `rtt p95` for its percentile."""
-    return name if statistic in (WHOLE, "median") else f"{name} {statistic}"
-
-
 def place_columns(view: View) -> tuple[Column, ...]:
     """The first columns of every table: where a row is from."""
     return Column("stack"), Column("profile")
@@ -198,7 +194,7 @@ def _measured(row: Mapping[str, Any]) -> tuple[Field, ...]:
     kind = row["kind"] if row["kind"] == INTERVAL else f"{row['kind']} ({100 * row['coverage']:.0f}{units.NBSP}%)"
     return (
         Field(row["workload"], kind="stack workload"),
-        Field(metric(row["metric"], row["statistic"]), kind="metric"),
+        Field(spelled(row["metric"], row["statistic"]), kind="metric"),
         Field(row["unit"], kind="quiet"),
         Field(str(row["n"]), row["n"]),
         Field(units.quantity(row["median"], row["unit"]), row["median"]),

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.findings import Findings, costly, find, verdict_of, workloads
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
@@ -102,7 +103,7 @@ def _median(here: pl.DataFrame, metric: str, workload: str) -> str:
 def _found(here: pl.DataFrame, metric: str, workload: str) -> dict[str, Any]:
     """The row of a metric's own value or median; empty where there is none."""
     rows = here.filter(
-        (pl.col("metric") == metric) & (pl.col("workload") == workload) & pl.col("statistic").is_in(["value", "median"])
+        (pl.col("metric") == metric) & (pl.col("workload") == workload) & pl.col("statistic").is_in(CENTRAL)
     )
     return rows.row(0, named=True) if len(rows) else {}
 

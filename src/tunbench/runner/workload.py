@@ -12,11 +12,11 @@ from tunbench.runner.site import Site
 
 
 class Metric(NamedTuple):
-    """A metric that a workload yields, its SI unit and whether more of it is better."""
+    """A metric that a workload or probe yields, its SI unit and whether more of it is better; None is neither."""
 
     unit: str
     summary: str
-    more_is_better: bool = False
+    more_is_better: bool | None = False
 
 
 class About(NamedTuple):

@@ -14,8 +14,10 @@ ABOUT = About(
     metrics={
         "cost": Metric("s/B", "busy time of both ends and what stands between them, for a byte that the stack carried"),
         "cost-packet": Metric("s", "the same for a packet, as the overlay's interface counts packets"),
-        "carried": Metric("B", "what arrived at the overlay's interface, on both ends", more_is_better=True),
-        "packets": Metric("count", "packets that arrived at the overlay's interface, on both ends"),
+        "carried": Metric("B", "what arrived at the overlay's interface, on both ends", more_is_better=None),
+        "packets": Metric(
+            "count", "packets that arrived at the overlay's interface, on both ends", more_is_better=None
+        ),
     },
     closest=True,
 )

@@ -11,8 +11,14 @@ ABOUT = About(
     name="hardware",
     summary="frequency, temperature and energy of the processors, where the machine shows them",
     metrics={
-        "frequency": Metric("Hz", "mean frequency of the cores, over the moments right before and after the workload"),
-        "temperature": Metric("°C", "the hottest of the machine's thermal zones, right after the workload"),
+        "frequency": Metric(
+            "Hz",
+            "mean frequency of the cores, over the moments right before and after the workload",
+            more_is_better=None,
+        ),
+        "temperature": Metric(
+            "°C", "the hottest of the machine's thermal zones, right after the workload", more_is_better=None
+        ),
         "energy": Metric("J", "energy of all processor packages during the workload, by RAPL"),
     },
 )

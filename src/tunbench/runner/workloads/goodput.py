@@ -25,8 +25,12 @@ ABOUT = About(
         "goodput-lossy": Metric(
             "bit/s", "payload that arrived each second at the highest rate within the bound", more_is_better=True
         ),
-        "trial-rate": Metric("bit/s", "payload that was sent each second, in each trial of the search"),
-        "trial-loss": Metric("ratio", "datagrams that did not arrive, in each trial of the search"),
+        "trial-rate": Metric(
+            "bit/s", "payload that was sent each second, in each trial of the search", more_is_better=None
+        ),
+        "trial-loss": Metric(
+            "ratio", "datagrams that did not arrive, in each trial of the search", more_is_better=None
+        ),
     },
     programs=("iperf3",),
     version=("iperf3", "--version"),

@@ -24,7 +24,7 @@ ABOUT = About(
     },
     metrics={
         "blocked": Metric("s", "longest time without an answer around an event, less the interval of the probes"),
-        "outage": Metric("s", "how long the link was down, with event=link"),
+        "outage": Metric("s", "how long the link was down, with event=link", more_is_better=None),
         "recovery": Metric("s", "blocked beyond the outage, with event=link"),
         "lost": Metric("count", "probes of an event that were not answered"),
     },
