@@ -8,6 +8,7 @@ from tunbench.runner import proof, stack
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.shell import Result
 from tunbench.runner.stack import Stack
+from tunbench.runner.topology import PAIR
 from tunbench.runner.underlay import UNDERLAYS
 
 
@@ -18,7 +19,7 @@ def built(spelling: str) -> Stack:
 def evidence(spelling: str) -> str:
     """That of the uppermost layer."""
     layer = built(spelling).layers[-1]
-    return proof.expected(layer)
+    return proof.expected(layer, PAIR.pairs[0])
 
 
 # Each was the largest packet that passed, unfragmented, in the lab: Linux 6.1.

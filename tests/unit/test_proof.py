@@ -25,7 +25,7 @@ def examined(spelling: str, packets: list[bytes], index: int = 0) -> Finding:
     built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
     layer = built.layers[index]
     evident = [packet for packet in packets if FILTERS[layer.evidence(layer.options, 4)](packet)]
-    return examine(built, index, MARKER, WHERE, packets, evident)
+    return examine(built, index, PAIR.pairs[0], MARKER, WHERE, packets, evident)
 
 
 def test_wireguard_hides_the_marker() -> None:

@@ -61,6 +61,10 @@ KINDS = {
         "something of a stack was still there after it had been taken down",
         "Let the tunnel's method `down` take it away.",
     ),
+    "relayed": Kind(
+        "packets of a workload went through a node that is neither end",
+        "Read its numbers as those of a relayed path; the logs of the endpoints say why they lost the direct one.",
+    ),
     "outside": Kind(
         "something tried to send packets out of the lab",
         "Find the program by the packets, and tell it to stay inside: no updates, no telemetry.",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tunbench.runner import topology, underlay
+from tunbench.runner import stack, topology, underlay
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
 
@@ -94,7 +94,8 @@ class TrialFolders:
         folder = self.run / folder_of(self.spec, trial["workload"])
         folder.mkdir(parents=True, exist_ok=True)
         title = place(self.spec, trial["workload"])
-        names = underlay.of(self.spec["underlay"], topology.read(self.spec["topology"])).names
+        form, roles = topology.read(self.spec["topology"]), stack.roles(self.spec["stack"])
+        names = underlay.of(self.spec["underlay"], form, roles=roles).names
         head = HEAD.format(title=title, nodes=" ".join(names))
         (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
         for name, text in _files(trial):

@@ -23,6 +23,9 @@ SMALLEST_MTU = {4: 576, 6: 1280}
 """Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
 
 
+CONTROL, RELAY = "control", "relay"
+"""What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
+
 STARTING = 10.0
 """Seconds in which a daemon must be there."""
 
@@ -81,8 +84,10 @@ class About(NamedTuple):
     a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
     which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. It `clamps` if it
     rewrites the MSS of TCP connections. It `joins` so many endpoints at most, 0 for any number, and `routes` if it
-    carries packets of networks behind its endpoints. `packages` are those of Debian whose versions matter, if it is not
-    the kernel's alone; `addons` are images of the vm lab beyond the base.
+    carries packets of networks behind its endpoints. It `relays` if its packets may go through another node than the
+    two ends: the proof is then that they do not. `roles` are the nodes that it needs besides endpoints: `prepare`,
+    `up` and `down` act on them first, and what stands above never sees them. `packages` are those of Debian whose
+    versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base.
     """
 
     name: str
@@ -101,6 +106,7 @@ class About(NamedTuple):
     clamps: bool = False
     joins: int = 0
     routes: bool = True
+    relays: bool = False
     roles: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
@@ -113,6 +119,7 @@ class Place(NamedTuple):
     """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint.
 
     `topology` says which endpoints are joined. `beyond` are the networks behind an endpoint, for the uppermost layer.
+    `roles` are the nodes besides endpoints, in the underlay, by their role.
     """
 
     position: int
@@ -120,6 +127,7 @@ class Place(NamedTuple):
     above: dict[str, Overlay]
     topology: Topology = PAIR
     beyond: Mapping[str, str] = MappingProxyType({})
+    roles: Mapping[str, Overlay] = MappingProxyType({})
 
     def peers(self, node: Node) -> list[str]:
         """The names of the endpoints that the layer joins with this one."""
@@ -164,7 +172,11 @@ class Tunnel:
         """Takes the layer down on one node: its daemons, and its interface if that is still there."""
         for daemon in reversed(self.daemons.pop(node.name, [])):
             daemon.stop()
-        node.try_run("ip", "link", "del", self.place.above[node.name].interface)
+        if node.name in self.place.above:
+            node.try_run("ip", "link", "del", self.place.above[node.name].interface)
+
+    def forget(self, node: Node) -> None:
+        """Takes away what the layer has learnt on a node that it is down on, so that it must enrol anew."""
 
     @contextmanager
     def watched(self, node: Node) -> Iterator[str]:

@@ -49,7 +49,7 @@ def prove(site: Site, pair: Pair, events: Events, least: int = 2 * ECHOES) -> li
     """
     marker = os.urandom(MARKER)
     return [
-        examine(site.stack, index, marker, *_send(site, pair, index, marker, events), least)
+        examine(site.stack, index, pair, marker, *_send(site, pair, index, marker, events), least)
         for index in range(len(site.stack.layers))
     ]
 
@@ -68,13 +68,14 @@ def _send(site: Site, pair: Pair, index: int, marker: bytes, events: Events) -> 
     usual = pair == site.underlay.topology.pairs[0]
     name = path.name if usual else f"{pair.name}-{path.name}"
     events.tell("capture", name=name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
-    evident = capture.filtered(watcher, path, expected(layer))
+    evident = capture.filtered(watcher, path, expected(layer, pair))
     return f"{watcher.name}/{interface}", capture.packets(path), evident
 
 
 def examine(
     stack: Stack,
     index: int,
+    pair: Pair,
     marker: bytes,
     where: str,
     seen: list[bytes],
@@ -88,7 +89,7 @@ def examine(
     marked = [packet for packet in seen if marker in packet]
     marked_inside = [packet for packet in evident if marker in packet]
     hidden = any(_confidential(above) for above in stack.layers[index:])
-    name, evidence = layer.about.name, expected(layer)
+    name, evidence = layer.about.name, expected(layer, pair)
     if len(shown) < least:
         raise ProofFailed(
             f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {least} were to be seen"
@@ -104,9 +105,16 @@ def examine(
     return Finding(name, where, evidence, len(large), len(shown), len(marked), hidden)
 
 
-def expected(layer: Tunnel) -> str:
-    """The pcap filter that every packet of a layer passes in its place."""
-    return layer.evidence(layer.options, layer.place.outer, layer.place.position)
+def expected(layer: Tunnel, pair: Pair) -> str:
+    """The pcap filter that every packet of a layer passes in its place, on its way between a pair.
+
+    What could go through another node must go from end to end.
+    """
+    evidence = layer.evidence(layer.options, layer.place.outer, layer.place.position)
+    if not layer.declared.relays:
+        return evidence
+    first, second = (layer.place.below[name].address for name in (pair.first, pair.second))
+    return f"{evidence} and host {first} and host {second}"
 
 
 def _confidential(layer: Tunnel) -> bool:

@@ -30,13 +30,13 @@ UP = {"connect": Metric("s", "time until the first endpoint had an answer from e
 def live(spec: Spec, shell: Shell, events: Events) -> None:
     """Lives through a shard. Each of its trials gets a verdict, whatever happens."""
     waiting = [BRING_UP, *spec["workloads"]]
-    under = underlay.of(spec["underlay"], topology.read(spec["topology"]), spec["tuning"]["mtu"])
+    roles = stack.roles(spec["stack"])
+    under = underlay.of(spec["underlay"], topology.read(spec["topology"]), spec["tuning"]["mtu"], roles)
     try:
         events.tell("phase", name="nodes", at=now())
         with nodes.made(under.names, under.name_server, shell, events) as made:
-            _live_in(
-                Site(made, under, stack.build(spec["stack"], under.endpoints, under.topology)), spec, waiting, events
-            )
+            pile = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
+            _live_in(Site(made, under, pile), spec, waiting, events)
     except FAILURES as reason:
         _conclude(events, waiting, "failed", reason)
     events.tell("phase", name="end", at=now())
@@ -59,11 +59,11 @@ def _live_in(site: Site, spec: Spec, waiting: list[str], events: Events) -> None
 
 def _live_with(site: Site, spec: Spec, waiting: list[str], events: Events) -> None:
     events.tell("phase", name="prepare", at=now())
-    stack.prepare(site.stack, site.endpoints)
-    before = leftovers.look(site.endpoints)
+    stack.prepare(site.stack, site.members)
+    before = leftovers.look(site.members)
     began = now()
     events.tell("phase", name="up", at=began)
-    with stack.up(site.stack, site.endpoints):
+    with stack.up(site.stack, site.members):
         connect = now() - began
         events.tell("phase", name="proof", at=now())
         for pair in trials.pairs_of(spec["workloads"], site.underlay.topology):
@@ -74,7 +74,7 @@ def _live_with(site: Site, spec: Spec, waiting: list[str], events: Events) -> No
             "ok",
             samples=trials.rows([Sample("connect", connect)], UP, site.pair),
             began=began,
-            logs=_tails(site.endpoints),
+            logs=_tails(site.members),
         )
         events.tell("phase", name="impair", at=now())
         impaired = impair(spec["profile"], site, events)
@@ -82,10 +82,10 @@ def _live_with(site: Site, spec: Spec, waiting: list[str], events: Events) -> No
             events.tell("phase", name="trial", workload=waiting[0], at=now())
             began = now()
             told = trials.execute(waiting[0], site, spec.get("probes", registry.probe_names()), events)
-            _tell_trial(events, waiting, began=began, logs=_tails(site.ends), **told)
+            _tell_trial(events, waiting, began=began, logs=_tails([*site.members, *site.hosts]), **told)
             _look_at_queues(impaired, site.nodes, events)
         events.tell("phase", name="down", at=now())
-    if left := sorted(leftovers.look(site.endpoints) - before):
+    if left := sorted(leftovers.look(site.members) - before):
         events.tell("warning", name="left-behind", text="; ".join(left[:SHOWN]))
     if spec["repeat"] == 1:
         _tell_versions(site, spec["workloads"], events)

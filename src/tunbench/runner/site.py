@@ -23,9 +23,19 @@ class Site(NamedTuple):
         return [self.nodes[name] for name in self.underlay.endpoints]
 
     @property
+    def members(self) -> list[Node]:
+        """The nodes on which the stack acts: those with a role first, then the endpoints."""
+        return [*(self.nodes[name] for name in self.underlay.roles), *self.endpoints]
+
+    @property
     def ends(self) -> list[Node]:
         """The endpoints, and the hosts behind them."""
-        return [*self.endpoints, *(self.nodes[name] for name in self.underlay.topology.hosts.values())]
+        return [*self.endpoints, *self.hosts]
+
+    @property
+    def hosts(self) -> list[Node]:
+        """The hosts behind the endpoints."""
+        return [self.nodes[name] for name in self.underlay.topology.hosts.values()]
 
     @property
     def pair(self) -> Pair:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address, ip_interface
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner import registry, spelling
@@ -32,8 +33,21 @@ class Stack(NamedTuple):
         return self.overlays[-1]
 
 
-def build(text: str, underlay: Mapping[str, Overlay], topology: Topology = PAIR) -> Stack:
-    """The layers of a stack over the endpoints of an underlay; nothing is started. Raises ValueError."""
+def roles(text: str) -> list[str]:
+    """The roles that the layers of a stack need besides endpoints. Raises ValueError."""
+    return list(dict.fromkeys(role for part in spelling.stack(text) for role in declared(part).roles))
+
+
+def build(
+    text: str,
+    underlay: Mapping[str, Overlay],
+    topology: Topology = PAIR,
+    beside: Mapping[str, Overlay] = MappingProxyType({}),
+) -> Stack:
+    """The layers of a stack over the endpoints of an underlay, with the nodes beside them that have a role.
+
+    Nothing is started. Raises ValueError.
+    """
     layers: list[Tunnel] = []
     overlays = [underlay]
     parts = spelling.stack(text)
@@ -43,7 +57,7 @@ def build(text: str, underlay: Mapping[str, Overlay], topology: Topology = PAIR)
         yields = kind.yields(options, index, below)
         behind = lans(topology, yields) if index == len(parts) - 1 else {}
         beyond = {name: lan.network for name, lan in behind.items()}
-        layers.append(kind(options, Place(index, below, yields, topology, beyond)))
+        layers.append(kind(options, Place(index, below, yields, topology, beyond, beside)))
         overlays.append(yields)
     return Stack(text, layers, overlays)
 
@@ -65,7 +79,12 @@ def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
     for layer in stack.layers:
         for program in layer.declared.programs:
             require(nodes[0], program)
-        layer.prepare(nodes)
+        layer.prepare(of_layer(layer, nodes))
+
+
+def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> list[Node]:
+    """The nodes on which a layer acts: those whose role it needs, and the endpoints."""
+    return [node for node in nodes if node.name in layer.declared.roles or node.name in layer.place.above]
 
 
 def require(node: Node, program: str) -> None:
@@ -111,7 +130,7 @@ def lift(stack: Stack, nodes: Sequence[Node], wait: Wait, begun: list[Tunnel] | 
 def lower(layers: Sequence[Tunnel], nodes: Sequence[Node]) -> None:
     """Takes layers down on these nodes, the uppermost first."""
     for layer in reversed(layers):
-        for node in reversed(nodes):
+        for node in reversed(of_layer(layer, nodes)):
             layer.down(node)
 
 
@@ -124,7 +143,7 @@ def restart(stack: Stack, nodes: Sequence[Node]) -> None:
 def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str]]]:
     """The routes to what the stack reaches behind each peer: hosts, and the other spokes of a hub."""
     place = stack.layers[-1].place
-    for node in nodes:
+    for node in (node for node in nodes if node.name in place.above):
         here = place.above[node.name]
         for peer in place.peers(node):
             there = place.above[peer].address
@@ -136,7 +155,7 @@ def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str
 
 def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:
     try:
-        for node in nodes:
+        for node in of_layer(layer, nodes):
             layer.up(node)
     except CommandFailed as error:
         if UNKNOWN_DEVICE in error.result.stderr:
@@ -147,7 +166,7 @@ def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:
 
 def wait_for_answers(layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Sequence[Node]) -> None:
     """Waits until the first endpoint has an answer from every other one. Raises StackFailed."""
-    first, *others = nodes
+    first, *others = (node for node in nodes if node.name in overlay)
     for other in others:
         # Bound to the interface: what is not up yet must not be asked for on the way to the edge.
         interface, address = overlay[first.name].interface, overlay[other.name].address

@@ -6,7 +6,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tunbench.runner import asked, probe, proof, stack
+from tunbench.runner import asked, probe, proof, relayed, stack
 from tunbench.runner.asked import Asked
 from tunbench.runner.contract import StackFailed, Unsupported
 from tunbench.runner.events import Events
@@ -54,16 +54,22 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
     """
     what = asked.read(workload)
     pairs = what.pairs(site.underlay.topology)
+    with relayed.watched(workload, site, events):
+        return _execute(what, pairs, site, probes, events)
+
+
+def _execute(what: Asked, pairs: Sequence[Pair], site: Site, probes: Sequence[str], events: Events) -> dict[str, Any]:
     trials = [_trial(what.options, site, pair, number * what.together) for number, pair in enumerate(pairs)]
     # The interfaces that are counted do not outlive a workload that takes the tunnel down.
     probes = () if what.module.ABOUT.restarts else probes
     outcomes = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
     again = _proof_again(site, events) if what.module.ABOUT.restarts else OK
+    ended = _ended(site)
     metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
     told = list(zip(pairs, trials, strict=True))
     return {
-        "verdict": min((one.verdict for one in (*outcomes.values(), again)), key=WORST_FIRST.index),
-        "reason": _reason({**outcomes, "the proof afterwards": again}, alone=len(pairs) == 1),
+        "verdict": min((one.verdict for one in (*outcomes.values(), again, ended)), key=WORST_FIRST.index),
+        "reason": _reason({**outcomes, "the proof afterwards": again, "the stack": ended}, alone=len(pairs) == 1),
         "samples": [row for pair, trial in told if again == OK for row in rows(trial.samples, metrics, pair)],
         "outputs": {
             name if len(pairs) == 1 else f"{pair.name}-{name}": text
@@ -115,6 +121,12 @@ def _proof_again(site: Site, events: Events) -> Outcome:
     except FAILURES as why:
         return Outcome("failed", str(why))
     return OK
+
+
+def _ended(site: Site) -> Outcome:
+    """Whether a daemon of the stack has ended though nobody asked it to: what was measured is of another stack."""
+    ended = [f"{layer.about.name}: {how}" for layer in site.stack.layers if (how := layer.ended())]
+    return Outcome("failed", "; ".join(ended)) if ended else OK
 
 
 def _reason(outcomes: Mapping[str, Outcome], alone: bool) -> str:

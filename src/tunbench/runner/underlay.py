@@ -1,10 +1,11 @@
 """The underlay: links between the nodes, and the router or bridge that stands between the endpoints."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from ipaddress import ip_interface
+from types import MappingProxyType
 from typing import NamedTuple
 
-from tunbench.runner.contract import Overlay
+from tunbench.runner.contract import CONTROL, RELAY, Overlay
 from tunbench.runner.node import Node
 from tunbench.runner.topology import PAIR, Topology
 
@@ -28,7 +29,10 @@ class Lan(NamedTuple):
 
 
 class Underlay(NamedTuple):
-    """Endpoints with `middle` between them; `towards` are the interfaces of the middle, by endpoint."""
+    """Endpoints with `middle` between them; `towards` are the interfaces of the middle, by endpoint.
+
+    `roles` are the nodes besides endpoints that a stack needs, by role: each node has its role's name.
+    """
 
     kind: str
     middle: str
@@ -36,11 +40,18 @@ class Underlay(NamedTuple):
     towards: Mapping[str, str]
     name_server: str
     topology: Topology
+    roles: Mapping[str, Overlay] = MappingProxyType({})
 
     @property
     def names(self) -> list[str]:
         """The names of all its nodes."""
-        return [*self.endpoints, *self.topology.hosts.values(), self.middle, EDGE]
+        return [*self.endpoints, *self.topology.hosts.values(), *self.roles, self.middle, EDGE]
+
+    @property
+    def leaves(self) -> dict[str, Overlay]:
+        """What stands around the middle: endpoints, nodes with a role, and the edge."""
+        edge = next(iter(self.endpoints.values()))._replace(address=self.name_server)
+        return {**self.endpoints, **self.roles, EDGE: edge}
 
 
 class Kind(NamedTuple):
@@ -63,8 +74,12 @@ LANS = {4: ("10.1.{0}.{1}", 24), 6: ("fd01:0:0:{0:x}::{1:x}", 64)}
 """Address and prefix length in the network behind an endpoint, by address family: its number, and that of the host."""
 
 
-def of(kind: str, topology: Topology = PAIR, mtu: int = MTU) -> Underlay:
-    """The underlay of that kind, with links of that MTU in bytes; nothing is made."""
+ROLES = {CONTROL: 254, RELAY: 253}
+"""The number of a node with a role, by which it has its address: above those of all endpoints."""
+
+
+def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[str] = ()) -> Underlay:
+    """The underlay of that kind, with links of that MTU in bytes, and nodes for these roles; nothing is made."""
     plan = KINDS[kind]
     return Underlay(
         kind,
@@ -76,6 +91,7 @@ def of(kind: str, topology: Topology = PAIR, mtu: int = MTU) -> Underlay:
         towards={name: f"to-{name}" for name in topology.endpoints},
         name_server=plan.name_server,
         topology=topology,
+        roles={role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU) for role in roles},
     )
 
 
@@ -109,15 +125,13 @@ OUTSIDE = {
 
 def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     """Builds an underlay between the nodes. Raises CommandFailed."""
-    leaves = [*underlay.endpoints, EDGE]
     if underlay.kind == "ip6":
         # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
         nodes[underlay.middle].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
-    mtu = _mtu(next(iter(underlay.endpoints.values())))
     nodes["lab"].ip(
         *(
-            f"link add to-{name} netns {underlay.middle}{mtu} type veth peer name eth0 netns {name}{mtu}"
-            for name in leaves
+            f"link add to-{name} netns {underlay.middle}{_mtu(leaf)} type veth peer name eth0 netns {name}{_mtu(leaf)}"
+            for name, leaf in underlay.leaves.items()
         )
     )
     (_bridge if underlay.kind == "ethernet" else _route)(underlay, nodes)
@@ -144,8 +158,8 @@ def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str,
 
 
 def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-    edge = next(iter(underlay.endpoints.values()))._replace(address=underlay.name_server)
-    leaves = {**underlay.endpoints, EDGE: edge}
+    leaves = underlay.leaves
+    edge = leaves[EDGE]
     gateways = {name: leaf._replace(address=_gateway(leaf.address)) for name, leaf in leaves.items()}
     nodes[underlay.middle].ip(
         "link set lo up",
@@ -160,8 +174,7 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
 
 
 def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-    ports = [f"to-{name}" for name in (*underlay.endpoints, EDGE)]
-    edge = next(iter(underlay.endpoints.values()))._replace(address=underlay.name_server)
+    ports = [f"to-{name}" for name in underlay.leaves]
     nodes[underlay.middle].ip(
         "link set lo up",
         # Bit 3 lets the EAPOL frames of MACsec's key agreement pass (IEEE 802.1D reserves their address).
@@ -169,9 +182,8 @@ def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
         *(f"link set {port} master br0 up" for port in ports),
         "link set br0 up",
     )
-    for name, overlay in underlay.endpoints.items():
-        _connect(nodes[name], overlay, underlay.name_server)
-    _connect(nodes[EDGE], edge, "")
+    for name, leaf in underlay.leaves.items():
+        _connect(nodes[name], leaf, "" if name == EDGE else underlay.name_server)
     nodes[EDGE].ip(*_everything(4, ""))
 
 

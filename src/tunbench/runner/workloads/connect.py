@@ -44,7 +44,7 @@ def _start_cold(trial: Trial, number: int) -> tuple[float, str]:
     """Takes the stack down and brings it up: the moment at which that begins, and what the uppermost probe told."""
     site, interval = trial.site, float(trial.options["interval"])
     assert site
-    stack.lower(site.stack.layers, site.endpoints)
+    stack.lower(site.stack.layers, site.members)
     outages.forget([*site.endpoints, site.nodes[site.underlay.middle]])
     with ExitStack() as probing:
         # Each layer has its own probe, because the next one must not begin before it answers.
@@ -68,7 +68,7 @@ def _start_cold(trial: Trial, number: int) -> tuple[float, str]:
             blocking.wait_for_answer(trial.client, logs[layer], layer)
 
         try:
-            stack.lift(site.stack, site.endpoints, wait)
+            stack.lift(site.stack, site.members, wait)
         except StackFailed as reason:
             raise WorkloadFailed(f"start {number + 1}: {reason}") from None
     return start, [log.read_text() for log in logs.values()][-1]

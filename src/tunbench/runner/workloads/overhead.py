@@ -24,8 +24,10 @@ ABOUT = About(
 )
 
 ECHOES = 9
-"""Requests of one size: the largest size that is seen for most of them below a layer is theirs. A tunnel's own packets
-come in smaller numbers: tinc sends three probes of one size at once (tinc 1.0.36, src/net_packet.c, send_mtu_probe())."""
+"""Requests of one size: the largest size that is seen for most of them below a layer is theirs.
+
+A tunnel's own packets are fewer: tinc sends three probes of one size at once (1.0.36, src/net_packet.c).
+"""
 
 SPREAD = 8
 """Bytes by which requests of one size may differ below a layer that compresses: no two hold the same time."""

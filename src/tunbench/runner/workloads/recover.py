@@ -131,7 +131,7 @@ def _tidy(trial: Trial, event: str, recovered: bool) -> None:
         with suppress(*unimportant):
             outages.move(trial.server, outages.other_address(leaf), leaf)
     with suppress(*unimportant):
-        stack.restart(site.stack, site.endpoints)
+        stack.restart(site.stack, site.members)
 
 
 def _output(number: int) -> str:
