@@ -82,7 +82,8 @@ class About(NamedTuple):
     which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. It `clamps` if it
     rewrites the MSS of TCP connections. It `joins` so many endpoints at most, 0 for any number, and `routes` if it
     carries packets of networks behind its endpoints. `packages` are those of Debian whose versions matter, if it is not
-    the kernel's alone; `addons` are images of the vm lab beyond the base.
+    the kernel's alone; `addons` are images of the vm lab beyond the base. `tools` are those of the toolbox that hold
+    its programs, and `brought` are programs that no registry carries and the user brings.
     """
 
     name: str
@@ -106,6 +107,8 @@ class About(NamedTuple):
     programs: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     addons: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
 
 
