@@ -29,6 +29,7 @@ from tunbench.plan.load import read as read_plan
 from tunbench.plan.load import reference_of
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, canonical
+from tunbench.toolbox.carried import equipped
 
 Watch = Callable[[pool.Told], None]
 """Is told of everything that happens, for a progress display."""
@@ -40,6 +41,8 @@ DEPENDS_ON = {
     "runner": "runner",
     "image": "image",
     "addons": "set of add-on images",
+    "tools": "set of tools",
+    "brought": "set of brought programs",
     "qemu": "version of QEMU",
     "command": "command line of QEMU",
 }
@@ -218,7 +221,9 @@ def order(text: str, file: str, overrides: dict[str, Any]) -> Order:
     """What a plan's text asks for, with what the command line overrides. Raises PlanError."""
     loaded = read_plan(text, Path(file), overrides)
     plan, lab = loaded.plan, loaded.plan.lab
-    return Order(plan, text, expand(plan), choose.lab(lab.kind, lab.clock), overrides, reference_of(loaded))
+    shards = expand(plan)
+    chosen = equipped(choose.lab(lab.kind, lab.clock), {shard.stack for shard in shards})
+    return Order(plan, text, shards, chosen, overrides, reference_of(loaded))
 
 
 def reopen(folder: Path) -> Order:

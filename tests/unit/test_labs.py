@@ -205,7 +205,7 @@ def test_the_native_lab_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         NativeLab().check([])
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert NativeLab().check([]) == {}
+    assert NativeLab().check([]) == {"tools": {}, "brought": {}}
 
 
 def test_the_vm_lab_needs_qemu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -177,6 +177,8 @@ def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
             "modules": about.modules,
             "programs": about.programs,
             "addons": about.addons,
+            "tools": about.tools,
+            "brought": about.brought,
         },
         "families": about.families,
         "outer": about.outer,
@@ -249,7 +251,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
     claims = [name.replace("_", " ") for name, claimed in row["claims"].items() if claimed]
     needs = row["needs"]
-    needed = [needs["underlay"], *needs["roles"], *needs["modules"], *needs["programs"], *needs["addons"]]
+    fields = ("roles", "modules", "programs", "addons", "tools", "brought")
+    needed = [needs["underlay"], *(need for field in fields for need in needs[field])]
     layer, unique = str(row["layer"]), list(dict.fromkeys(needed))
     versions = [
         f"{package.replace('linux-image-amd64', 'Linux')} {version or 'not in the image'}"

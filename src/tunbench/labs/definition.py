@@ -5,6 +5,23 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
+
+
+class Image(Protocol):
+    """A read-only image in the cache: `folder` has image.squashfs and the manifest; `command` and the name build it."""
+
+    @property
+    def name(self) -> str:
+        """What messages and manifests call it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies in the cache."""
+
+    @property
+    def command(self) -> str:
+        """The command that builds it, given its name."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +61,11 @@ class Definition:
     # LZ4 in small blocks costs the guest least: unpacking happens in its virtual time. The last number grows when the
     # way of building changes.
     format: tuple[str, int, int] = ("lz4", 32 << 10, 2)
+
+    @property
+    def command(self) -> str:
+        """The command that builds it, given its name."""
+        return "tunbench lab build"
 
     @property
     def digest(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tunbench.labs import image
-from tunbench.labs.definition import Definition
+from tunbench.labs.definition import Image
 from tunbench.labs.execution import BOUND
 from tunbench.labs.vm import VmLab
 
@@ -32,7 +32,7 @@ def shell(clock: str) -> int:
         return subprocess.run([*BOUND, *argv]).returncode
 
 
-def script(path: Path, seed: int, clock: str, addons: Sequence[Definition] = ()) -> tuple[str, int]:
+def script(path: Path, seed: int, clock: str, addons: Sequence[Image] = ()) -> tuple[str, int]:
     """Runs a shell script in a fresh VM: what it printed, and its exit status. Raises OSError and ImageError."""
     with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
         folder = Path(name)

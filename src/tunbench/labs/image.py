@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tunbench.labs import cpio
-from tunbench.labs.definition import BASE, BOOT_MODULES, Definition
+from tunbench.labs.definition import BASE, BOOT_MODULES, Definition, Image
 
 Progress = Callable[[str], None]
 
@@ -40,17 +40,17 @@ def ensure(definition: Definition, progress: Progress, mirror: str = "") -> Path
     return definition.folder
 
 
-def check(definition: Definition) -> dict[str, Any]:
+def check(definition: Image) -> dict[str, Any]:
     """The manifest of an image whose files are what it says. Raises ImageError."""
     folder = definition.folder
-    mend = f"build it anew with: tunbench lab build --force {definition.name}"
+    mend = f"build it anew with: {definition.command} --force {definition.name}"
     try:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
         files = dict(manifest["files"])
         complete = isinstance(manifest["packages"], dict) and manifest["digest"] == _digest_of(files)
     except FileNotFoundError:
         raise ImageError(
-            f"the image {definition.name} is not built; build it with: tunbench lab build {definition.name}"
+            f"the image {definition.name} is not built; build it with: {definition.command} {definition.name}"
         ) from None
     except OSError as error:
         raise ImageError(f"the image {definition.name} cannot be read: {error}") from None
@@ -70,7 +70,7 @@ def check(definition: Definition) -> dict[str, Any]:
     return manifest
 
 
-def installed(definitions: Iterable[Definition]) -> dict[str, str]:
+def installed(definitions: Iterable[Image]) -> dict[str, str]:
     """The version of every package in those of the images that are built."""
     versions: dict[str, str] = {}
     for definition in definitions:

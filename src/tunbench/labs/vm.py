@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.labs import cpio, image, kvm, payload
-from tunbench.labs.definition import ADDONS, BASE, Definition, cache
+from tunbench.labs.definition import ADDONS, BASE, Image, cache
 from tunbench.labs.execution import Execution
+from tunbench.labs.extras import Extra, needed, told
 from tunbench.plan.shard import Machine, Shard, canonical
 from tunbench.runner import spelling
 from tunbench.runner.stack import declared
@@ -49,10 +50,14 @@ class LabError(Exception):
 
 @dataclass(frozen=True)
 class VmLab:
-    """Virtual machines from one image, with the clock `virtual` or `real`."""
+    """Virtual machines from one image, with the clock `virtual` or `real`.
+
+    `extras` are the tools and brought programs that are there for the stacks that need them.
+    """
 
     clock: str
     kind: str = "vm"
+    extras: tuple[Extra, ...] = ()
 
     def check(self, stacks: Iterable[str], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
@@ -68,6 +73,7 @@ class VmLab:
         return {
             "image": {"digest": base["digest"], "packages": base["packages"]},
             "addons": {name: manifest["digest"] for name, manifest in manifests.items()},
+            **told(self.extras),
             "qemu": version,
             "command": {
                 name: [word.replace(str(cache()), "CACHE") for word in words] for name, words in commands.items()
@@ -78,7 +84,8 @@ class VmLab:
         """Boots a VM that executes the shard; what it writes goes to the folder."""
         files = {"shard.json": canonical(shard.spec()).encode(), "program": (image.GUEST / "shard").read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/events.jsonl"]
-        argv = self.prepare(files, folder, shard.seed, addons_of(shard.stack), serial, shard.machine)
+        addons = [*addons_of(shard.stack), *needed(shard.stack, self.extras)]
+        argv = self.prepare(files, folder, shard.seed, addons, serial, shard.machine)
         return Execution(argv, folder)
 
     def prepare(
@@ -86,7 +93,7 @@ class VmLab:
         files: dict[str, bytes],
         folder: Path,
         seed: int,
-        addons: Sequence[Definition],
+        addons: Sequence[Image],
         serial: Sequence[str],
         machine: Machine = FULL,
     ) -> list[str]:
@@ -102,7 +109,7 @@ class VmLab:
         self,
         folder: Path,
         seed: int,
-        addons: Sequence[Definition],
+        addons: Sequence[Image],
         serial: Sequence[str],
         machine: Machine = FULL,
     ) -> list[str]:
@@ -131,7 +138,7 @@ def model(machine: Machine) -> list[str]:
     return [*argv, "-icount", f"shift={SHIFTS[machine.speed]},sleep=off", "-rtc", "clock=vm,base=2026-01-01"]
 
 
-def addons_of(stack: str) -> list[Definition]:
+def addons_of(stack: str) -> list[Image]:
     """The add-on images that the layers of a stack need beyond the base image."""
     names = {name for part in spelling.stack(stack) for name in declared(part).addons}
     return [ADDONS[name] for name in sorted(names)]

@@ -78,8 +78,20 @@ def _section(kind: type[Tunnel]) -> Iterator[str]:
         headers = [(one.name, str(one.size), one.source) for one in (*form.outside, *form.inside)]
         yield from _table(("what", "bytes", "source"), headers)
     yield from (f"Evidence in a capture: `{kind.evidence(_options(kind), about.outer[0])}`", "")
-    if needs := [*about.modules, *about.programs]:
-        yield from ("Needs: " + ", ".join(f"`{need}`" for need in needs) + ".", "")
+    if needs := [*about.modules, *dict.fromkeys((*about.programs, *about.brought))]:
+        yield from (f"Needs: {_listed(needs)}.{_from_where(about)}", "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _from_where(about: About) -> str:
+    """Where programs come from that Debian lacks."""
+    of_tools = f" `tunbench toolbox install {' '.join(about.tools)}` installs what Debian lacks." if about.tools else ""
+    return of_tools + (
+        f" No registry carries {_listed(about.brought)}: bring it ([how](toolbox.md))." if about.brought else ""
+    )
 
 
 def _prose(kind: type[Tunnel]) -> list[str]:

@@ -87,7 +87,8 @@ class About(NamedTuple):
     carries packets of networks behind its endpoints. It `relays` if its packets may go through another node than the
     two ends: the proof is then that they do not. `roles` are the nodes that it needs besides endpoints: `prepare`,
     `up` and `down` act on them first, and what stands above never sees them. `packages` are those of Debian whose
-    versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base.
+    versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base. `tools` are
+    those of the toolbox that hold its programs, and `brought` are programs that no registry carries and the user brings.
     """
 
     name: str
@@ -112,6 +113,8 @@ class About(NamedTuple):
     programs: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     addons: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
 
 

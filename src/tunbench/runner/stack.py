@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_interface
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tunbench.runner import registry, spelling
+from tunbench.runner import registry, spelling, tools
 from tunbench.runner.contract import About, Overlay, Place, Tunnel, Unsupported
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.options import Options, resolve
@@ -77,8 +77,9 @@ def declared(part: spelling.Part) -> About:
 def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
     """Makes keys and configuration of every layer. Raises CommandFailed, and Unsupported where a program is missing."""
     for layer in stack.layers:
-        for program in layer.declared.programs:
-            require(nodes[0], program)
+        needed = (*layer.declared.programs, *layer.declared.brought)
+        for program in dict.fromkeys(needed):
+            require(nodes[0], program, layer.declared)
         layer.prepare(of_layer(layer, nodes))
 
 
@@ -87,10 +88,19 @@ def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> list[Node]:
     return [node for node in nodes if node.name in layer.declared.roles or node.name in layer.place.above]
 
 
-def require(node: Node, program: str) -> None:
-    """Raises Unsupported where a program is not installed."""
+def require(node: Node, program: str, about: About | None = None) -> None:
+    """Raises Unsupported where a program is not installed; `about` is of the tunnel that needs it."""
     if node.ask("sh", "-c", 'command -v "$0"', program).status != 0:
-        raise Unsupported(f"the program {program} is not installed")
+        raise Unsupported(_missing(program, about) if about else f"the program {program} is not installed")
+
+
+def _missing(program: str, about: About) -> str:
+    """That a program is not installed, and the mend as far as there is one."""
+    if program in about.brought:
+        return f"{program} is not installed (docs/tunnels.md#{about.name})"
+    tool = tools.holding(program, about.tools)
+    mend = f"; install it with: tunbench toolbox install {tool}" if tool else ""
+    return f"the program {program} is not installed{mend}"
 
 
 Wait = Callable[[Tunnel, Mapping[str, Overlay]], None]

@@ -1,0 +1,47 @@
+"""What a lab has beyond Debian's packages: tools of the toolbox, and programs that the user brings."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
+
+from tunbench.labs import image
+from tunbench.labs.definition import Image
+from tunbench.runner import spelling
+from tunbench.runner.stack import declared
+
+Kind = Literal["tools", "brought"]
+"""The field of a tunnel's declaration that names it."""
+
+KINDS: tuple[Kind, ...] = ("tools", "brought")
+
+
+class Extra(Image, Protocol):
+    """One of them; `folder` also has its programs in `bin`."""
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it is a tool or brought."""
+
+
+def named(stack: str) -> set[tuple[Kind, str]]:
+    """The kind and name of each that the layers of a stack declare."""
+    layers = [declared(part) for part in spelling.stack(stack)]
+    return {(kind, name) for kind in KINDS for about in layers for name in getattr(about, kind)}
+
+
+def needed(stack: str, extras: Iterable[Extra]) -> list[Extra]:
+    """Those of the extras that a stack needs, in an order that does not depend on theirs."""
+    names = named(stack)
+    return sorted((one for one in extras if (one.kind, one.name) in names), key=lambda one: (one.kind, one.name))
+
+
+def told(extras: Iterable[Extra]) -> dict[str, dict[str, Any]]:
+    """What the manifest of a run says of them: version and digest of each. Raises ImageError."""
+    manifests = {(one.kind, one.name): image.check(one) for one in extras}
+    return {
+        kind: {
+            name: {key: manifest[key] for key in ("version", "digest")}
+            for (of, name), manifest in sorted(manifests.items())
+            if of == kind
+        }
+        for kind in KINDS
+    }
