@@ -29,14 +29,18 @@ def authority(node: Node, stem: Path, key: tuple[str, ...] = P256) -> Pair:
     return pair
 
 
-def issue(node: Node, by: Pair, stem: Path, purpose: str, key: tuple[str, ...] = P256) -> Pair:
-    """Makes a key for the node and a certificate for it; `purpose` is serverAuth or clientAuth."""
+def issue(node: Node, by: Pair, stem: Path, purpose: str, key: tuple[str, ...] = P256, address: str = "") -> Pair:
+    """Makes a key for the node and a certificate for it; `purpose` is serverAuth or clientAuth.
+
+    With an `address` it is the certificate's subjectAltName (RFC 5280, section 4.2.1.6), which some clients insist on.
+    """
     pair = Pair(Path(f"{stem}.crt"), Path(f"{stem}.key"))
     node.run(
         *("openssl", "req", "-x509", *key, "-days", "3650", "-subj", f"/CN={node.name}"),
         *("-CA", str(by.certificate), "-CAkey", str(by.key)),
         *("-addext", f"extendedKeyUsage={purpose}", "-addext", "keyUsage=digitalSignature"),
         *("-addext", "basicConstraints=critical,CA:FALSE"),
+        *(("-addext", f"subjectAltName=IP:{address}") if address else ()),
         *("-keyout", str(pair.key), "-out", str(pair.certificate)),
     )
     return pair

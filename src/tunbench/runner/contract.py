@@ -88,7 +88,7 @@ class About(NamedTuple):
     two ends: the proof is then that they do not. `roles` are the nodes that it needs besides endpoints: `prepare`,
     `up` and `down` act on them first, and what stands above never sees them. `packages` are those of Debian whose
     versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base. `tools` are
-    those of the toolbox that hold its programs, and `brought` are programs that no registry carries and the user brings.
+    those of the toolbox that hold its programs, and `brought` are programs that the user brings.
     """
 
     name: str

@@ -144,6 +144,13 @@ def lower(layers: Sequence[Tunnel], nodes: Sequence[Node]) -> None:
             layer.down(node)
 
 
+def forget(stack: Stack, nodes: Sequence[Node]) -> None:
+    """Takes away what the layers of a stack that is down have learnt on these nodes. Raises CommandFailed."""
+    for layer in stack.layers:
+        for node in of_layer(layer, nodes):
+            layer.forget(node)
+
+
 def restart(stack: Stack, nodes: Sequence[Node]) -> None:
     """Takes a stack down on all its nodes and brings it up again. Raises StackFailed, CommandFailed."""
     lower(stack.layers, nodes)

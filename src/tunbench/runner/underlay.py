@@ -74,8 +74,8 @@ LANS = {4: ("10.1.{0}.{1}", 24), 6: ("fd01:0:0:{0:x}::{1:x}", 64)}
 """Address and prefix length in the network behind an endpoint, by address family: its number, and that of the host."""
 
 
-ROLES = {CONTROL: 254, RELAY: 253}
-"""The number of a node with a role, by which it has its address: above those of all endpoints."""
+ROLES = {CONTROL: 252, RELAY: 251}
+"""The number of a node with a role, by which it has its address: above those of all endpoints, below the edge."""
 
 
 def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[str] = ()) -> Underlay:

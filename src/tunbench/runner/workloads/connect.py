@@ -1,4 +1,4 @@
-"""The time from a cold start of the whole stack to the first packet that is answered through it."""
+"""The time from the start of the whole stack to the first packet that is answered through it."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -8,11 +8,14 @@ from tunbench.runner.contract import Overlay, StackFailed, Tunnel, Unsupported
 from tunbench.runner.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
 
+STATES = ("warm", "cold")
+
 ABOUT = About(
     name="connect",
     summary="the stack is taken down and brought up again: time to the first answer",
     options={
-        "times": Option("count", "5", "cold starts", low=1, high=1000),
+        "times": Option("count", "5", "starts", low=1, high=1000),
+        "state": Option("choice", "warm", "what the nodes have learnt is there, or they enrol anew", choices=STATES),
         "interval": Option("duration", "1ms", "time between two probes", low=0.0005, high=1),
     },
     metrics={"connect": Metric("s", "from the first command to the first answered packet")},
@@ -26,7 +29,7 @@ def seconds(options: Options) -> float:
 
 
 def execute(trial: Trial) -> None:
-    """Starts the stack cold, as often as asked. Keys and configuration are there already."""
+    """Starts the stack as often as asked. Keys and configuration are there already."""
     assert trial.site
     if outages.bare(trial.site):
         raise Unsupported("there is no tunnel that could connect")
@@ -35,16 +38,18 @@ def execute(trial: Trial) -> None:
     began = now()
     for number in range(int(trial.options["times"])):
         with outages.closed(trial.site):
-            start, text = _start_cold(trial, number)
+            start, text = _start(trial, number)
         trial.outputs[f"probe-{number}.txt"] = text
         trial.samples.append(parse(text, start, began))
 
 
-def _start_cold(trial: Trial, number: int) -> tuple[float, str]:
+def _start(trial: Trial, number: int) -> tuple[float, str]:
     """Takes the stack down and brings it up: the moment at which that begins, and what the uppermost probe told."""
     site, interval = trial.site, float(trial.options["interval"])
     assert site
     stack.lower(site.stack.layers, site.members)
+    if trial.options["state"] == "cold":
+        stack.forget(site.stack, site.members)
     outages.forget([*site.endpoints, site.nodes[site.underlay.middle]])
     with ExitStack() as probing:
         # Each layer has its own probe, because the next one must not begin before it answers.

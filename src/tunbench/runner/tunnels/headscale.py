@@ -1,0 +1,258 @@
+"""Headscale: a control plane of one's own for Tailscale's clients, which carry WireGuard in user space."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from types import MappingProxyType
+
+from tunbench.runner import certificates
+from tunbench.runner.contract import CONTROL, RELAY, About, Claims, Overlay, StackFailed, Tunnel
+from tunbench.runner.formats import Format
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+from tunbench.runner.tunnels.wireguard import Wireguard
+
+# Each line that is not the daemon's own default has its reason.
+CONFIG = """\
+server_url: https://{control}:{port}
+listen_addr: {control}:{port}
+# Nobody asks it for metrics, nor for anything from afar.
+metrics_listen_addr: 127.0.0.1:9090
+grpc_listen_addr: 127.0.0.1:50443
+# A client takes part in DERP and in the control protocol by TLS.
+tls_cert_path: {tls}.crt
+tls_key_path: {tls}.key
+noise:
+  private_key_path: {state}/noise.key
+database:
+  type: sqlite
+  sqlite:
+    path: {state}/db.sqlite
+unix_socket: {socket}
+prefixes:
+  v4: 100.64.0.0/10
+  # The n-th endpoint that enrols has the n-th address.
+  allocation: sequential
+derp:
+{derp}
+  # The map of public relays is not asked for.
+  urls: []
+  auto_update_enabled: false
+# It looks for no newer version of itself.
+disable_check_updates: true
+# The lab has no names.
+dns:
+  magic_dns: false
+  base_domain: ""
+  override_local_dns: false
+  nameservers:
+    global: []
+# Clients send their logs nowhere.
+logtail:
+  enabled: false
+"""
+
+EMBEDDED = """\
+  server:
+    enabled: true
+    region_id: 999
+    region_code: lab
+    region_name: lab
+    stun_listen_addr: {control}:3478
+    private_key_path: {state}/derp.key
+    ipv4: {control}"""
+
+OWN = """\
+  server:
+    enabled: false
+  paths: [{map}]"""
+
+# The relay is told by its address: the lab has no names.
+DERP_MAP = """\
+regions:
+  999:
+    regionid: 999
+    regioncode: lab
+    regionname: lab
+    nodes:
+      - name: lab
+        regionid: 999
+        hostname: "{relay}"
+        ipv4: {relay}
+        stunport: 3478
+        derpport: 443
+"""
+
+SILENT = ("TS_DISABLE_PORTMAPPER=1", "TS_DISABLE_UPNP=1")
+"""No router is asked for an open port."""
+
+UP = ("--accept-dns=false", "--netfilter-mode=off", "--timeout=10s")
+"""The lab has no names, and no node is a firewall; who has not enrolled in time tries again."""
+
+DEFAULT_MTU = 1280
+"""Bytes of the client's interface, whatever is below: Tailscale 1.102, net/tstun/mtu.go, DefaultTUNMTU()."""
+
+PATIENCE = 45.0
+"""Seconds in which an endpoint must have enrolled, or have a direct path to a peer."""
+
+
+class Headscale(Tunnel):
+    """Headscale on the node `control`; each endpoint enrols with a key that can be used once."""
+
+    about = About(
+        name="headscale",
+        summary="Headscale with Tailscale's clients (WireGuard in user space, direct paths, DERP as a relay)",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        evidence=Wireguard.about.evidence,
+        headers=Wireguard.about.headers,
+        options={
+            "derp": Option(
+                "choice", "embedded", "relay and STUN: in headscale, or derper on a node", choices=("embedded", "own")
+            ),
+            "port": Option("count", "41641", "UDP port of every endpoint", low=1, high=65535),
+        },
+        # Its addresses and its policy routing are there once in a node.
+        exclusive=(),
+        ports=("udp {port}",),
+        # That would have to be approved by the control plane.
+        routes=False,
+        relays=True,
+        roles=(CONTROL,),
+        modules=("tun",),
+        programs=("headscale", "tailscaled", "tailscale"),
+        tools=("headscale", "tailscale"),
+        version=("tailscale", "version"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """A relay of its own is a node more."""
+        if options["derp"] == "embedded":
+            return cls.about
+        return cls.about._replace(roles=(CONTROL, RELAY), programs=(*cls.about.programs, "derper"))
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """Packets are padded as wireguard-go does it."""
+        return Wireguard.format(options, outer)
+
+    @classmethod
+    def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
+        """Addresses are from 100.64.0.0/10, the shared address space (RFC 6598), which the client insists on."""
+        return {
+            name: overlay._replace(address=f"100.64.0.{number}", prefix=32)
+            for number, (name, overlay) in enumerate(super().yields(options, index, below).items(), start=1)
+        }
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU that was asked for, or the client's own default: it does not follow from what is below."""
+        return int(options["mtu"]) or DEFAULT_MTU
+
+    nodes: Mapping[str, Node] = MappingProxyType({})
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes an authority, a certificate for what clients speak to, and the configuration of the control plane."""
+        self.nodes = {node.name: node for node in nodes}
+        control = self.nodes[CONTROL]
+        ca = certificates.authority(control, self.file(CONTROL, "ca"))
+        for role in self.declared.roles:
+            node, address = self.nodes[role], self.place.roles[role].address
+            # derper takes the pair of files that has the name of its host.
+            stem = self.file(role, "certs") / address
+            node.run("mkdir", "-p", str(stem.parent))
+            certificates.issue(node, ca, stem, "serverAuth", address=address)
+        own = self.options["derp"] == "own"
+        if own:
+            control.write(self.file(CONTROL, "derp.yaml"), DERP_MAP.format(relay=self.place.roles[RELAY].address))
+        values = {
+            "control": self._control,
+            "port": 443,
+            "tls": self.file(CONTROL, "certs") / self._control,
+            "state": self.file(CONTROL, "state"),
+            "socket": self._socket(CONTROL),
+            "map": self.file(CONTROL, "derp.yaml"),
+        }
+        derp = (OWN if own else EMBEDDED).format(**values)
+        control.write(self.file(CONTROL, "config.yaml"), CONFIG.format(derp=derp, **values))
+
+    @property
+    def _control(self) -> str:
+        return self.place.roles[CONTROL].address
+
+    def _socket(self, node: str) -> str:
+        return f"/run/{self.about.name}-{self.place.position}.sock"
+
+    def up(self, node: Node) -> None:
+        """Starts the control plane, the relay, or a client; on the last endpoint, waits until all paths are direct."""
+        match node.name:
+            case "control":
+                self._serve(node)
+            case "relay":
+                self._relay(node)
+            case _:
+                self._join(node)
+                if node.name == list(self.place.above)[-1]:
+                    self._wait_for_direct_paths()
+
+    def _serve(self, node: Node) -> None:
+        node.run("mkdir", "-p", str(self.file(CONTROL, "state")))
+        self.start(node, *self._headscale("serve"))
+        self.wait(node, *self._headscale("users", "list"), what="headscale did not answer")
+        if not node.ask(*self._headscale("users", "list", "--name", "lab")).stdout.count("lab"):
+            node.run(*self._headscale("users", "create", "lab"))
+
+    def _headscale(self, *words: str) -> tuple[str, ...]:
+        return ("headscale", "--config", str(self.file(CONTROL, "config.yaml")), *words)
+
+    def _relay(self, node: Node) -> None:
+        address = self.place.roles[RELAY].address
+        self.start(
+            *(node, "derper", "-a", f"{address}:443", "-http-port", "-1", "-hostname", address),
+            *("-certmode", "manual", "-certdir", str(self.file(RELAY, "certs"))),
+            *("-c", str(self.file(RELAY, "derper.json"))),
+        )
+
+    def _join(self, node: Node) -> None:
+        overlay, state = self.place.above[node.name], self.file(node.name, "state")
+        node.run("mkdir", "-p", str(state))
+        self.start(
+            *(node, "env", *SILENT, f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
+            *("tailscaled", "--no-logs-no-support", f"--tun={overlay.interface}", f"--port={self.options['port']}"),
+            *(f"--statedir={state}", f"--socket={self._socket(node.name)}"),
+        )
+        self.wait(node, "test", "-S", self._socket(node.name), what=f"tailscaled on {node.name} did not listen")
+        words = (f"--login-server=https://{self._control}", *self._key(node), *UP)
+        self.wait(node, *self._tailscale(node, "up"), *words, timeout=PATIENCE, what=f"{node.name} did not enrol")
+        given = node.ask(*self._tailscale(node, "ip", "-4")).stdout.strip()
+        if given != overlay.address:
+            raise StackFailed(f"headscale: {node.name} was given {given or 'no address'} instead of {overlay.address}")
+
+    def _key(self, node: Node) -> list[str]:
+        """The words that give a client its key, which can be used once; one that is known needs none."""
+        key = self.file(node.name, "authkey")
+        if key.exists():
+            return []
+        self.nodes[CONTROL].run(*self._headscale("preauthkeys", "create", "--user", "1"), into=key)
+        return [f"--auth-key=file:{key}"]
+
+    def _tailscale(self, node: Node, *words: str) -> tuple[str, ...]:
+        return ("tailscale", f"--socket={self._socket(node.name)}", *words)
+
+    def _wait_for_direct_paths(self) -> None:
+        """The client's own ping succeeds where an answer came by a direct path."""
+        for first, second in combinations(self.place.above, 2):
+            ping = self._tailscale(self.nodes[first], "ping", "--until-direct", "--c=10", "--timeout=1s")
+            there = self.place.above[second].address
+            what = f"{first} found no direct path to {second}"
+            self.wait(self.nodes[first], *ping, there, timeout=PATIENCE, what=what)
+
+    def down(self, node: Node) -> None:
+        """Stops the daemon, which takes its interface, routes and rules away."""
+        super().down(node)
+        if node.name in self.place.above:
+            node.try_run("tailscaled", "--cleanup")
+
+    def forget(self, node: Node) -> None:
+        """Takes away the keys with which a client is known, and the memory of the control plane."""
+        node.run("rm", "-rf", str(self.file(node.name, "state")), str(self.file(node.name, "authkey")))
