@@ -34,7 +34,7 @@ def move_home(monkeypatch: pytest.MonkeyPatch, folder: Path, nodes_are: str = "t
     # Probes look at a machine that shows nothing, and not at this one.
     for name in ("PROC", "SYS"):
         monkeypatch.setattr(probe, name, folder / ".nothing")
-    for name in ("a", "b", "router", "bridge", "edge") if nodes_are == "there" else ():
+    for name in ("a", "b", "control", "relay", "router", "bridge", "edge") if nodes_are == "there" else ():
         (folder / name).mkdir()
     return folder
 

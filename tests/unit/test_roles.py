@@ -114,7 +114,6 @@ def test_without_a_role_nothing_is_counted() -> None:
 
 def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     move_home(monkeypatch, tmp_path)
-    (tmp_path / CONTROL).mkdir()
     events, shell = (
         FakeEvents(),
         FakeShell(

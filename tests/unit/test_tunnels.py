@@ -10,7 +10,8 @@ import pytest
 
 from tests.unit.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.plan.shard import needed_underlay
-from tunbench.runner import registry, secrets, stack
+from tunbench.runner import registry, secrets, stack, underlay
+from tunbench.runner.node import Node
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
 
@@ -29,7 +30,9 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def begin_openssl(call: Call) -> Result:
     """As openssl does: the private key goes into a file, and nothing is printed."""
-    Path(call.argv[call.argv.index("-keyout") + 1]).write_text(SECRET)
+    key = Path(call.argv[call.argv.index("-keyout") + 1])
+    key.parent.mkdir(exist_ok=True)
+    key.write_text(SECRET)
     return Result(0, "", "")
 
 
@@ -41,8 +44,11 @@ def fill_in(call: Call) -> Result:
 
 def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
     """A stack that was prepared, brought up and taken down."""
+    given = iter(["100.64.0.1\n", "100.64.0.2\n"])
     shell = FakeShell(
         {
+            "preauthkeys create": SECRET + "\n",
+            "headscale-0.sock ip -4": lambda _: Result(0, next(given), ""),
             "wg genkey": SECRET + "\n",
             "wg pubkey": PUBLIC + "\n",
             "openssl req": begin_openssl,
@@ -51,8 +57,9 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
         }
     )
     events = FakeEvents()
-    nodes = two_nodes(shell, events)
-    built = stack.build(spelling, UNDERLAYS[needed_underlay(spelling)].endpoints)
+    under = underlay.of(needed_underlay(spelling), roles=stack.roles(spelling))
+    nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *two_nodes(shell, events)]
+    built = stack.build(spelling, under.endpoints, beside=under.roles)
     stack.prepare(built, nodes)
     with stack.up(built, nodes):
         events.told.append({"event": "command", "shell": "# up"})

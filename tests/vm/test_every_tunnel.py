@@ -95,7 +95,8 @@ def test_the_plan_has_every_value_of_every_choice(stacks: list[str]) -> None:
         for name in sorted({layer.name for layer in layers})
         for option, declared in registry.tunnel(name).takes().items()
         for choice in (declared.choices or (("on", "off") if declared.kind == "switch" else ()))
-        if option not in ("inner", "outer", "underlay") and _of_debian(f"{name}:{option}={choice}")
+        if option not in ("inner", "outer", "underlay")
+        and _of_debian(f"{name}:{option}={choice}")
         and not any(layer.name == name and layer.options.get(option, declared.default) == choice for layer in layers)
     ]
     assert missing == []

@@ -134,7 +134,7 @@ class Headscale(Tunnel):
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Packets are padded as wireguard-go does it."""
-        return Wireguard.format(options, outer)
+        return super().format(options, outer)._replace(block=16, clipped=True)
 
     @classmethod
     def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:

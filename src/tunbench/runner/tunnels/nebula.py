@@ -1,11 +1,12 @@
 """Nebula: an overlay whose hosts have certificates, in user space over UDP."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from tunbench.runner.contract import About, Claims, Tunnel
+from tunbench.runner.contract import CONTROL, About, Claims, Overlay, Tunnel, address
 from tunbench.runner.formats import UDP, Header
 from tunbench.runner.node import Node
-from tunbench.runner.options import Option
+from tunbench.runner.options import Option, Options
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -13,10 +14,10 @@ pki:
   ca: {ca}.crt
   cert: {host}.crt
   key: {host}.key
-# Every host knows where every other one is: no lighthouse is asked, and all paths are direct.
+{reason}
 static_host_map:
 {peers}
-listen:
+{lighthouse}listen:
   host: "{any}"
   port: {port}
 cipher: {cipher}
@@ -32,10 +33,22 @@ firewall:
     - {{port: any, proto: any, host: any}}
 """
 
+KNOWN = "# Every host knows where every other one is: no lighthouse is asked, and all paths are direct."
+ASKED = "# The lighthouse knows where the others are; no host carries packets of others, so that all paths are direct."
+
+LIGHTHOUSE = """\
+lighthouse:
+  am_lighthouse: {here}
+  hosts: [{hosts}]
+"""
+
 PEER = '  "{inside}": ["{outside}:{port}"]'
 
 ANY = {4: "0.0.0.0", 6: "::"}
 """Every address of a host, by address family; the daemon's own default is that of IPv4."""
+
+LAST = 254
+"""The number of the lighthouse among the addresses of the overlay."""
 
 LARGEST_MTU = 9001 - 32
 """Bytes: the daemon's buffers (Nebula 1.6.1, udp/udp_all.go, MTU) less its header and tag."""
@@ -43,8 +56,23 @@ LARGEST_MTU = 9001 - 32
 HEADER = "Nebula 1.6.1, header/header.go"
 
 
+class Release(NamedTuple):
+    """Where the programs of a release come from."""
+
+    programs: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+RELEASES = {
+    "1.6": Release(("nebula", "nebula-cert"), packages=("nebula",)),
+    "1.10": Release(("nebula-1.10", "nebula-cert-1.10"), tools=("nebula",)),
+}
+"""Debian's release, and that of the toolbox."""
+
+
 class Nebula(Tunnel):
-    """A mesh without lighthouses: each host has a certificate of the shard's authority, and a static map of hosts."""
+    """A mesh: each host has a certificate of the shard's authority, and a static map of hosts or a lighthouse."""
 
     about = About(
         name="nebula",
@@ -60,6 +88,8 @@ class Nebula(Tunnel):
         ),
         options={
             "cipher": Option("choice", "aes", "cipher, the same on every host", choices=("aes", "chachapoly")),
+            "lighthouse": Option("switch", "off", "a lighthouse on the node control tells where others are"),
+            "release": Option("choice", "1.6", "Debian's, or that of the toolbox", choices=tuple(RELEASES)),
             "port": Option("count", "4242", "UDP port of every host", low=1, high=65535),
         },
         outer=(4, 6),
@@ -69,40 +99,64 @@ class Nebula(Tunnel):
         routes=False,
         largest_mtu=LARGEST_MTU,
         modules=("tun",),
-        programs=("nebula", "nebula-cert"),
-        packages=("nebula",),
+        programs=RELEASES["1.6"].programs,
+        packages=RELEASES["1.6"].packages,
         version=("nebula", "-version"),
     )
 
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The release brings its programs, and a lighthouse is a node more."""
+        release = RELEASES[str(options["release"])]
+        about = cls.about._replace(**release._asdict(), version=(release.programs[0], "-version"))
+        return about._replace(relays=True, roles=(CONTROL,)) if options["lighthouse"] else about
+
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Makes an authority, a certificate for each node, and the configuration files."""
-        ca = self.file(nodes[0].name, "ca")
-        nodes[0].run("nebula-cert", "ca", "-name", "Tunbench", "-out-crt", f"{ca}.crt", "-out-key", f"{ca}.key")
+        ca, sign = self.file(nodes[0].name, "ca"), self.declared.programs[1]
+        nodes[0].run(sign, "ca", "-name", "Tunbench", "-out-crt", f"{ca}.crt", "-out-key", f"{ca}.key")
         for node in nodes:
-            host, above = self.file(node.name, "host"), self.place.above[node.name]
+            host, above = self.file(node.name, "host"), self._above(node.name)
             node.run(
-                *("nebula-cert", "sign", "-ca-crt", f"{ca}.crt", "-ca-key", f"{ca}.key"),
+                *(sign, "sign", "-ca-crt", f"{ca}.crt", "-ca-key", f"{ca}.key"),
                 *("-name", node.name, "-ip", above.cidr, "-out-crt", f"{host}.crt", "-out-key", f"{host}.key"),
             )
-            peers = [
-                PEER.format(
-                    inside=self.place.above[name].address,
-                    outside=self.place.below[name].host,
-                    port=self.options["port"],
-                )
-                for name in self.place.peers(node)
-            ]
             text = CONFIG.format(
                 ca=ca,
                 host=host,
-                peers="\n".join(peers),
                 any=ANY[self.place.outer],
                 interface=above.interface,
                 size=above.mtu,
-                **self.options,
+                **self._found(node),
+                **{name: self.options[name] for name in ("cipher", "port")},
             )
             node.write(self.file(node.name, "config.yml"), text)
 
+    def _above(self, name: str) -> Overlay:
+        """What the layer yields on a node; the lighthouse has an address besides those of the endpoints."""
+        if name != CONTROL:
+            return self.place.above[name]
+        some = next(iter(self.place.above.values()))
+        inside, prefix = address(some.family, self.place.position, LAST)
+        return some._replace(address=inside, prefix=prefix)
+
+    def _found(self, node: Node) -> dict[str, str]:
+        """The lines that say where others are: all of them, or the lighthouse that is asked."""
+        asked = bool(self.options["lighthouse"])
+        known = [name for name in ([CONTROL] if asked else self.place.peers(node)) if name != node.name]
+        below = {**self.place.below, **self.place.roles}
+        peers = [
+            PEER.format(inside=self._above(name).address, outside=below[name].host, port=self.options["port"])
+            for name in known
+        ]
+        hosts = ", ".join(f'"{self._above(name).address}"' for name in known)
+        here = str(node.name == CONTROL).lower()
+        return {
+            "reason": ASKED if asked else KNOWN,
+            "peers": "\n".join(peers) or "  {}",
+            "lighthouse": LIGHTHOUSE.format(here=here, hosts=hosts) if asked else "",
+        }
+
     def up(self, node: Node) -> None:
         """Starts the daemon, which makes the interface and gives it its address."""
-        self.start(node, "nebula", "-config", str(self.file(node.name, "config.yml")))
+        self.start(node, self.declared.programs[0], "-config", str(self.file(node.name, "config.yml")))
