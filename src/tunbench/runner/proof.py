@@ -108,10 +108,10 @@ def examine(
 def expected(layer: Tunnel, pair: Pair) -> str:
     """The pcap filter that every packet of a layer passes in its place, on its way between a pair.
 
-    What could go through another node must go from end to end.
+    What could go through another node must go from end to end, where the two are joined.
     """
     evidence = layer.evidence(layer.options, layer.place.outer, layer.place.position)
-    if not layer.declared.relays:
+    if not layer.declared.relays or pair.second not in layer.place.topology.peers[pair.first]:
         return evidence
     first, second = (layer.place.below[name].address for name in (pair.first, pair.second))
     return f"{evidence} and host {first} and host {second}"

@@ -97,6 +97,7 @@ class Tinc(Tunnel):
         outer=(4, 6),
         exclusive=("port",),
         ports=("udp {port}", "tcp {port}"),
+        relays=True,
         largest_mtu=LARGEST_MTU,
         modules=("tun",),
         programs=("tincd",),

@@ -10,8 +10,7 @@ from tunbench.runner.options import Option, Options
 
 # Each line that is not the daemon's own default has its reason. The key is added by a command: it is a secret.
 CONFIG = """\
-{reason}
-{connection}
+{connections}
 IfName: {interface}
 # The daemon's own default is the largest that it takes.
 IfMTU: {size}
@@ -21,8 +20,9 @@ MulticastInterfaces: []
 AdminListen: none
 """
 
-LISTEN = 'Listen: ["{transport}://{first}:{port}"]'
-PEERS = 'Peers: ["{transport}://{first}:{port}"]'
+LISTEN = "# All that come after it are peers of this node.\nListen: [{uris}]"
+PEERS = "# The peers that were there before it; all others are found through them.\nPeers: [{uris}]"
+URI = '"{transport}://{host}:{port}"'
 
 PREFIX = 7
 """The prefix length of 200::/7, which the daemon gives its interface."""
@@ -66,7 +66,7 @@ TRAFFIC = (
 
 
 class Yggdrasil(Tunnel):
-    """The first endpoint listens, all others are its peers; the daemon gives addresses and routes."""
+    """Each endpoint is a peer of those that it is joined with; the daemon gives addresses and routes."""
 
     about = About(
         name="yggdrasil",
@@ -76,13 +76,14 @@ class Yggdrasil(Tunnel):
         evidence=f"tcp port {{port}} and {TRANSPORTS['tls'].evidence}",
         options={
             "transport": Option("choice", "tls", "what a peering runs over", choices=tuple(TRANSPORTS)),
-            "port": Option("count", "9001", "TCP port on which the first endpoint listens", low=1, high=65535),
+            "port": Option("count", "9001", "TCP port of every endpoint that listens", low=1, high=65535),
         },
         families=(6,),
         outer=(4, 6),
         # All of its interfaces would have the same route.
         exclusive=(),
         ports=("tcp {port}",),
+        relays=True,
         # The daemon asks the kernel for BBR congestion control, and goes on with the default where there is none.
         modules=("tun", "tcp_bbr"),
         # No version: Debian's build prints "unknown"; the packages of the image tell it.
@@ -114,21 +115,23 @@ class Yggdrasil(Tunnel):
         for node in nodes:
             settings, generated = self.file(node.name, "settings"), self.file(node.name, "generated")
             config, address = self.file(node.name, "conf"), self.file(node.name, "address")
-            node.write(settings, CONFIG.format(**self._values(node, first=node is nodes[0])))
+            node.write(settings, CONFIG.format(**self._values(node)))
             node.run("yggdrasil", "-genconf", into=generated)
             node.run(*("sh", "-c", 'cat "$0"; grep PrivateKey: "$1"', str(settings), str(generated)), into=config)
             node.run("yggdrasil", "-useconffile", str(config), "-address", into=address)
             overlay = self.place.above[node.name]
             self.place.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
 
-    def _values(self, node: Node, first: bool) -> Mapping[str, object]:
-        """The values in the settings of a node."""
-        above, listener = self.place.above[node.name], next(iter(self.place.below.values()))
-        connection = (LISTEN if first else PEERS).format(first=listener.host, **self.options)
-        reason = (
-            "# All others are peers of this node." if first else "# The one peer, through which all others are found."
-        )
-        return {"reason": reason, "connection": connection, "interface": above.interface, "size": above.mtu}
+    def _values(self, node: Node) -> Mapping[str, object]:
+        """The values in the settings of a node: each connection is made once, by the one that comes later."""
+        above, order, peers = self.place.above[node.name], list(self.place.below), self.place.peers(node)
+        earlier = [name for name in order[: order.index(node.name)] if name in peers]
+        connections = [
+            text.format(uris=", ".join(URI.format(host=self.place.below[name].host, **self.options) for name in names))
+            for text, names in ((LISTEN, [node.name] if len(earlier) < len(peers) else []), (PEERS, earlier))
+            if names
+        ]
+        return {"connections": "\n".join(connections), "interface": above.interface, "size": above.mtu}
 
     def up(self, node: Node) -> None:
         """Starts the daemon, which makes the interface with its address and its route."""
