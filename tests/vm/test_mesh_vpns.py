@@ -1,0 +1,79 @@
+"""Mesh VPNs with their control planes: each comes up in a ring, goes direct, and fails in time when it cannot."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.vm.measuring import execute, verdicts
+from tunbench.journal import journal
+from tunbench.labs import payload
+from tunbench.runner import registry
+from tunbench.toolbox.tools import TOOLS
+
+pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(3600)]
+
+PLAN = """\
+name = "test"
+topology = "ring"
+stacks = {stacks}
+workloads = {workloads}
+profiles = ["{profile}"]
+"""
+
+MESHES = {name: registry.tunnel(name).about for name in registry.tunnel_names()}
+SHIPPED = sorted(name for name, about in MESHES.items() if about.tools and not about.brought)
+"""Those whose programs the toolbox holds: all of them must be there for these tests."""
+
+MINUTE = 60.0
+"""Seconds of the lab's time in which a failure must be told."""
+
+
+def text(stacks: list[str], workloads: list[str], profile: str = "baseline") -> str:
+    return PLAN.format(stacks=stacks, workloads=workloads, profile=profile)
+
+
+def test_the_toolbox_is_there() -> None:
+    missing = {tool for name in SHIPPED for tool in MESHES[name].tools if not TOOLS[tool].installed}
+    assert missing == set(), f"install them with: tunbench toolbox install {' '.join(sorted(missing))}"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_mesh_comes_up_in_a_ring_and_goes_direct(name: str, tmp_path: Path) -> None:
+    workloads = ["ping:count=10,pairs=each", "iperf3-tcp:duration=1,pairs=together", "connect:times=1,state=cold"]
+    record = execute(tmp_path / "run", text([name], workloads))
+    assert {told for told in verdicts(record).values()} == {("ok", "")}
+    proofs = [event for event in journal.events(tmp_path / "run") if event["event"] == "proof"]
+    assert {event["pair"] for event in proofs} == {"a-b", "b-c", "c-a"}
+    assert {warning.name for warning in record.warnings} & {"relayed", "outside", "left-behind"} == set()
+
+
+# How headscale is made to fail: a key that nobody gave, a control plane that dies, and one that nobody reaches.
+WRONG_KEY = ('"preauthkeys", "create", "--user", "1"', '"version"')
+DIES = ("server_url: https://{control}:{port}", "server_url: https://{control}:{port}\nnoise: 7")
+CUT_OFF = ('f"--login-server=https://{self._control}"', '"--login-server=https://10.0.252.9"')
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (WRONG_KEY, "headscale: a did not enrol within"),
+        (DIES, "headscale: its daemon on control ended with status 1"),
+        (CUT_OFF, "headscale: a did not enrol within"),
+    ],
+)
+def test_a_failure_is_told_within_a_minute(
+    change: tuple[str, str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = payload.runner_files()
+    name = "tunbench/runner/tunnels/headscale.py"
+    assert files[name].count(change[0].encode()) == 1
+    files[name] = files[name].replace(change[0].encode(), change[1].encode())
+    monkeypatch.setattr(payload, "runner_files", lambda: files)
+    record = execute(tmp_path / "run", text(["headscale"], ["ping:count=10"]))
+    assert {verdict for verdict, _ in verdicts(record).values()} == {"failed"}
+    assert all(why.startswith(reason) for _, why in verdicts(record).values())
+    began, ended = (
+        next(event["at"] for event in journal.events(tmp_path / "run") if event.get("name") == phase)
+        for phase in ("up", "end")
+    )
+    assert ended - began < MINUTE
