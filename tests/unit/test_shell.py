@@ -124,3 +124,12 @@ def test_waiting_ends_with_the_answer_or_with_the_time() -> None:
     assert wait_until(lambda: next(answers), 10, 0.001)
     assert not wait_until(lambda: False, 0.02, 0.001)
     assert wait_until(lambda: True, 0)
+
+
+def test_what_a_program_started_may_take_its_time_to_end(tmp_path: Path) -> None:
+    there, done = tmp_path / "there", tmp_path / "done"
+    slow = f'trap "sleep 0.3; touch {done}; exit" TERM; touch {there}; while :; do sleep 0.02; done'
+    process = LocalShell().start(["sh", "-c", f"sh -c '{slow}' & wait"], tmp_path / "log")
+    assert wait_until(there.exists, 5)
+    process.stop()
+    assert done.exists()

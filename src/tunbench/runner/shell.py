@@ -54,14 +54,14 @@ class Background:
         return self.popen.poll()
 
     def stop(self) -> None:
-        """Ends it: SIGTERM to its group, and SIGKILL after a second."""
+        """Ends it: SIGTERM to its group, and SIGKILL after a second.
+
+        What enters a node dies at once, and the program that it started there may take its time: both are waited for.
+        """
         for number in (signal.SIGTERM, signal.SIGKILL):
             _signal_group(self.popen.pid, number)
-            try:
-                self.popen.wait(1)
+            if wait_until(lambda: self.poll() is not None and not _alive(self.popen.pid), 1):
                 return
-            except subprocess.TimeoutExpired:
-                continue
 
     def kill(self) -> None:
         """Ends it at once: SIGKILL to its group."""
@@ -114,6 +114,18 @@ def _rest_of(popen: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
             if pipe:
                 pipe.close()
         return late.stdout or b"", late.stderr or b""
+
+
+def _alive(group: int) -> bool:
+    """Whether a process of the group still runs: one that has ended and that nobody asked about does not."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, leader = stat.read_text().rpartition(") ")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if int(leader) == group and state != "Z":
+            return True
+    return False
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:

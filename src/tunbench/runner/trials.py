@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -54,7 +55,7 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
     """
     what = asked.read(workload)
     pairs = what.pairs(site.underlay.topology)
-    with relayed.watched(workload, site, events):
+    with nullcontext() if what.module.ABOUT.restarts else relayed.watched(workload, site, events):
         return _execute(what, pairs, site, probes, events)
 
 
