@@ -251,7 +251,7 @@ class Headscale(Tunnel):
         """Stops the daemon, which takes its interface, routes and rules away."""
         super().down(node)
         if node.name in self.place.above:
-            node.try_run("tailscaled", "--cleanup")
+            node.try_run("tailscaled", "--cleanup", "--no-logs-no-support")
 
     def forget(self, node: Node) -> None:
         """Takes away the keys with which a client is known, and the memory of the control plane."""
