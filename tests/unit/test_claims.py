@@ -23,6 +23,7 @@ from tunbench.analysis.lookup import NOT_RUN
 from tunbench.analysis.statistics import estimate
 from tunbench.plan.cell import read_expected
 from tunbench.plan.study import Comparison
+from tunbench.report import assessed
 
 BASELINE = {"profile": "baseline", "workload": studies.TCP}
 
@@ -128,6 +129,48 @@ def test_one_of_many_comparisons_refutes_by_more_confidence() -> None:
     values = [0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97, 0.98, 1.02]
     assert verdict_of(estimate(values), read_expected("> 1")) == NOT_REPRODUCED
     assert verdict_of(estimate(values, 1 - 0.05 / 64), read_expected("> 1")) == UNDECIDED
+
+
+def test_what_is_told_is_the_interval_that_decides(tmp_path: Path) -> None:
+    run = studies.run(tmp_path, studies.found(10, ("baseline",)))
+    alone, of_five = (compare(comparison("< 1"), run, among) for among in (1, 5))
+    assert alone.verdict == of_five.verdict == NOT_REPRODUCED
+    assert alone.estimate and alone.estimate.kind == "95 % interval"
+    assert of_five.estimate and of_five.estimate.kind == "99 % interval"
+    # What is not refuted needs no more confidence.
+    kept = compare(comparison("> 1"), run, 5)
+    assert kept.estimate and kept.estimate.kind == "95 % interval"
+
+
+def test_trials_that_failed_are_counted_beside_the_others(tmp_path: Path) -> None:
+    lost = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] == "gre" and one.cell["repeat"] < 3]
+    broken = [trial(one.cell, verdict="failed", reason="it broke") for one in lost]
+    well = [one for one in studies.trials(6, ("baseline",)) if one not in lost]
+    run = studies.run(tmp_path, find(record([*well, *broken])))
+    found = compare(comparison("> 1"), run)
+    assert found.right and found.left.trials == (6, 6) and found.right.trials == (4, 6)
+    assert found.estimate and found.estimate.n == 4
+    assert assessed.outcome(found).endswith("range of 4 trials; gre: 4 ok of 6 trials")
+    assert assessed.lacking(compare(comparison("> 1", right="none"), run)) == []
+    assert assessed.outcome(compare(comparison("> 1", left="gre", right=None), run)).endswith("gre: 4 ok of 6 trials")
+
+
+@pytest.mark.parametrize(
+    ("expect", "unit", "words"),
+    [
+        ("< 0.005", "s", "< 5 ms"),
+        (">= 3.9e8", "bit/s", ">= 390 Mbit/s"),
+        ("<= 0", "ratio", "<= 0 %"),
+        ("0.001..0.002", "s", "1 ms..2 ms"),
+        ("> 1", "", "> 1"),
+    ],
+)
+def test_what_is_expected_of_a_value_has_its_unit(expect: str, unit: str, words: str) -> None:
+    assert assessed.expected(read_expected(expect), unit).replace("\N{NO-BREAK SPACE}", " ") == words
+    one = comparison(expect, right=None, metric="x")
+    assert assessed.asked(one, {"x": unit}).replace("\N{NO-BREAK SPACE}", " ").endswith(words)
+    # A ratio of two values has no unit.
+    assert assessed.asked(comparison("> 1", metric="x"), {"x": "s"}).endswith("> 1")
 
 
 def test_values_of_several_nodes_are_undecided_until_one_is_named(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def header(printed: str) -> list[str]:
 def test_axes_that_are_as_usual_have_no_column() -> None:
     printed = shown("")
     assert header(printed) == ["shard", "repeat", "profile", "stack", "underlay", "trials"]
-    assert "each shard runs ping, then pmtu" in printed
+    said = "A shard starts a lab of its own, brings its stack up in it, and runs one trial of each of these workloads"
+    assert f"{said}: ping, then pmtu." in " ".join(printed.split())
     assert "2 shards, 4 trials, about" in printed
 
 
@@ -45,7 +46,7 @@ def test_axes_with_several_values_have_one_and_a_single_unusual_value_stands_abo
 def test_shards_with_different_workloads_say_theirs() -> None:
     printed = shown('exclude = [{ stack = "none", workload = "pmtu" }]')
     assert "workloads" in header(printed)
-    assert "each shard runs" not in printed
+    assert "one trial of each of its workloads in turn." in " ".join(printed.split())
     assert "2 shards, 3 trials" in printed
 
 
@@ -71,7 +72,7 @@ def test_a_plan_of_thousands_is_summed_up() -> None:
 def test_what_is_folded_is_not_said_to_be_the_same() -> None:
     printed = shown(SWEPT + '\nexclude = [{ profile = "wan:delay=1000ms", workload = "pmtu" }]')
     assert "workloads" in header(printed)
-    assert "each shard runs" not in printed
+    assert "then pmtu" not in printed
 
 
 def test_all_of_them_are_listed_on_request() -> None:

@@ -308,3 +308,22 @@ def test_a_trial_that_is_missing_counts_as_missing_and_not_as_failed() -> None:
     a = speeds("gre", spread(1e9, 1, 10))
     row = only(a, a[:8])
     assert (row.n_a, row.n_b, row.verdict) == (10, 8, "no difference shown")
+
+
+def test_trials_that_failed_on_both_sides_are_counted_beside_what_is_compared() -> None:
+    a, b = speeds("gre", spread(1e9, 1, 10)), speeds("gre", spread(0.5e9, 2, 10))
+    row = only([*a[1:], *failed("gre", [1])], [*b[1:], *failed("gre", [1])])
+    assert (row.verdict, row.why) == ("worse", "A: 9 ok of 10 trials; B: 9 ok of 10 trials")
+    few = only([*a[:2], *failed("gre", [3])], [*b[:2], *failed("gre", [3])])
+    assert few.why == "2 and 2 trials; it needs 8 on both sides; A: 2 ok of 3 trials; B: 2 ok of 3 trials"
+    assert only(a, b).why == ""
+
+
+@pytest.mark.parametrize("metric", ["busy", "user", "system", "softirq", "context-switches", "process-time", "energy"])
+def test_what_grows_with_what_is_carried_has_no_direction(metric: str) -> None:
+    assert more_is_better(TCP, metric) is None
+
+
+def test_a_window_is_no_result_and_a_cost_is() -> None:
+    assert [more_is_better(f"{name}:duration=2", "cwnd") for name in ("iperf3-tcp", "iperf2-tcp")] == [None, None]
+    assert more_is_better(TCP, "cost") is False and more_is_better(TCP, "throughput") is True

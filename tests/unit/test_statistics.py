@@ -93,3 +93,10 @@ def test_intervals_hold_the_true_median_as_often_as_they_say() -> None:
         held += found.low <= math.log(2) <= found.high
     error = math.sqrt(0.9785 * 0.0215 / trials)
     assert held / trials == pytest.approx(0.978515625, abs=4 * error)
+
+
+def test_an_interval_is_called_by_the_confidence_that_was_asked_for() -> None:
+    values = [float(value) for value in range(30)]
+    kinds = [estimate(values, confidence).kind for confidence in (0.95, 0.99, 1 - 0.05 / 64, 0.9)]
+    assert kinds == ["95 % interval", "99 % interval", "99.92 % interval", "90 % interval"]
+    assert estimate(values[:6], 0.99).kind == RANGE

@@ -348,3 +348,10 @@ def test_stopping_costs_little_of_the_confidence_over_all_cells() -> None:
         holds[stops] = ((low <= 1) & (high >= 1))[stops]
         open_yet &= ~stops
     assert holds.mean() == pytest.approx(0.943, abs=0.005)
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_an_interval_of_any_confidence_has_a_width(confidence: float) -> None:
+    until = RTT._replace(confidence=confidence)
+    assert widths(per_trial(samples(*[10.0, 11.0] * 5)), until)["width"][0] is not None
+    assert widths(per_trial(samples(10.0, 11.0, 10.0)), until)["width"][0] is None

@@ -80,7 +80,9 @@ def compare(comparison: Comparison, run: Measured, among: int = 1) -> Compared:
         return Compared(comparison, left, right, found, UNDECIDED, f"it takes {FEWEST} trials to decide")
     verdict = verdict_of(found, comparison.expect)
     if verdict == NOT_REPRODUCED:
-        verdict = verdict_of(estimate(values, 1 - (1 - CONFIDENCE) / among), comparison.expect)
+        # What is told is the interval that decides.
+        found = estimate(values, 1 - (1 - CONFIDENCE) / among)
+        verdict = verdict_of(found, comparison.expect)
     return Compared(comparison, left, right, found, verdict)
 
 

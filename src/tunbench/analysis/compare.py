@@ -27,7 +27,7 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.frame import CELL
 from tunbench.analysis.metrics import headlines, more_is_better, spelled
 from tunbench.analysis.order import PLACE
-from tunbench.analysis.unmeasured import without_numbers
+from tunbench.analysis.unmeasured import some_failed, without_numbers
 from tunbench.analysis.verdicts import BRING_UP, place
 from tunbench.journal.record import Record, TrialResult
 from tunbench.runner.options import nearest
@@ -198,6 +198,7 @@ def _row(
     verdict, why = without_numbers(row, *here)
     if verdict:
         return row._replace(verdict=verdict, why=why)
+    row = row._replace(why=some_failed(*here))
     if identical or (virtual and values[0] == values[1]):
         return row._replace(verdict=IDENTICAL)
     return _with_numbers(row, first, second)
@@ -259,12 +260,14 @@ def _decided(rows: Sequence[Row]) -> list[Row]:
 
 def _verdict(row: Row, tests: int) -> Row:
     if row.corrected is None:
-        return row._replace(why=f"{row.n_a} and {row.n_b} trials; it needs {FEWEST} on both sides")
+        return _because(row, f"{row.n_a} and {row.n_b} trials; it needs {FEWEST} on both sides")
     if row.corrected < LEVEL:
         return row._replace(verdict=DIFFERENT if row.direction == NEITHER else row.direction)
     if smallest_p(row.n_a, row.n_b) * tests >= LEVEL:
-        return row._replace(
-            why=f"{row.n_a} and {row.n_b} trials cannot reach p < {LEVEL} among {tests} tests; it needs more trials or "
-            "fewer cells"
-        )
+        needs = f"cannot reach p < {LEVEL} among {tests} tests; it needs more trials or fewer cells"
+        return _because(row, f"{row.n_a} and {row.n_b} trials {needs}")
     return row._replace(verdict=NOTHING_SHOWN)
+
+
+def _because(row: Row, why: str) -> Row:
+    return row._replace(why="; ".join(part for part in (why, row.why) if part))

@@ -7,7 +7,7 @@ import polars as pl
 
 from tunbench.analysis.cells import CENTRAL, METRIC, estimates, per_trial
 from tunbench.analysis.frame import CELL
-from tunbench.analysis.statistics import INTERVAL
+from tunbench.analysis.statistics import RANGE
 from tunbench.analysis.verdicts import BRING_UP
 from tunbench.plan.until import Until
 
@@ -63,4 +63,4 @@ def of_manifest(manifest: Mapping[str, Any]) -> Until | None:
 def _width() -> pl.Expr:
     span = pl.col("high") - pl.col("low")
     relative = pl.when(span == 0).then(0.0).when(pl.col("median") != 0).then(span / pl.col("median").abs())
-    return pl.when(pl.col("kind") == INTERVAL).then(relative)
+    return pl.when(pl.col("kind") != RANGE).then(relative)

@@ -1,5 +1,6 @@
 """All that a report is made of, computed once."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +66,13 @@ def find(record: Record) -> Findings:
 def workloads(findings: Findings, metric: str) -> list[str]:
     """The workloads that measured a metric, sorted."""
     return sorted(findings.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
+
+
+def of_several(cells: pl.DataFrame, metrics: Collection[str]) -> list[str]:
+    """The workloads of which a metric was measured between several pairs, or at several nodes, sorted."""
+    places = cells.filter(pl.col("metric").is_in(list(metrics))).group_by("workload", "metric")
+    counted = places.agg(pl.struct("pair", "node").n_unique().alias("places")).filter(pl.col("places") > 1)
+    return sorted(counted["workload"].unique().to_list())
 
 
 def costly(findings: Findings) -> list[str]:

@@ -1,12 +1,13 @@
 """Looks a cell up in a run: the values of its trials, or why there are none."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import polars as pl
 
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.findings import Findings
+from tunbench.journal.record import TrialResult
 from tunbench.plan.cell import Cell
 from tunbench.plan.cut import AXES
 from tunbench.plan.grid import Grid, NoCell, grid, metric_of, resolve
@@ -24,12 +25,28 @@ Pair = tuple[int, int]
 """A repeat and its seed."""
 
 
+class Executed(NamedTuple):
+    """How many trials of a cell are ok, of how many that were executed."""
+
+    ok: int = 0
+    of: int = 0
+
+    @property
+    def told(self) -> str:
+        """Both numbers in words, where some trial is not ok."""
+        return f"{self.ok} ok of {self.of} trials" if self.ok < self.of else ""
+
+
 class Measured(NamedTuple):
-    """A run as it is looked up: the cells of its plan, the values of each, and what became of those without any."""
+    """A run as it is looked up: the cells of its plan, the values of each, and what became of those without any.
+
+    `trials` are the numbers of trials of each cell that are ok, and that were executed.
+    """
 
     grid: Grid
     values: Mapping[tuple[object, ...], pl.DataFrame]
     failed: Mapping[tuple[object, ...], str]
+    trials: Mapping[tuple[object, ...], Executed]
 
 
 class Found(NamedTuple):
@@ -45,6 +62,7 @@ class Found(NamedTuple):
     why: str = ""
     absent: bool = False
     varied: tuple[str, ...] = ()
+    trials: Executed = Executed()
 
 
 def measured(findings: Findings, plan: Plan) -> Measured:
@@ -55,7 +73,17 @@ def measured(findings: Findings, plan: Plan) -> Measured:
         for trial in reversed(findings.record.trials)
         if trial.verdict != "ok"
     }
-    return Measured(grid(plan), found, failed)
+    return Measured(grid(plan), found, failed, executed(findings.record.trials))
+
+
+def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], Executed]:
+    """How many trials of each cell are ok, by the cell's AXES."""
+    found: dict[tuple[object, ...], Executed] = {}
+    for trial in trials:
+        key = tuple(trial.cell[axis] for axis in AXES)
+        ok, of = found.get(key, Executed())
+        found[key] = Executed(ok + (trial.verdict == "ok"), of + 1)
+    return found
 
 
 def look(cell: Cell, run: Measured) -> Found:
@@ -68,6 +96,7 @@ def look(cell: Cell, run: Measured) -> Found:
     key = tuple(resolved[axis] for axis in AXES)
     varied = tuple(axis for axis in AXES if len(run.grid.places[axis]) > 1)
     nothing = Found(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
+    nothing = nothing._replace(trials=run.trials.get(key, Executed()))
     rows = run.values[key].filter(pl.col("metric") == resolved["metric"]) if key in run.values else None
     if rows is None or rows.is_empty():
         return nothing._replace(why=f"no trial is ok: {run.failed[key]}" if key in run.failed else "not measured")

@@ -12,12 +12,23 @@ CONFIDENCE = 0.95
 FEWEST = 6
 """Values from which on the range of all of them is a 95 % interval: 1 − 2 × 0.5⁶ = 96.9 %, and 93.75 % of five."""
 
-INTERVAL = f"{CONFIDENCE:.0%} interval".replace("%", " %")
 RANGE = "range"
+"""What surrounds a median where the values are too few for an interval of the confidence that was asked for."""
+
+
+def interval(confidence: float) -> str:
+    """What an interval of a confidence is called, such as `95 % interval`."""
+    return f"{100 * confidence:.4g} % interval"
+
+
+INTERVAL = interval(CONFIDENCE)
 
 
 class Estimate(NamedTuple):
-    """A median and what surrounds it, in the values' unit. `coverage` is a probability, `kind` INTERVAL or RANGE."""
+    """A median and what surrounds it, in the values' unit.
+
+    `coverage` is a probability, `kind` what `interval` calls one of the confidence that was asked for, or RANGE.
+    """
 
     n: int
     median: float
@@ -55,5 +66,5 @@ def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimat
     ordered, n = sorted(values), len(values)
     rank = median_rank(n, confidence)
     low, high = ordered[max(rank, 1) - 1], ordered[n - max(rank, 1)]
-    kind = INTERVAL if rank else RANGE
+    kind = interval(confidence) if rank else RANGE
     return Estimate(n, statistics.median(ordered), low, high, coverage(n, max(rank, 1)), kind)

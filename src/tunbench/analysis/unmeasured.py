@@ -29,6 +29,12 @@ def without_numbers(row: Row, a: Sequence[TrialResult], b: Sequence[TrialResult]
     return (FAILED_A, _failures(bad[0], len(a))) if a else (ONLY_B, _failures(bad[1], len(b)))
 
 
+def some_failed(a: Sequence[TrialResult], b: Sequence[TrialResult]) -> str:
+    """That not all trials of a side are ok, whose rest is compared; empty where all are."""
+    counts = [(name, sum(one.verdict == "ok" for one in side), len(side)) for name, side in (("A", a), ("B", b))]
+    return "; ".join(f"{name}: {ok} ok of {of} trials" for name, ok, of in counts if ok < of)
+
+
 def _failures(bad: Sequence[TrialResult], of: int) -> str:
     return f"{len(bad)} of {of} trials {bad[0].verdict}: {_line(bad[0].reason)}" if bad else ""
 

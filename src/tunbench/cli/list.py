@@ -1,26 +1,22 @@
 """`tunbench list`: what there is to measure, and with what."""
 
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from tunbench.cli.declared import options, plan, probe, tunnel, workload
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.rows import print_rows, print_table
 from tunbench.labs import image
 from tunbench.labs.definition import ADDONS, BASE
-from tunbench.plan.expand import expand, trials
-from tunbench.plan.load import load, shipped_plans
+from tunbench.plan.load import shipped_plans
 from tunbench.plan.machine import shipped as shipped_machines
 from tunbench.plan.profile import shipped
 from tunbench.plan.tuning import shipped as shipped_tunings
 from tunbench.report import tunnels as page
-from tunbench.runner import asked, registry, topology
-from tunbench.runner.options import Option
+from tunbench.runner import registry, topology
 from tunbench.runner.terms import TERMS
 
 app = typer.Typer(
@@ -161,93 +157,6 @@ def plans(as_json: AsJson = False) -> None:
     print_rows(rows, as_json, columns, lambda row: [str(row[column]) for column in columns])
 
 
-def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
-    """What a tunnel declares; `installed` are the versions of the image's packages."""
-    kind = registry.tunnel(name)
-    about = kind.about
-    return {
-        "name": about.name,
-        "summary": about.summary,
-        "layer": about.layer,
-        "claims": about.claims._asdict(),
-        "options": options(kind.takes()),
-        "needs": {
-            "underlay": about.needs_underlay,
-            "roles": about.roles,
-            "modules": about.modules,
-            "programs": about.programs,
-            "addons": about.addons,
-            "tools": about.tools,
-            "brought": about.brought,
-        },
-        "families": about.families,
-        "outer": about.outer,
-        "version": {package: installed.get(package) for package in about.packages or ("linux-image-amd64",)},
-    }
-
-
-def workload(name: str) -> dict[str, Any]:
-    """What a workload declares."""
-    about = registry.workload(name).ABOUT
-    return {
-        "name": about.name,
-        "summary": about.summary,
-        "options": options(asked.takes(about)),
-        "metrics": {metric: declared._asdict() for metric, declared in about.metrics.items()},
-        "needs": {"programs": about.programs},
-    }
-
-
-def probe(name: str) -> dict[str, Any]:
-    """What a probe declares."""
-    about = registry.probe(name).ABOUT
-    metrics = {metric: declared._asdict() for metric, declared in about.metrics.items()}
-    return {"name": about.name, "summary": about.summary, "metrics": metrics}
-
-
-def plan(name: str) -> dict[str, Any]:
-    """A shipped plan: its first line says what it is for."""
-    loaded = load(name)
-    shards = expand(loaded.plan)
-    summary = loaded.text.splitlines()[0].removeprefix("#").strip()
-    return {"name": name, "shards": len(shards), "trials": trials(shards), "summary": summary, "file": str(loaded.path)}
-
-
-def options(declared: Mapping[str, Option]) -> dict[str, dict[str, Any]]:
-    """The options as JSON can say them: a bound that is not there is null."""
-    return {
-        name: {bound: _finite(value) for bound, value in option._asdict().items()} for name, option in declared.items()
-    }
-
-
-def print_rows(
-    rows: Sequence[Mapping[str, Any]],
-    as_json: bool,
-    columns: Sequence[str],
-    row_of: Callable[[Mapping[str, Any]], list[str]],
-) -> None:
-    """Prints what is listed, as JSON or as a table with these columns."""
-    if as_json:
-        print_json(rows)
-    else:
-        print_table(columns, [row_of(row) for row in rows])
-
-
-def print_json(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints rows as JSON."""
-    typer.echo(json.dumps(rows, indent=2))
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints rows as a table."""
-    shown = Table(show_lines=any("\n" in cell for row in rows for cell in row))
-    for column in columns:
-        shown.add_column(column, no_wrap=column == "name", overflow="fold")
-    for row in rows:
-        shown.add_row(*row)
-    Console().print(shown)
-
-
 def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
     claims = [name.replace("_", " ") for name, claimed in row["claims"].items() if claimed]
     needs = row["needs"]
@@ -310,7 +219,3 @@ def _in_units(term: str, value: float) -> str:
             return f"{value * 100:g} %"
         case _:
             return f"{value:g}"
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isinf(value) else value

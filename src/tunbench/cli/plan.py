@@ -165,7 +165,7 @@ def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
     fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [USUAL[axis]])
     shown = Table(
         title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}{fixed}",
-        caption="each shard runs " + ", then ".join(shards[0].workloads) if same else None,
+        caption=_caption(shards[0].workloads if same else ()),
     )
     varied = [axis for axis, names in others if len(names) > 1]
     columns = ["shard", "repeat", *varied, "profile", "stack", "underlay", *([] if same else ["workloads"]), "trials"]
@@ -180,6 +180,14 @@ def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
         cells |= {"workloads": "\n".join(shard.workloads), "trials": str(len(shard.workloads))}
         shown.add_row(*(cells[column] for column in columns))
     return shown
+
+
+def _caption(workloads: Sequence[str]) -> str:
+    """What a shard is, and what each of them does where all do the same."""
+    each = f"each of these workloads: {', then '.join(workloads)}" if workloads else "each of its workloads in turn"
+    if len(workloads) == 1:
+        each = workloads[0]
+    return f"A shard starts a lab of its own, brings its stack up in it, and runs one trial of {each}."
 
 
 def _at_scale(loaded: Loaded) -> str:

@@ -13,11 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.list import print_json
 from tunbench.cli.plan import told
+from tunbench.cli.rows import print_json
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.plan.expand import estimate, expand, trials
+from tunbench.plan.grid import grid
 from tunbench.plan.load import Loaded, PlanError, load, shipped_studies
 from tunbench.plan.study import Study
 
@@ -181,10 +182,11 @@ def _tables(study: Study, numbers: dict[tuple[str, str, str], tuple[int, int]]) 
 def _print_claims(loaded: Loaded, console: Console) -> None:
     from tunbench.report import assessed
 
+    unit_of = {name: metric.unit for metrics in grid(loaded.plan).metrics.values() for name, metric in metrics.items()}
     for claim in loaded.beside.claim:
         console.print(Text(claim.name, style="bold").append(f"  {claim.text} ({claim.source})", style="default"))
         how = [f"not testable here: {claim.not_testable}"] if claim.not_testable else []
-        how += [assessed.asked(one) for one in claim.compare[: assessed.MOST]]
+        how += [assessed.asked(one, unit_of) for one in claim.compare[: assessed.MOST]]
         how += [f"and {len(claim.compare) - assessed.MOST} more"] if len(claim.compare) > assessed.MOST else []
         for text in how:
             console.print(Padding(Text(text, style="dim"), (0, 0, 0, 4), expand=False))

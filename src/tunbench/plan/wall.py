@@ -9,10 +9,11 @@ from functools import cache
 
 from tunbench.plan.shard import FULL_SPEED, Profile
 from tunbench.runner import asked, registry, spelling
+from tunbench.runner.asked import Asked
 from tunbench.runner.expected import mean_delay, mean_loss
 from tunbench.runner.terms import Terms, number
 
-BRING_UP = 9.0
+BRING_UP = 10.0
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 DAEMONS = {"ipsec": 4, "nebula": 4, "openconnect": 4, "openvpn": 2, "pptp": 4, "tinc": 4, "yggdrasil": 2}
@@ -41,12 +42,20 @@ BESIDE = 0.02
 SEGMENT = 8 * 1448
 """Bits of payload of a TCP segment on Ethernet, with time stamps."""
 
-MATHIS = math.sqrt(3 / 2)
-"""Mathis, Semke, Mahdavi and Ott, The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, ACM Computer
-Communication Review 27 (1997), equation 3: throughput is MSS ÷ RTT × C ÷ √loss, with √(3/2) for C."""
+INITIAL = 10
+"""Segments that TCP sends at once when it begins: RFC 6928, section 2."""
+
+LEFT = 0.7
+"""The part of its window that TCP keeps after a loss: RFC 9438, section 4.6."""
+
+GROWTH = 3 * (1 - LEFT) / (1 + LEFT)
+"""Segments by which it then grows in a round trip: RFC 9438, section 4.3."""
 
 SHORTEST = 1e-3
 """Seconds of a round trip, at least, that TCP takes under loss."""
+
+SETTLED = 1000
+"""Round trips after which TCP does not change its mean rate any more."""
 
 
 def bring_up(stack: str) -> float:
@@ -67,19 +76,44 @@ def encrypts(stack: str) -> bool:
     return any(registry.tunnel(layer.name).about.claims.confidentiality for layer in spelling.stack(stack))
 
 
-def rate_limit(profile: Profile) -> float:
-    """Bits a second that a profile lets pass; infinite where it has no rate."""
-    return min(number(terms, "rate") or math.inf for terms in (profile.forward, profile.reverse))
+def rate_limit(way: Terms) -> float:
+    """Bits a second that a direction of a profile lets pass; infinite where it has no rate."""
+    return number(way, "rate") or math.inf
 
 
-def tcp_limit(profile: Profile) -> float:
-    """Bits a second that a TCP flow reaches under a profile: its rate, or what loss and delay allow (MATHIS)."""
-    known = mean_loss(profile.forward)
-    loss = number(profile.forward, "loss") if known is None else known
+def tcp_limit(profile: Profile, seconds: float, back: bool = False) -> float:
+    """Bits a second that a TCP flow of so many seconds reaches under a profile: its rate, or what loss and delay allow.
+
+    It is that of the way there, or `back`: the acknowledgements, which go the other way, hardly need any rate.
+
+    A short flow is faster than a long one: it has a large window before the first segment is lost, and several more
+    have to be lost until the window is what it stays at.
+    """
+    way = profile.reverse if back else profile.forward
+    known = mean_loss(way)
+    loss = number(way, "loss") if known is None else known
     if not loss:
-        return rate_limit(profile)
+        return rate_limit(way)
     trip = max(SHORTEST, sum(_delay(terms) for terms in (profile.forward, profile.reverse)))
-    return min(rate_limit(profile), SEGMENT / trip * MATHIS / math.sqrt(loss))
+    trips = max(1, min(SETTLED, round(seconds / trip)))
+    most = rate_limit(way) * trip / SEGMENT
+    return _sent(trips, loss, most) * SEGMENT / (trips * trip)
+
+
+@cache
+def _sent(trips: int, loss: float, most: float) -> float:
+    """Segments that TCP sends in so many round trips where one in 1 ÷ loss is lost, and no more than `most` a trip."""
+    window, total, since, slow_start = float(INITIAL), 0.0, 0.0, True
+    for _ in range(trips):
+        sent = min(window, most)
+        total, since = total + sent, since + sent
+        if since * loss >= 1:
+            since, slow_start = 0.0, False
+            window = max(1.0, sent * LEFT)
+        else:
+            window = window * 2 if slow_start else window + GROWTH
+        window = min(window, 2 * most)
+    return total
 
 
 def _delay(terms: Terms) -> float:
@@ -96,17 +130,18 @@ def busy(workload: str, speed: int = FULL_SPEED, profile: Profile | None = None,
     if what.waits or "duration" not in what.options:
         return what.busy * (1 if what.waits else speed / FULL_SPEED)
     offered = float(what.options.get("rate", 0)) * int(what.options.get("parallel", 1))
-    held = _held(offered, profile, int(what.options.get("parallel", 1)))
+    held = _held(what, offered, profile)
     if (bits := 8 * float(what.options.get("bytes", 0))) and not offered:
         return bits / UNHINDERED[encrypted] if math.isinf(held) else bits / HINDERED[encrypted] + BESIDE * bits / held
     share = min(speed / FULL_SPEED, BESIDE + held / HINDERED[encrypted])
     return what.seconds * share
 
 
-def _held(offered: float, profile: Profile | None, flows: int) -> float:
-    """Bits a second at most of a workload that offers so many; 0 offers as much as TCP takes, in so many flows."""
+def _held(what: Asked, offered: float, profile: Profile | None) -> float:
+    """Bits a second at most of a workload that offers so many; 0 offers as much as TCP takes, in all of its flows."""
     if profile is None:
         return offered or math.inf
-    if offered:
-        return min(offered, rate_limit(profile))
-    return min(flows * tcp_limit(profile), rate_limit(profile))
+    back = bool(what.options.get("reverse", False))
+    limit = rate_limit(profile.reverse if back else profile.forward)
+    flows = int(what.options.get("parallel", 1))
+    return min(offered or flows * tcp_limit(profile, what.seconds, back), limit)

@@ -13,6 +13,7 @@ from tunbench.analysis.lookup import NOT_RUN, Found
 from tunbench.analysis.ranks import Agreement
 from tunbench.analysis.statistics import Estimate
 from tunbench.analysis.studied import Assessment
+from tunbench.plan.cell import METRIC, Expected
 from tunbench.plan.cut import AXES
 from tunbench.plan.study import Comparison
 from tunbench.report import units
@@ -50,13 +51,37 @@ def outcome(one: Compared) -> str:
     """What a comparison came to: the ratio or value with its interval, or why there is none."""
     if one.estimate is None:
         return one.why
-    return estimated(one.estimate, "" if one.right else one.left.unit) + (f"; {one.why}" if one.why else "")
+    found = estimated(one.estimate, "" if one.right else one.left.unit)
+    return "; ".join(part for part in (found, one.why, *lacking(one)) if part)
+
+
+def lacking(one: Compared) -> list[str]:
+    """The sides of a comparison of which some trials are not ok, each with how many are."""
+    sides = [side for side in (one.left, one.right) if side]
+    differ = _differ(one.left.cell, one.right.cell if one.right else None)
+    return [f"{_side_named(side.cell, differ)}: {side.trials.told}" for side in sides if side.trials.told]
+
+
+def noted(row: Row) -> str:
+    """What is to be said of a row of a table: why a number is missing, or that some of its trials are not ok."""
+    told = row.found.trials.told if row.found and row.measured else ""
+    return "; ".join(part for part in (row.why, told) if part)
 
 
 def expectation(one: Compared) -> str:
-    """What was expected, with the SI unit of a value that is no ratio."""
-    unit = "" if one.right or one.left.unit in ("", "ratio", "count") else f"{units.NBSP}{one.left.unit}"
-    return one.comparison.expect.text + unit
+    """What was expected, in the unit of a value that is no ratio of two."""
+    return expected(one.comparison.expect, "" if one.right else one.left.unit)
+
+
+def expected(expect: Expected, unit: str) -> str:
+    """An expectation of a value in an SI unit, such as `< 5 ms`; without a unit as it is written."""
+    if not unit:
+        return expect.text
+    low, high = (units.plain(bound, unit) for bound in (expect.low, expect.high))
+    if math.isfinite(expect.low) and math.isfinite(expect.high):
+        return f"{low}..{high}"
+    sign = "" if expect.strict else "="
+    return f">{sign} {low}" if math.isfinite(expect.low) else f"<{sign} {high}"
 
 
 def estimated(found: Estimate, unit: str) -> str:
@@ -69,10 +94,11 @@ def estimated(found: Estimate, unit: str) -> str:
     return f"{median} {bounds}, {found.kind} of {trials}"
 
 
-def asked(comparison: Comparison) -> str:
-    """A comparison before it is made, in words."""
-    cells = comparison.cells
-    return f"{_subject(cells['left'], cells.get('right'))} {comparison.expect.text}"
+def asked(comparison: Comparison, unit_of: Mapping[str, str]) -> str:
+    """A comparison before it is made, in words; `unit_of` are the units of metrics."""
+    left, right = comparison.cells["left"], comparison.cells.get("right")
+    unit = "" if right is not None else unit_of.get(left.get("metric", METRIC), "")
+    return f"{_subject(left, right)} {expected(comparison.expect, unit)}"
 
 
 def agreement(found: Agreement) -> str:
@@ -110,7 +136,8 @@ def clusters(found: Grouped) -> str:
         return f"{found.name}: {found.why}"
     silhouette = found.silhouettes[len(found.measured)]
     measured = f"{len(found.measured)} measured clusters, mean silhouette {coefficient(silhouette)}"
-    return f"{found.name}: adjusted Rand index {coefficient(found.rand)}, n = {found.n}; {measured}"
+    told = "; ".join((measured, *found.notes))
+    return f"{found.name}: adjusted Rand index {coefficient(found.rand)}, n = {found.n}; {told}"
 
 
 def cluster(one: Cluster) -> str:
@@ -161,6 +188,7 @@ def _row(row: Row) -> dict[str, Any]:
         "stack": row.stack or None,
         "measured": _estimate(row.measured),
         "ratio": row.ratio,
+        "trials": _trials(row.found),
         "published_rank": row.published_rank,
         "measured_rank": row.measured_rank,
         "why": row.why or None,
@@ -175,6 +203,7 @@ def _claim(one: Judged) -> dict[str, Any]:
             {
                 "left": _side(each.left),
                 "right": each.right and _side(each.right),
+                "trials": {"left": _trials(each.left), "right": _trials(each.right)},
                 "expect": each.comparison.expect.text,
                 "estimate": _estimate(each.estimate),
                 "verdict": each.verdict,
@@ -183,6 +212,11 @@ def _claim(one: Judged) -> dict[str, Any]:
             for each in one.compared
         ],
     }
+
+
+def _trials(found: Found | None) -> dict[str, int] | None:
+    """How many trials of a cell are ok, of how many."""
+    return found.trials._asdict() if found and found.trials.of else None
 
 
 def _side(found: Found) -> dict[str, str]:
@@ -205,15 +239,15 @@ def _clusters(found: Grouped) -> dict[str, Any]:
         "published": dict(found.published),
         "measured": [one._asdict() for one in found.measured],
         "silhouettes": dict(found.silhouettes),
-        **{"rand": found.rand, "n": found.n, "why": found.why or None},
+        **{"rand": found.rand, "n": found.n, "why": found.why or None, "notes": list(found.notes)},
     }
 
 
 def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: Sequence[str] = AXES) -> str:
     """The sides by what they differ in, and what both have of what varies."""
-    differ = [key for key in SIDES if right is not None and left.get(key) != right.get(key)] or ["stack"]
-    sides = [", ".join(side.get(key, units.NOTHING) for key in differ) for side in (left, right) if side is not None]
-    metric = "" if "metric" in differ else left.get("metric", "throughput")
+    differ = _differ(left, right)
+    sides = [_side_named(side, differ) for side in (left, right) if side is not None]
+    metric = "" if "metric" in differ else left.get("metric", METRIC)
     statistic = "" if "statistic" in differ or left.get("statistic") in (None, "value") else f"{left['statistic']} "
     workload = f" of {left['workload']}" if "workload" in left and "workload" not in differ else ""
     said = [key for key in SIDES if key in left and key not in (*differ, *NAMED) and (key in varied or key in PLACE)]
@@ -222,6 +256,14 @@ def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: S
         for part in (" ÷ ".join(sides), f"{statistic}{metric}{workload}".strip(), *(left[key] for key in said))
         if part
     )
+
+
+def _differ(left: Mapping[str, str], right: Mapping[str, str] | None) -> list[str]:
+    return [key for key in SIDES if right is not None and left.get(key) != right.get(key)] or ["stack"]
+
+
+def _side_named(side: Mapping[str, str], differ: Sequence[str]) -> str:
+    return ", ".join(side.get(key, units.NOTHING) for key in differ)
 
 
 def _ratio(value: float) -> str:

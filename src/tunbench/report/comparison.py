@@ -6,6 +6,7 @@ from tunbench.analysis.compare import Choice, compare
 from tunbench.analysis.compared import BETTER, FAILED_A, FAILED_B, IDENTICAL, ONLY_A, WORSE, worst_first
 from tunbench.analysis.findings import Findings
 from tunbench.report import changes, forest
+from tunbench.report.choices import Choices, Frame
 from tunbench.report.svg import render
 from tunbench.report.template import template
 
@@ -23,14 +24,16 @@ def section(
     names: tuple[str, str] = ("A", "B"),
     choice: Choice = Choice(),  # noqa: B008 - it cannot be changed
     identifier: str = "compare",
+    choices: Choices | None = None,
 ) -> Markup:
     """The comparison of run A with run B as a `<section>`: what differs, a forest plot, and a table of every cell.
 
     It uses the page's classes and its script for tables, and is right without the script. `names` are what the runs are
-    called, `identifier` is that of the section, and begins those of all within it. Raises CompareError.
+    called, `identifier` is that of the section, and begins those of all within it; `choices` are the page's filters.
+    Raises CompareError.
     """
     compared = compare(a, b, choice)
-    rows = worst_first(compared.rows)
+    rows, frame = worst_first(compared.rows), Frame(identifier, choices=choices)
     plotted = forest.plottable(rows)
     drawn = Markup("")
     if plotted:
@@ -46,7 +49,8 @@ def section(
         "plot": drawn,
         "plotted": len(plotted),
         "left_out": sum(row.relative is not None for row in rows) > len(plotted),
-        "rows": rows,
+        "rows": [(row, frame.marks([row._asdict()])) for row in rows],
+        "filtered": choices is not None,
         "changes": changes,
         "classes": CLASSES,
         "method": changes.method(compared),

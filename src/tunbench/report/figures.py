@@ -8,7 +8,6 @@ import polars as pl
 from tunbench.analysis import metrics
 from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.ratios import is_baseline, underlay
-from tunbench.analysis.statistics import INTERVAL
 from tunbench.report import canvas, palette, questions, strips, tables, units
 from tunbench.report.canvas import Mark
 from tunbench.report.strips import Box, Strip
@@ -192,11 +191,10 @@ KEY = ("workload", "metric", "condition", "run", "stack", "pair", "node")
 def told(view: View, row: Mapping[str, Any], box: tuple[Any, ...] | None = None) -> str:
     """All that is known of a value, in words: what it is, its interval, its trials, and the command."""
     unit, n = row["unit"], row["n"]
-    kind = row["kind"] if row["kind"] == INTERVAL else "range"
     around = units.interval(row["low"], row["median"], row["high"], unit) if n > 1 else ""
     words = [
         f"{row['name']}, {row['condition']}",
-        f"{row['metric']}: {units.quantity(row['median'], unit)}" + (f", {kind} {around}" if around else ""),
+        f"{row['metric']}: {units.quantity(row['median'], unit)}" + (f", {row['kind']} {around}" if around else ""),
         f"{n} {'trial' if n == 1 else 'trials'} of {row['workload']}",
     ]
     if box and box[1] >= strips.ENOUGH:

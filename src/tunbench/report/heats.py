@@ -1,11 +1,13 @@
 """The tables of a report that show at a glance who is ahead: their cells are the fuller, the better."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from tunbench.analysis import baseline
 from tunbench.analysis.cells import CENTRAL, WHOLE
+from tunbench.analysis.findings import of_several
 from tunbench.analysis.ratios import is_baseline
 from tunbench.report import questions, tables, units
 from tunbench.report.tables import Column, Field, Row, Table
@@ -33,7 +35,7 @@ def headline(view: View) -> Table:
                 fields = [
                     field
                     for (_, metric, _, more), found in zip(shown, here, strict=True)
-                    for field in _headline(found, (run, stack), metric, more)
+                    for field in _headline(view, found, (run, stack), metric, more)
                 ]
                 kind = "failed" if "failed" in verdict else verdict if verdict == "ok" else "unsupported"
                 place = {"run": run, "stack": stack, "name": _called(view, stack, run), "condition": condition}
@@ -42,6 +44,8 @@ def headline(view: View) -> Table:
                 rows.append(tables.place(view, place, (Field(told_of, kind=kind), *fields)))
     told = "; ".join(dict.fromkeys(f"{metric.split()[0]}: {workload}" for workload, metric, *_ in shown))
     caption = f"Medians over all trials; the fuller a cell, the better among its neighbours of one profile. {told}."
+    caption += _first_of(of_several(view.cells, [metric.partition(" ")[0] for _, metric, *_ in shown]), shown)
+    caption += _dashes([(field.why, row.fields[1].text) for row in rows for field in row.fields if field.why])
     return Table("headline", caption, tuple(columns), rows)
 
 
@@ -53,6 +57,8 @@ def relative(view: View, metric: str) -> Table:
         f"{metric} ÷ that of none with the same seed, profile and kind of underlay: the median over seeds. "
         "1 is as without a tunnel; the fuller a cell, the better."
     )
+    fields = [(field, place) for row in rows for field, place in zip(row.fields[2:], view.conditions, strict=True)]
+    caption += _dashes([(field.why, place) for field, place in fields if field.why])
     return Table(f"relative-{metric}", caption, (Column("stack"), Column("workload"), *columns), rows)
 
 
@@ -141,8 +147,25 @@ def _at(
     return found
 
 
+def _first_of(several: Sequence[str], shown: Sequence[tuple[str, str, str, bool]]) -> str:
+    """That a table shows one of several pairs or directions of some workloads, as the end of a caption."""
+    concerned = [name for name in dict.fromkeys(workload for workload, *_ in shown) if name in several]
+    return f" Of several pairs or directions it is the first one: {', '.join(concerned)}." if concerned else ""
+
+
+def _dashes(reasons: Sequence[tuple[str, str]]) -> str:
+    """What a dash instead of a ratio stands for, as the end of a caption."""
+    return f" A dash is no ratio, because {'; '.join(baseline.listed(reasons))}." if reasons else ""
+
+
+def _no_ratio(view: View, run: str, stack: str, condition: str, workload: str, metric: str) -> Field:
+    findings = view.runs[view.labels.index(run)]
+    why = baseline.missing(findings, stack, condition, workload, metric)
+    return Field(units.NOTHING, kind="quiet", why=why)
+
+
 def _headline(
-    found: Mapping[tuple[str, str], Mapping[str, Any]], key: tuple[str, str], metric: str, more: bool
+    view: View, found: Mapping[tuple[str, str], Mapping[str, Any]], key: tuple[str, str], metric: str, more: bool
 ) -> list[Field]:
     with_ratio = metric == "throughput"
     row = found.get(key)
@@ -151,10 +174,12 @@ def _headline(
     values = [abs(one["median"]) for one in found.values()]
     best = max(values) if more else min(values)
     value = Field(units.quantity(row["median"], row["unit"]), row["median"], heat(row["median"], best, more))
+    if not with_ratio:
+        return [value]
     ratio = row["ratio_median"]
-    return (
-        [value, tables.ratio(ratio)._replace(heat=None if ratio is None else min(1, ratio))] if with_ratio else [value]
-    )
+    if ratio is None:
+        return [value, _no_ratio(view, *key, row["condition"], row["workload"], metric)]
+    return [value, tables.ratio(ratio)._replace(heat=min(1, ratio))]
 
 
 def _relative(view: View, workload: str, metric: str, key: tuple[str, str, str], ratios: Mapping[str, float]) -> Row:
@@ -164,7 +189,9 @@ def _relative(view: View, workload: str, metric: str, key: tuple[str, str, str],
         ratio = ratios.get(condition)
         if ratio is None:
             verdict = view.verdict(run, stack, condition, workload)
-            fields.append(Field(units.NOTHING if verdict == "ok" else verdict, kind="quiet"))
+            measured = "ok" in verdict
+            told = _no_ratio(view, *key[:2], condition, workload, metric) if measured else Field(verdict, kind="quiet")
+            fields.append(told)
         else:
             fields.append(Field(units.number(ratio, 2), ratio, heat(ratio, 1, metric != "rtt") if ratio else 0.0))
     index = view.workloads.index(workload)

@@ -22,6 +22,7 @@ from tunbench.report import (
     told,
     view,
 )
+from tunbench.report.choices import Choices
 from tunbench.report.figures import Figure
 from tunbench.report.sections import Shown, made_elsewhere
 from tunbench.report.tables import Row, Table
@@ -75,7 +76,7 @@ def rendered(whole: View, sections: Sequence[Markup] = ()) -> str:
     """The page of what was analysed."""
     asked, left = answers(whole)
     script = _script()
-    runs = [told.described(run, label) for run, label in zip(whole.runs, whole.labels, strict=True)]
+    runs = [told.described(run, Choices(whole, (number,))) for number, run in enumerate(whole.runs)]
     executions = tables.executions(whole)
     linked, count = [], 0
     for one in executions:

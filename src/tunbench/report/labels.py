@@ -19,8 +19,8 @@ GAP = 8.0
 POINT = 5.0
 """Pixels from a point's middle to its edge."""
 
-STEPS = 5
-"""Heights of a label that it may be above or below its point."""
+STEPS = 2
+"""Heights of a label that it may be above or below its point: the next ones would need a line to it."""
 
 LONGEST = 30
 """Characters of a point's label; longer ones are cut."""
@@ -33,6 +33,11 @@ class Box(NamedTuple):
     top: float
     right: float
     bottom: float
+
+
+def around(x: float, y: float, half: float = POINT) -> Box:
+    """What a mark of half a width covers."""
+    return Box(x - half, y - half, x + half, y + half)
 
 
 class Label(NamedTuple):
@@ -65,18 +70,22 @@ def shortened(text: str) -> str:
 
 
 def place(
-    points: Sequence[tuple[float, float]], texts: Sequence[str], width: float, height: float
+    points: Sequence[tuple[float, float]],
+    texts: Sequence[str],
+    width: float,
+    height: float,
+    covered: Sequence[Box] = (),
 ) -> list[Label | None]:
-    """A place for the label of each point, in pixels: beside it where there is room, else nearby, or None.
+    """A place for the label of each point, in pixels: beside it where there is room, or None.
 
-    Each label in turn takes the nearest place, right before left, that neither leaves the chart nor covers a point or a
-    label that has its place.
+    Each label in turn takes the nearest place, right before left, that neither leaves the chart nor covers a point, a
+    label that has its place, or what else is `covered`.
     """
-    taken = [Box(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
+    taken = [*covered, *(around(x, y) for x, y in points)]
     placed: dict[int, Label | None] = {}
     for index in sorted(range(len(points)), key=lambda one: points[one][1]):
         candidates = _around(points[index])
-        free = (label for label in candidates if _fits(label.box(texts[index]), taken, width, height))
+        free = (label for label in candidates if fits(label.box(texts[index]), taken, width, height))
         label = next(free, None)
         taken += [label.box(texts[index])] if label else []
         placed[index] = label
@@ -89,12 +98,14 @@ def _around(point: tuple[float, float]) -> list[Label]:
     return [Label(x + (GAP if right else -GAP), y + step, right) for step in steps for right in (True, False)]
 
 
-def _fits(box: Box, taken: Sequence[Box], width: float, height: float) -> bool:
+def fits(box: Box, taken: Sequence[Box], width: float, height: float) -> bool:
+    """Whether a rectangle is inside a chart, and touches nothing that is taken."""
     inside = box.left >= 0 and box.right <= width and box.top >= 0 and box.bottom <= height
-    return inside and not any(_overlap(box, other) for other in taken)
+    return inside and not any(overlap(box, other) for other in taken)
 
 
-def _overlap(one: Box, other: Box) -> bool:
+def overlap(one: Box, other: Box) -> bool:
+    """Whether two rectangles have more than an edge in common."""
     across = one.left < other.right and other.left < one.right
     return across and one.top < other.bottom and other.top < one.bottom
 

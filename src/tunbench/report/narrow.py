@@ -1,5 +1,6 @@
 """Which cells became narrow enough, of a plan that asked for repeats until they are."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -10,6 +11,7 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.order import PLACE
 from tunbench.plan.until import Until
 from tunbench.report import units
+from tunbench.report.choices import Frame
 from tunbench.report.tables import Field
 from tunbench.report.template import template
 
@@ -30,6 +32,11 @@ class Narrow(NamedTuple):
     median: Field
     width: Field
     enough: bool
+    cell: Mapping[str, Any]
+
+
+ALONE = Frame("narrow")
+"""A section in a page of one run, without filters."""
 
 
 def rows(findings: Findings) -> list[Narrow]:
@@ -42,14 +49,16 @@ def rows(findings: Findings) -> list[Narrow]:
     return [_row(row, findings.conditions[tuple(row[name] for name in PLACE)], several) for row in found.to_dicts()]
 
 
-def section(findings: Findings) -> Markup:
+def section(findings: Findings, frame: Frame = ALONE) -> Markup:
     """The part of the report that shows `rows`; empty where the plan did not ask for a width."""
     until = of_manifest(findings.record.manifest)
     if not until:
         return Markup()
     found = rows(findings)
     wide = sum(not row.enough for row in found)
-    text = template(TEMPLATE).render(rows=found, asked=asked(until), narrow=len(found) - wide, until=until)
+    marked = [(row, frame.marks([row.cell])) for row in found]
+    context = {"rows": marked, "asked": asked(until), "narrow": len(found) - wide, "until": until, "frame": frame}
+    text = template(TEMPLATE).render(context)
     return Markup(text)  # The template escapes every text in it.
 
 
@@ -93,4 +102,5 @@ def _row(row: dict[str, Any], condition: str, several: bool) -> Narrow:
         Field(units.quantity(row["median"], row["unit"]), row["median"]),
         Field(percent(row["width"]), row["width"]),
         row["enough"],
+        row,
     )

@@ -1,9 +1,9 @@
-"""Charts of one metric over another: a named point a stack, its intervals as a cross, and the Pareto front."""
+"""Charts of one metric over another: a point a stack with its name or number, intervals as a cross, and a front."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tunbench.report import axes, canvas, labels, legend, units
+from tunbench.report import axes, canvas, labels, legend, numbered, units
 from tunbench.report.canvas import WIDTH, Mark
 
 LEFT, TOP, HEIGHT, EDGE = 46, 22, 250, 10
@@ -63,15 +63,17 @@ def draw(stacks: Sequence[Both], units_of: tuple[str, str], titles: tuple[str, s
     best = [at(one.across.median, one.up.median) for one in front(stacks)]
     if len(best) > 1:
         body.append(f'<path class="front" d="{canvas.polyline(best)}"/>')
-    places = _labels([at(one.across.median, one.up.median) for one in stacks], [one.name for one in stacks])
-    for one, label in zip(stacks, places, strict=True):
-        body.append(_stack(one, at, label))
-    top = bottom + 52
-    if all(places):
+    names = _named(stacks, at)
+    if names:
+        body += [_stack(one, at, words) for one, words in zip(stacks, names, strict=True)]
         return canvas.svg(bottom + 40, "".join(body), heading, name, "points")
-    # A name that has no room beside its point is below the chart, as all others then are too.
-    body.append(legend.draw([(one.name, one.mark) for one in stacks], top))
-    return canvas.svg(top + legend.height([one.name for one in stacks]), "".join(body), heading, name, "points")
+    # Where one name has no room beside its point, all points have a number, which the legend explains.
+    numbers, leads = _numbered(stacks, at)
+    body += [leads, *(_stack(one, at, words) for one, words in zip(stacks, numbers, strict=True))]
+    entries = [(f"{index}  {one.name}", one.mark) for index, one in enumerate(stacks, 1)]
+    top = bottom + 52
+    body.append(legend.draw(entries, top))
+    return canvas.svg(top + legend.height([name for name, _ in entries]), "".join(body), heading, name, "points")
 
 
 def front(stacks: Sequence[Both]) -> list[Both]:
@@ -89,22 +91,55 @@ def front(stacks: Sequence[Both]) -> list[Both]:
     return sorted(best, key=lambda one: one.across.median)
 
 
-def _labels(points: Sequence[tuple[float, float]], names: Sequence[str]) -> list[labels.Label | None]:
-    moved = [(x - LEFT, y - TOP) for x, y in points]
-    placed = labels.place(moved, [labels.shortened(name) for name in names], WIDTH - LEFT, HEIGHT)
-    return [label._replace(x=label.x + LEFT, y=label.y + TOP) if label else None for label in placed]
+def _named(stacks: Sequence[Both], at: Place) -> list[str]:
+    """The name of each stack beside its point; none where one of them has no room."""
+    texts = [labels.shortened(one.name) for one in stacks]
+    placed = labels.place(_points(stacks, at), texts, WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
+    if None in placed:
+        return []
+    return [
+        canvas.text(label.x + LEFT, label.y + TOP + 4, text, "halo", "" if label.right else "end")
+        for label, text in zip(placed, texts, strict=True)
+        if label
+    ]
 
 
-def _stack(one: Both, at: Place, label: labels.Label | None) -> str:
+def _numbered(stacks: Sequence[Both], at: Place) -> tuple[list[str], str]:
+    """The number of each stack near its point, as far as there is room, and the lines that lead there."""
+    blocks = numbered.place(_points(stacks, at), WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
+    found, leads = [""] * len(stacks), ""
+    for block in blocks:
+        if way := numbered.lead(block):
+            x, y, to_x, to_y = way
+            filters = " ".join(str(stacks[index].mark.stack) for index in block.members)
+            line = canvas.line(x + LEFT, y + TOP, to_x + LEFT, to_y + TOP, "lead")
+            leads += f'<g data-s="{filters}">{line}</g>'
+        for index in block.members:
+            x, y = numbered.at(block, index, len(stacks))
+            found[index] = canvas.text(x + LEFT, y + TOP + 4, str(index + 1), "halo", "end")
+    return found, leads
+
+
+def _points(stacks: Sequence[Both], at: Place) -> list[tuple[float, float]]:
+    """The places of the medians, from the plot's top left."""
+    places = (at(one.across.median, one.up.median) for one in stacks)
+    return [(x - LEFT, y - TOP) for x, y in places]
+
+
+def _crosses(stacks: Sequence[Both], at: Place) -> list[labels.Box]:
+    """What the intervals cover, from the plot's top left."""
+    found = []
+    for one in stacks:
+        (left, y), (right, _) = (at(value, one.up.median) for value in one.across[1:])
+        (x, bottom), (_, top) = (at(one.across.median, value) for value in one.up[1:])
+        found += [labels.Box(left, y - 1, right, y + 1), labels.Box(x - 1, top, x + 1, bottom)]
+    return [labels.Box(box.left - LEFT, box.top - TOP, box.right - LEFT, box.bottom - TOP) for box in found]
+
+
+def _stack(one: Both, at: Place, words: str) -> str:
     x, y = at(one.across.median, one.up.median)
-    parts = [
+    cross = [
         canvas.line(*at(one.across.low, one.up.median), *at(one.across.high, one.up.median), "w"),
         canvas.line(*at(one.across.median, one.up.low), *at(one.across.median, one.up.high), "w"),
     ]
-    if label and abs(label.y - y) > labels.HEIGHT:
-        parts.append(canvas.line(x, y, label.x, label.y, "g"))
-    parts.append(canvas.marker(one.mark, x, y, 5))
-    if label:
-        end = "" if label.right else "end"
-        parts.append(canvas.text(label.x, label.y + 4, labels.shortened(one.name), "halo", end))
-    return canvas.group(one.mark, "".join(parts), one.told, one.href)
+    return canvas.group(one.mark, "".join(cross) + canvas.marker(one.mark, x, y, 5) + words, one.told, one.href)

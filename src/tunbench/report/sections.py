@@ -14,6 +14,7 @@ from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
 from tunbench.plan.load import PlanError
 from tunbench.report import comparison, narrow, study
+from tunbench.report.choices import Choices, Frame
 from tunbench.report.view import View
 
 
@@ -32,12 +33,18 @@ class Shown(NamedTuple):
 def made_elsewhere(whole: View, runs: Sequence[Shown]) -> list[Markup]:
     """The sections that other modules make.
 
-    Of one run they are its study, and which cells were narrow enough; of two runs, their comparison.
+    Of each run they are its study, and which cells were narrow enough; of two runs, their comparison.
     """
-    found = [_study(whole.runs[0], runs[0].folder), narrow.section(whole.runs[0])] if len(runs) == 1 else []
+    found = []
+    for number, (findings, run) in enumerate(zip(whole.runs, runs, strict=True)):
+        suffix = f"-{number + 1}" if number else ""
+        choices = Choices(whole, (number,))
+        found.append(_study(findings, run.folder, Frame(f"study{suffix}", run.label, choices)))
+        found.append(narrow.section(findings, Frame(f"narrow{suffix}", run.label, choices)))
     if len(whole.runs) == 2:
         try:
-            found.append(comparison.section(*whole.runs, names=(whole.labels[0], whole.labels[1])))
+            names = (whole.labels[0], whole.labels[1])
+            found.append(comparison.section(*whole.runs, names=names, choices=Choices(whole, (0, 1))))
         except CompareError as error:
             text = '<section id="compare"><h2>{} and {} cannot be compared</h2><p>{}</p></section>'
             found.append(Markup(text).format(*whole.labels, error))
@@ -55,11 +62,11 @@ def assessment(findings: Findings, folder: Path | None) -> Assessment | None:
     return assess(findings, loaded) if is_study(loaded) else None
 
 
-def _study(findings: Findings, folder: Path | None) -> Markup:
+def _study(findings: Findings, folder: Path | None, frame: Frame) -> Markup:
     """The section of a study's run; empty where its plan is none."""
     try:
         found = assessment(findings, folder)
-        return study.rendered(found) if found else Markup()
+        return study.rendered(found, frame) if found else Markup()
     except (PlanError, JournalError) as error:
-        text = '<section id="study"><h2>The study of this run cannot be read</h2><p class="reason">{}</p></section>'
-        return Markup(text).format(error)
+        text = '<section id="{}"><h2>The study of {} cannot be read</h2><p class="reason">{}</p></section>'
+        return Markup(text).format(frame.id, frame.label or "this run", error)

@@ -13,6 +13,7 @@ from tunbench.analysis.ranks import Agreement
 from tunbench.analysis.studied import Assessment, assess, is_study
 from tunbench.plan.load import Loaded
 from tunbench.report import assessed, slope, svg, units
+from tunbench.report.choices import Frame
 from tunbench.report.slope import Slope
 from tunbench.report.template import template
 
@@ -32,6 +33,10 @@ FEW = 3
 
 CLASSES = {REPRODUCED: "ok", NOT_REPRODUCED: "failed", NOT_RUN: "unsupported", NOT_TESTABLE: "unsupported"}
 """The class of each verdict in the page's style; any other has none."""
+
+
+ALONE = Frame("study")
+"""A section in a page of one run, without filters."""
 
 
 class Number(NamedTuple):
@@ -55,6 +60,7 @@ class Line(NamedTuple):
     measured_rank: Number
     note: str
     source: str
+    marks: Markup
 
 
 class Panel(NamedTuple):
@@ -62,6 +68,7 @@ class Panel(NamedTuple):
 
     heading: str
     svg: str
+    marks: Markup
 
 
 class Shown(NamedTuple):
@@ -85,12 +92,14 @@ def section(findings: Findings, loaded: Loaded) -> Markup:
     return rendered(assess(findings, loaded)) if is_study(loaded) else Markup("")
 
 
-def rendered(assessment: Assessment) -> Markup:
+def rendered(assessment: Assessment, frame: Frame = ALONE) -> Markup:
     """The section of an assessment."""
     context = {
+        "frame": frame,
+        "marks_of": lambda each: frame.marks(side.cell for side in (each.left, each.right) if side),
         "study": assessment.study,
         "scale": assessment.scale,
-        "tables": _tables(assessment.tables),
+        "tables": _tables(assessment.tables, frame),
         "claims": assessment.claims,
         "counts": assessed.counted(assessment.claims),
         "clusterings": assessment.clusters,
@@ -117,18 +126,21 @@ def slopes(rows: Sequence[Row]) -> list[Slope]:
     return sorted(found, key=lambda one: one.published_rank)
 
 
-def _tables(tables: Sequence[Agreed]) -> list[Shown]:
+def _tables(tables: Sequence[Agreed], frame: Frame) -> list[Shown]:
     most = max(1, min(MOST, CHARTS // max(1, len(tables))))
-    return [_shown(one, number, most) for number, one in enumerate(tables)]
+    return [_shown(one, number, most, frame) for number, one in enumerate(tables)]
 
 
-def _shown(table: Agreed, number: int, most: int) -> Shown:
-    of_condition = {
-        name: slopes([row for row in table.rows if row.published.condition == name]) for name in table.conditions
-    }
+def _shown(table: Agreed, number: int, most: int, frame: Frame) -> Shown:
+    rows = {name: [row for row in table.rows if row.published.condition == name] for name in table.conditions}
+    of_condition = {name: slopes(some) for name, some in rows.items()}
     drawn = _least([name for name, some in of_condition.items() if len(some) >= FEWEST], table, most)
     panels = [
-        Panel(name, _chart(of_condition[name], f"study-{number}-{index}", f"{table.name}, {name}"))
+        Panel(
+            name,
+            _chart(of_condition[name], f"{frame.id}-chart-{number}-{index}", f"{table.name}, {name}"),
+            frame.marks(row.found.cell for row in rows[name] if row.found and row.measured),
+        )
         for index, name in enumerate(of_condition)
         if name in drawn
     ]
@@ -139,7 +151,7 @@ def _shown(table: Agreed, number: int, most: int) -> Shown:
         [(name, found, assessed.agreement(found)) for name, found in table.conditions.items()],
         panels,
         sum(len(some) >= FEWEST for some in of_condition.values()) - len(panels),
-        [_line(row) for row in table.rows],
+        [_line(row, frame) for row in table.rows],
         sum(row.published.value is None for row in table.rows),
     )
 
@@ -158,7 +170,7 @@ def _chart(some: Sequence[Slope], name: str, heading: str) -> str:
     return svg.render(slope.draw(some), name, f"Published and measured ranks, {heading}", slope.told(some))
 
 
-def _line(row: Row) -> Line:
+def _line(row: Row, frame: Frame) -> Line:
     published, measured = row.published, row.measured
     unit = published.unit
     bounds = ""
@@ -174,8 +186,9 @@ def _line(row: Row) -> Line:
         Number(units.ratio(row.ratio), row.ratio),
         _rank(row.published_rank),
         _rank(row.measured_rank),
-        row.why,
+        assessed.noted(row),
         published.source,
+        frame.marks([row.found.cell if row.found else {}]),
     )
 
 

@@ -51,7 +51,7 @@ def _row(row: Row) -> tuple[Field, ...]:
         *(Field(units.quantity(value, published.unit), value) for value in (published.value, *bounds)),
         tables.ratio(row.ratio),
         *(Field("" if rank is None else f"{rank:g}", rank) for rank in (row.published_rank, row.measured_rank)),
-        *(Field(row.why), Field(published.source)),
+        *(Field(assessed.noted(row)), Field(published.source)),
     )
 
 
@@ -103,9 +103,16 @@ def _head(one: Judged) -> tuple[Field, ...]:
 
 def _compared(each: Compared) -> tuple[Field, ...]:
     found = each.estimate
+    lacking = assessed.lacking(each) if found else []
     numbers = (found.n, found.median, found.low, found.high) if found else (None,) * 4
     return (
         *(Field(assessed.subject(each)), Field(each.verdict)),
         *(Field("" if value is None else units.number(value, 3), value) for value in numbers),
-        *(Field(assessed.expectation(each)), Field(each.why)),
+        *(Field(_expected(each)), Field("; ".join(part for part in (each.why, *lacking) if part))),
     )
+
+
+def _expected(each: Compared) -> str:
+    """What was expected, in the SI unit that the numbers beside it have."""
+    unit = "" if each.right or each.left.unit in ("ratio", "count") else each.left.unit
+    return f"{each.comparison.expect.text} {unit}".strip()

@@ -9,7 +9,7 @@ from tunbench.analysis.bootstrap import spread, variation
 from tunbench.analysis.cells import METRIC
 from tunbench.analysis.frame import CELL
 from tunbench.analysis.metrics import spelled
-from tunbench.analysis.statistics import FEWEST, INTERVAL
+from tunbench.analysis.statistics import FEWEST, RANGE
 from tunbench.journal.record import TrialResult
 from tunbench.report import units
 from tunbench.report.view import View
@@ -34,12 +34,16 @@ class Column(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field: its text, the number behind it in an SI unit, how full it is drawn (0 to 1), and its style."""
+    """A field: its text, the number behind it in an SI unit, how full it is drawn (0 to 1), and its style.
+
+    `why` says why there is no number.
+    """
 
     text: str
     key: float | None = None
     heat: float | None = None
     kind: str = ""
+    why: str = ""
 
 
 class Row(NamedTuple):
@@ -91,7 +95,8 @@ def everything(view: View) -> Table:
     )
     caption = (
         "One row a cell and metric: the median over n trials, and its interval. What a workload has as a series is "
-        "first reduced to each trial’s median, p95 or p99. The ratio is to none. CV is the coefficient of variation "
+        "first reduced to each trial’s median, p95 or p99. The ratio is to none, and is empty where none has no trial "
+        "of the same seed that is ok, or is 0. CV is the coefficient of variation "
         f"between trials; it has its BCa interval where there are at least {FEWEST} of them, and at most {VARIED} rows."
     )
     varied = _varied(view)
@@ -191,7 +196,7 @@ def numbers(view: View, run: str, stack: str, condition: str, workload: str) -> 
 def _measured(row: Mapping[str, Any]) -> tuple[Field, ...]:
     shown = units.scale(row["median"], row["unit"])
     low, high = (Field(units.shown(row[name], row["unit"], shown), row[name]) for name in ("low", "high"))
-    kind = row["kind"] if row["kind"] == INTERVAL else f"{row['kind']} ({100 * row['coverage']:.0f}{units.NBSP}%)"
+    kind = row["kind"] if row["kind"] != RANGE else f"{row['kind']} ({100 * row['coverage']:.0f}{units.NBSP}%)"
     return (
         Field(row["workload"], kind="stack workload"),
         Field(spelled(row["metric"], row["statistic"]), kind="metric"),

@@ -8,8 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tunbench.analysis import baseline
 from tunbench.analysis.cells import CENTRAL
-from tunbench.analysis.findings import Findings, costly, find, verdict_of, workloads
+from tunbench.analysis.findings import Findings, costly, find, of_several, verdict_of, workloads
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
 from tunbench.report import by_workload, narrow, units
@@ -17,6 +18,9 @@ from tunbench.report.palette import style_of
 
 FEW = 2
 """Workloads that stand side by side in one table at most."""
+
+MAIN = ("throughput", "cost", "rtt", "loss")
+"""Metrics that the table has."""
 
 INTERVAL = len("[11.8, 12.1]")
 """Characters of a column that breaks its lines between a median and its interval only."""
@@ -28,7 +32,13 @@ def table(record: Record) -> RenderableType:
     Where there are more than FEW workloads, a table for each.
     """
     findings = find(record)
-    below = [*(Text(line) for line in narrow.lines(findings)), *(_warning(one) for one in findings.warnings)]
+    notes = [f"– is no ratio: {reason}" for reason in baseline.listed(_without_ratio(findings))]
+    if several := of_several(findings.cells, MAIN):
+        notes.append(f"of several pairs or directions it is the first one ({', '.join(several)}); the report has all")
+    below = [
+        *(Text(line) for line in (*notes, *narrow.lines(findings))),
+        *(_warning(one) for one in findings.warnings),
+    ]
     if len(by_workload.names(findings)) > FEW:
         return Group(*by_workload.tables(findings), *below)
     made = _empty(findings)
@@ -37,6 +47,16 @@ def table(record: Record) -> RenderableType:
             made.add_row(*_row(findings, stack, condition))
         made.add_section()
     return Group(made, *below)
+
+
+def _without_ratio(findings: Findings) -> list[tuple[str, str]]:
+    """Why throughputs that were measured have no ratio to `none`, each with its condition."""
+    there = findings.cells.filter((pl.col("metric") == "throughput") & pl.col("ratio_median").is_null())
+    places = there.select("stack", "condition", "workload").unique(maintain_order=True).iter_rows()
+    return [
+        (baseline.missing(findings, stack, condition, workload, "throughput"), condition)
+        for stack, condition, workload in places
+    ]
 
 
 def _empty(findings: Findings) -> Table:

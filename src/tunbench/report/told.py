@@ -8,6 +8,7 @@ from tunbench.analysis.ratios import is_baseline
 from tunbench.analysis.verdicts import BRING_UP, counts, executed
 from tunbench.journal.record import Record
 from tunbench.report import impaired, tables, units, view
+from tunbench.report.choices import Choices
 
 LOG = 6000
 """Characters of a log's end that the report shows; the whole log is in the trial's folder."""
@@ -16,17 +17,18 @@ NO_PROMISE = "no promise"
 """What stands for a fingerprint outside the virtual clock."""
 
 
-def described(findings: Findings, label: str) -> dict[str, Any]:
-    """What a page says of each of its runs."""
+def described(findings: Findings, choices: Choices) -> dict[str, Any]:
+    """What a page says of one of its runs, which `choices` is about."""
     record = findings.record
     return {
-        "label": label,
+        "label": choices.view.labels[choices.runs[0]],
         "findings": findings,
         "record": record,
         "name": name(record),
         "counts": counts(record.trials),
         "overview": _overview(findings),
         "failing": [(one, {name: text[-LOG:] for name, text in one.logs.items()}) for one in findings.failing],
+        "choices": choices,
         "impairments": impaired.impairments(findings),
         "fingerprint": _fingerprint(record.manifest),
         "depends": _depends(record.manifest),

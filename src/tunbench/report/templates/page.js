@@ -65,18 +65,22 @@ function apply() {
   const some = letters.some((letter) => hidden[letter].size);
   if (some || filtered) {
     filtered = true;
+    // An element may be about several values; what is about none of them has the value -1.
+    for (const letter of letters) if (hidden[letter].size) hidden[letter].add("-1");
+    const gone = (letter, value) => hidden[letter].has(value)
+      || Boolean(value?.includes(" ") && hidden[letter].size) && value.split(" ").every((one) => hidden[letter].has(one));
     for (const letter of letters) {
       for (const one of all("main [data-" + letter + "]")) {
-        one.classList.toggle("off", letters.some((each) => hidden[each].has(one.dataset[each])));
+        one.classList.toggle("off", letters.some((each) => gone(each, one.dataset[each])));
       }
     }
     if (letters.includes("r")) for (const one of all("main [data-s]:not([data-r])")) {
-      if (hidden.r.has("0") && !one.closest("#failures")) one.classList.add("off");
+      if (hidden.r.has("0")) one.classList.add("off");
     }
     all("svg.strips").forEach(layOut);
-    for (const panel of all(".panel")) {
-      panel.classList.toggle("bare", Boolean(panel.querySelector("[data-s]")) && !panel.querySelector("[data-s]:not(.off)"));
-    }
+    const bare = (one) => Boolean(one.querySelector("[data-s]")) && !one.querySelector("[data-s]:not(.off)");
+    for (const one of all(".panel, .holder")) one.classList.toggle("bare", bare(one));
+    for (const one of all("[data-empty]")) one.hidden = !bare(one.closest("section"));
     // What is left of a long figure may be in its second half.
     for (const more of all("details.more")) more.open = some;
     for (const figure of [...all("details.figure"), ...all("details.further"), ...all("details.more")]) {

@@ -19,7 +19,7 @@ ABOUT = About(
         "temperature": Metric(
             "°C", "the hottest of the machine's thermal zones, right after the workload", more_is_better=None
         ),
-        "energy": Metric("J", "energy of all processor packages during the workload, by RAPL"),
+        "energy": Metric("J", "energy of all processor packages during the workload, by RAPL", None),
     },
 )
 

@@ -13,7 +13,7 @@ ABOUT = About(
     summary="memory of the tunnel's processes on each node at its peak, and of the kernel; time of these processes",
     metrics={
         "memory": Metric("B", "peak of the resident memory of the tunnel's processes on a node, summed over them"),
-        "process-time": Metric("s", "processor time of the tunnel's processes on a node, to the tick"),
+        "process-time": Metric("s", "processor time of the tunnel's processes on a node, to the tick", None),
         "kernel-memory": Metric("B", "memory of the kernel right after the workload"),
     },
 )

@@ -9,15 +9,16 @@ from tunbench.runner.workload import Metric, Sample
 
 TIMES = ("user", "system", "softirq")
 
+# What is spent grows with what is carried: neither more nor less of it is better. `cost` sets one against the other.
 ABOUT = About(
     name="processor",
     summary="time of the processors: busy, by user, system and softirq, and by core; context switches",
     metrics={
-        "busy": Metric("ratio", "time in which the processors were not idle, of all that they had"),
-        "user": Metric("s", "processor time of programs, to the tick"),
-        "system": Metric("s", "processor time of the kernel outside interrupts, to the tick"),
-        "softirq": Metric("s", "processor time of softirqs, to the tick"),
-        "context-switches": Metric("count", "switches between tasks"),
+        "busy": Metric("ratio", "time in which the processors were not idle, of all that they had", None),
+        "user": Metric("s", "processor time of programs, to the tick", None),
+        "system": Metric("s", "processor time of the kernel outside interrupts, to the tick", None),
+        "softirq": Metric("s", "processor time of softirqs, to the tick", None),
+        "context-switches": Metric("count", "switches between tasks", None),
     },
 )
 

@@ -26,7 +26,7 @@ ABOUT = About(
             "bit/s", "payload that arrived; with a moment: in that second, at the receiver", more_is_better=True
         ),
         "retransmits": Metric("count", "TCP segments sent again; with a moment: in that second"),
-        "cwnd": Metric("B", "congestion window of each stream in whole KiB, each second", more_is_better=True),
+        "cwnd": Metric("B", "congestion window of each stream in whole KiB, each second", more_is_better=None),
         "tcp-rtt": Metric("s", "round-trip time that TCP has smoothed (RFC 6298), each stream and second"),
     },
     programs=("iperf",),

@@ -29,7 +29,7 @@ ABOUT = About(
             "bit/s", "payload that arrived; with a moment: in that second, as the client counts it", more_is_better=True
         ),
         "retransmits": Metric("count", "TCP segments sent again; with a moment: in that second"),
-        "cwnd": Metric("B", "congestion window of each stream of the client, each second", more_is_better=True),
+        "cwnd": Metric("B", "congestion window of each stream of the client, each second", more_is_better=None),
         "tcp-rtt": Metric("s", "round-trip time that TCP has smoothed (RFC 6298), as cwnd"),
     },
     programs=("iperf3",),

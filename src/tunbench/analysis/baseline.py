@@ -1,0 +1,43 @@
+"""Why a cell that was measured has no ratio to `none`."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from tunbench.analysis.cells import CENTRAL
+from tunbench.analysis.findings import Findings, verdict_of
+from tunbench.analysis.ratios import is_baseline, underlay
+
+
+def missing(findings: Findings, stack: str, condition: str, workload: str, metric: str) -> str:
+    """Why a stack's metric has no ratio to `none` in a condition, in words."""
+    bare = next((one for one in findings.stacks if is_baseline(one) and underlay(one) == underlay(stack)), None)
+    if not underlay(stack) or bare is None:
+        return "the stack none was not run on the same kind of underlay"
+    verdict = verdict_of(findings, bare, condition, workload)
+    if verdict in ("failed", "unsupported"):
+        return f"the stack {bare} {'failed' if verdict == 'failed' else 'was unsupported'}"
+    if verdict != "ok":
+        return f"the stack {bare} was not run" if verdict == "not run" else f"of the stack {bare}, {verdict}"
+    values = findings.values.filter(
+        (pl.col("stack") == bare)
+        & (pl.col("condition") == condition)
+        & (pl.col("workload") == workload)
+        & (pl.col("metric") == metric)
+        & pl.col("statistic").is_in(CENTRAL)
+    )["value"].to_list()
+    if not values:
+        return f"the stack {bare} has no value of it"
+    return (
+        f"the stack {bare} is 0 under a seed"
+        if 0 in values
+        else f"no trial of the stack {bare} with the same seed is ok"
+    )
+
+
+def listed(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """Reasons with the conditions that each is of, such as `the stack none failed (high, low)`."""
+    found: dict[str, dict[str, None]] = {}
+    for reason, condition in reasons:
+        found.setdefault(reason, {})[condition] = None
+    return [f"{reason} ({', '.join(conditions)})" for reason, conditions in found.items()]

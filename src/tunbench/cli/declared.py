@@ -1,0 +1,73 @@
+"""What there is to measure, and with what, as JSON can say it: what tunnels, workloads, probes and plans declare."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tunbench.plan.expand import expand, trials
+from tunbench.plan.load import load
+from tunbench.runner import asked, registry
+from tunbench.runner.options import Option
+
+
+def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
+    """What a tunnel declares; `installed` are the versions of the image's packages."""
+    kind = registry.tunnel(name)
+    about = kind.about
+    return {
+        "name": about.name,
+        "summary": about.summary,
+        "layer": about.layer,
+        "claims": about.claims._asdict(),
+        "options": options(kind.takes()),
+        "needs": {
+            "underlay": about.needs_underlay,
+            "roles": about.roles,
+            "modules": about.modules,
+            "programs": about.programs,
+            "addons": about.addons,
+            "tools": about.tools,
+            "brought": about.brought,
+        },
+        "families": about.families,
+        "outer": about.outer,
+        "version": {package: installed.get(package) for package in about.packages or ("linux-image-amd64",)},
+    }
+
+
+def workload(name: str) -> dict[str, Any]:
+    """What a workload declares."""
+    about = registry.workload(name).ABOUT
+    return {
+        "name": about.name,
+        "summary": about.summary,
+        "options": options(asked.takes(about)),
+        "metrics": {metric: declared._asdict() for metric, declared in about.metrics.items()},
+        "needs": {"programs": about.programs},
+    }
+
+
+def probe(name: str) -> dict[str, Any]:
+    """What a probe declares."""
+    about = registry.probe(name).ABOUT
+    metrics = {metric: declared._asdict() for metric, declared in about.metrics.items()}
+    return {"name": about.name, "summary": about.summary, "metrics": metrics}
+
+
+def plan(name: str) -> dict[str, Any]:
+    """A shipped plan: its first line says what it is for."""
+    loaded = load(name)
+    shards = expand(loaded.plan)
+    summary = loaded.text.splitlines()[0].removeprefix("#").strip()
+    return {"name": name, "shards": len(shards), "trials": trials(shards), "summary": summary, "file": str(loaded.path)}
+
+
+def options(declared: Mapping[str, Option]) -> dict[str, dict[str, Any]]:
+    """The options as JSON can say them: a bound that is not there is null."""
+    return {
+        name: {bound: _finite(value) for bound, value in option._asdict().items()} for name, option in declared.items()
+    }
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isinf(value) else value

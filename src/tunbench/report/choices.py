@@ -1,0 +1,83 @@
+"""What the filters of a page choose by: the numbers that a part of a section made elsewhere has in them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from tunbench.analysis.order import PLACE
+from tunbench.analysis.verdicts import BRING_UP, Failing, place
+from tunbench.report.view import View
+
+NONE = "-1"
+"""Stands for what is in no filter, such as a stack that was not run: any choice hides it."""
+
+LETTERS = ("s", "c", "w", "r")
+"""Stack, condition, workload and run: what follows `data-` in the attributes of an element."""
+
+
+class Choices(NamedTuple):
+    """The values of a page's filters, and the runs that a section is about, by their numbers."""
+
+    view: View
+    runs: tuple[int, ...]
+
+    def marks(self, cells: Iterable[Mapping[str, Any]]) -> Markup:
+        """The attributes of an element that is about these cells; it is hidden where a filter leaves none of them."""
+        listed = list(cells)
+        conditions = [name for cell in listed for name in self._conditions(cell)]
+        return self.attributes(
+            _numbers([cell.get("stack") for cell in listed], self.view.stacks),
+            _numbers(conditions, self.view.conditions),
+            _numbers([cell.get("workload") for cell in listed], self.view.workloads),
+        )
+
+    def failing(self, one: Failing) -> Markup:
+        """The attributes of trials that failed. Where it was the bring-up, that is about every workload."""
+        workloads = {trial.cell["workload"] for trial in one.trials}
+        of_workloads = "" if BRING_UP in workloads else _numbers(workloads, self.view.workloads)
+        stack, condition = self.view.stacks.index(one.stack), self.view.conditions.index(one.condition)
+        return self.attributes(str(stack), str(condition), of_workloads)
+
+    def workload(self, name: str) -> Markup:
+        """The attribute of what is about a workload alone."""
+        return self.attributes("", "", "" if name == BRING_UP else _numbers([name], self.view.workloads))
+
+    def profile(self, name: str) -> Markup:
+        """The attributes of what is about a profile, whatever else there is to its conditions."""
+        of_profile = [
+            condition
+            for run in self.runs
+            for where, condition in self.view.runs[run].conditions.items()
+            if where[0] == name
+        ]
+        return self.attributes("", _numbers(of_profile, self.view.conditions), "")
+
+    def attributes(self, stacks: str, conditions: str, workloads: str) -> Markup:
+        """The attributes of an element that has these numbers; of what has none, the filters take no notice."""
+        values = zip(LETTERS, (stacks, conditions, workloads, " ".join(map(str, self.runs))), strict=True)
+        named = [Markup(' data-{}="{}"').format(letter, value) for letter, value in values if value]
+        return Markup("").join(named)
+
+    def _conditions(self, cell: Mapping[str, Any]) -> list[str | None]:
+        """What the runs call the condition of a cell."""
+        if any(name not in cell for name in PLACE):
+            return [None]
+        return [self.view.runs[run].conditions.get(place(cell)) for run in self.runs]
+
+
+class Frame(NamedTuple):
+    """Where a section stands: its id, the label of its run among several, and the filters of its page, if any."""
+
+    id: str
+    label: str = ""
+    choices: Choices | None = None
+
+    def marks(self, cells: Iterable[Mapping[str, Any]]) -> Markup:
+        """The attributes by which the filters choose what is about these cells."""
+        return self.choices.marks(cells) if self.choices else Markup("")
+
+
+def _numbers(values: Iterable[str | None], of: Sequence[str]) -> str:
+    known = sorted({of.index(value) for value in values if value in of})
+    return " ".join(map(str, known)) or NONE
