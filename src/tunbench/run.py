@@ -5,18 +5,19 @@ import json
 import os
 import platform
 import shutil
-import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tunbench import __version__
 from tunbench.blocks import Asked
 from tunbench.executors import pool
+from tunbench.interrupt import interruptible
 from tunbench.journal import journal, read
 from tunbench.journal.folders import TrialFolders, place
 from tunbench.journal.journal import Journal
@@ -29,7 +30,7 @@ from tunbench.plan.load import read as read_plan
 from tunbench.plan.load import reference_of
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, canonical
-from tunbench.toolbox.carried import equipped
+from tunbench.toolbox.carried import Wanted, equipped, wanted
 
 Watch = Callable[[pool.Told], None]
 """Is told of everything that happens, for a progress display."""
@@ -57,7 +58,7 @@ class Order(NamedTuple):
     """What is to be run: the plan and its text, its shards, the lab, and what the command line overrode.
 
     With `until` the shards are the first blocks; what is asked for besides follows from samples (`blocks.Asked`).
-    `reference` is the file of a study's published numbers.
+    `reference` is the file of a study's published numbers. `wanted` is what the stacks want of the toolbox.
     """
 
     plan: Plan
@@ -66,6 +67,7 @@ class Order(NamedTuple):
     lab: VmLab | NativeLab
     overrides: dict[str, Any]
     reference: Path | None = None
+    wanted: Wanted = Wanted((), {})
 
 
 def default_folder(name: str) -> Path:
@@ -89,7 +91,10 @@ def create(folder: Path, order: Order) -> None:
             "journal": journal.VERSION,
             "planned": sum(len(shard.workloads) + 1 for shard in order.shards),
         }
-        book.append({**head, "overrides": order.overrides, "manifest": manifest}, sync=True)
+        # Where brought programs lie, so that the run goes on with the same.
+        files = {name: file for name, file in order.wanted.files.items() if file}
+        head |= {"overrides": order.overrides, **({"files": files} if files else {})}
+        book.append({**head, "manifest": manifest}, sync=True)
         book.close()
     except OSError as error:
         raise RunError(f"cannot write to {folder}: {error.strerror}; name another folder with --out") from None
@@ -119,7 +124,7 @@ def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
         raise RunError(f"cannot write to {folder}: {error.strerror}; make it writable") from None
     try:
         book.repair()
-        with _scratch(folder) as scratch, _interruptible():
+        with _scratch(folder) as scratch, interruptible():
             return _execute(folder, order, workers, watch, book, scratch)
     except OSError as error:
         raise RunError(
@@ -203,37 +208,30 @@ def _scratch(folder: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: in order."""
+def order(text: str, file: str, overrides: dict[str, Any], files: Mapping[str, str] = MappingProxyType({})) -> Order:
+    """What a plan's text asks for, with what the command line overrides, and the files of brought programs.
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def order(text: str, file: str, overrides: dict[str, Any]) -> Order:
-    """What a plan's text asks for, with what the command line overrides. Raises PlanError."""
+    Raises PlanError, ToolError and ImageError.
+    """
     loaded = read_plan(text, Path(file), overrides)
     plan, lab = loaded.plan, loaded.plan.lab
     shards = expand(plan)
-    chosen = equipped(choose.lab(lab.kind, lab.clock), {shard.stack for shard in shards})
-    return Order(plan, text, shards, chosen, overrides, reference_of(loaded))
+    needs = wanted({shard.stack for shard in shards}, files)
+    chosen = equipped(choose.lab(lab.kind, lab.clock), needs)
+    return Order(plan, text, shards, chosen, overrides, reference_of(loaded), needs)
 
 
 def reopen(folder: Path) -> Order:
-    """What a run that was begun is to do. Raises RunError, JournalError, PlanError, LabError and ImageError."""
+    """What a run that was begun is to do.
+
+    Raises RunError, JournalError, PlanError, LabError, ToolError and ImageError.
+    """
     head = read.header(journal.events(folder, 1))
     try:
         text = (folder / "plan.toml").read_text()
     except OSError as error:
         raise RunError(f"cannot read {folder}/plan.toml: {error.strerror}") from None
-    again = order(text, str(folder / "plan.toml"), dict(head["overrides"]))
+    again = order(text, str(folder / "plan.toml"), dict(head["overrides"]), head.get("files", {}))
     now = describe(again)
     for key, name in DEPENDS_ON.items():
         if now.get(key) != head["manifest"].get(key):

@@ -172,7 +172,7 @@ def test_a_script_runs_in_a_vm_and_a_shell_needs_a_terminal(monkeypatch: pytest.
     real_lab(monkeypatch)
     BASE.folder.mkdir(parents=True)
     image._write_manifest(BASE, BASE.folder, {})
-    monkeypatch.setattr(explore, "script", lambda path, seed, clock: (f"{path} {seed} {clock}\n", 4))
+    monkeypatch.setattr(explore, "script", lambda path, seed, clock, images: (f"{path} {seed} {clock}\n", 4))
     result = invoke("lab", "shell", "--script", "commands.sh", "--seed", "3")
     assert (result.exit_code, result.stdout) == (4, "commands.sh 3 virtual\n")
     result = invoke("lab", "shell")

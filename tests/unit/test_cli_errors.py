@@ -64,6 +64,16 @@ def another_image(monkeypatch: pytest.MonkeyPatch) -> None:
     running.create(Path("begun"), ordered(lab))
 
 
+def built_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_lab(monkeypatch)
+    BASE.folder.mkdir(parents=True)
+    image._write_manifest(BASE, BASE.folder, {})
+
+
+def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path.cwd()))
+
+
 def nothing(_: pytest.MonkeyPatch) -> None:
     pass
 
@@ -91,6 +101,16 @@ MISTAKES: dict[str, Case] = {
     "lab-info-damaged": (damaged_image, ["lab", "info"]),
     "lab-shell-not-built": (nothing, ["lab", "shell"]),
     "lab-build-unknown": (nothing, ["lab", "build", "bass"]),
+    "lab-shell-no-such-image": (built_image, ["lab", "shell", "--with", "headscal"]),
+    "lab-shell-tool-not-installed": (built_image, ["lab", "shell", "--with", "headscale"]),
+    "resume-with-tool": (another_run, ["run", "--tool", "zerotier-one=FILE", "--resume", "begun"]),
+    "tool-without-file": (nothing, ["run", "plan.toml", "--tool", "zerotier-one"]),
+    "toolbox-install-bare-machine": (no_programs, ["toolbox", "install", "headscale", "easytier"]),
+    "toolbox-install-no-name": (nothing, ["toolbox", "install"]),
+    "toolbox-install-name-and-all": (nothing, ["toolbox", "install", "nebula", "--all"]),
+    "toolbox-install-unknown": (nothing, ["toolbox", "install", "headscal"]),
+    "toolbox-remove-no-name": (nothing, ["toolbox", "remove"]),
+    "toolbox-remove-unknown": (nothing, ["toolbox", "remove", "x"]),
 }
 
 

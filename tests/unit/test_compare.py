@@ -192,11 +192,13 @@ def test_what_differs_of_the_runs_is_told() -> None:
         "image": {"digest": MANIFEST["image"]["digest"], "packages": packages},
         "host": {"processor": "another"},
         "plan": {**MANIFEST["plan"], "repeats": 10},
+        "tools": {"headscale": {"version": "0.28.0", "digest": "b" * 64}},
     }
     told = {one.what: (one.a, one.b) for one in compare(found(trials), found(trials, other)).differences}
     assert told == {
         "runner": ("", "changed"),
         "wireguard-tools": ("1.0.20210914-1", "2"),
+        "tool headscale": ("", "0.28.0 (bbbbbbbbbbbb)"),
         "plan: repeats": ("3", "10"),
     }
     real = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}}

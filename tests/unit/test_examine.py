@@ -7,6 +7,7 @@ import pytest
 from tunbench.labs import examine, image, kvm
 from tunbench.labs.definition import BASE
 from tunbench.labs.examine import Finding
+from tunbench.toolbox.tools import TOOLS
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +34,7 @@ def test_a_bare_machine_lacks_what_the_vm_lab_needs_and_is_told_the_mend(monkeyp
         ("vm lab: QEMU", False, "apt-get install qemu-system-x86", True),
         ("vm lab: image", False, "tunbench lab build", True),
         ("vm lab: real clock", False, "first mend what is above", False),
+        *((f"toolbox: {name}", False, f"tunbench toolbox install {name}", False) for name in TOOLS),
         ("native lab", False, "run it with sudo", False),
     ]
 

@@ -143,6 +143,14 @@ def test_on_the_real_clock_no_instruction_is_spoken_of() -> None:
     assert "instruction" not in page[page.index('id="costly"') : page.index('id="degrades"')]
 
 
+def test_the_fingerprint_names_tools_and_brought_programs() -> None:
+    facts = {"version": "0.28.0", "digest": "b" * 64}
+    manifest = {**MANIFEST, "tools": {"headscale": facts}, "brought": {"mycelium": {**facts, "version": "0.6"}}}
+    page = html.page(record(realistic(1).trials, manifest=manifest))
+    assert "headscale <code>0.28.0 (bbbbbbbbbbbb)</code>" in page
+    assert "mycelium <code>0.6 (bbbbbbbbbbbb)</code>" in page
+
+
 def test_a_question_without_an_answer_has_no_section() -> None:
     ids = Reader(html.page(record([trial(cell("none"), [("rtt", "s", 1e-3, 0.0)])]))).all("id")
     assert "late" in ids and not {"fast", "costly", "degrades", "recovers", "wire", "other"} & set(ids)

@@ -19,6 +19,16 @@ HOSTS = ("processor",)
 """Of these, what makes no difference on the virtual clock."""
 
 
+TABLES = (
+    ("", ("image", "packages")),
+    ("tool ", ("tools",)),
+    ("brought ", ("brought",)),
+    ("", ("programs",)),
+    ("plan: ", ("plan",)),
+)
+"""Tables of the manifest whose keys are compared one by one, and what stands before a key."""
+
+
 class Difference(NamedTuple):
     """One thing that two runs do not have in common, and what it is in each."""
 
@@ -28,11 +38,11 @@ class Difference(NamedTuple):
 
 
 def differences(a: Record, b: Record) -> list[Difference]:
-    """What differs of the runs' manifests, in the order of PARTS; then packages and programs, then keys of the plan."""
+    """What differs of the runs' manifests, in the order of PARTS, then of TABLES."""
     virtual = _at(a.manifest, "lab", "clock") == "virtual"
     parts = {what: keys for what, keys in PARTS.items() if not (virtual and what in HOSTS)}
     found = [Difference(what, _text(a, *keys), _text(b, *keys)) for what, keys in parts.items()]
-    for name, keys in (("", ("image", "packages")), ("", ("programs",)), ("plan: ", ("plan",))):
+    for name, keys in TABLES:
         sides = [value if isinstance(value := _at(one.manifest, *keys), dict) else {} for one in (a, b)]
         found += [
             Difference(f"{name}{key}", _text(a, *keys, key), _text(b, *keys, key))
@@ -51,6 +61,8 @@ def _text(record: Record, *keys: str) -> str:
     if isinstance(value, list):
         # Whole, not by name: a profile of the same name may ask for something else.
         return ", ".join(canonical(one) if isinstance(one, dict) else str(one) for one in value)
+    if isinstance(value, dict) and {"version", "digest"} <= value.keys():
+        return f"{value['version']} ({value['digest'][:12]})"
     return "" if value is None else str(value)
 
 

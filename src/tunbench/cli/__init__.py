@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tunbench import __version__
-from tunbench.cli import lab, plan, study
+from tunbench.cli import lab, plan, study, toolbox
 from tunbench.cli import list as listing
 from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
@@ -28,6 +28,7 @@ app.add_typer(listing.app, name="list")
 app.add_typer(plan.app, name="plan")
 app.add_typer(study.app, name="study")
 app.add_typer(lab.app, name="lab")
+app.add_typer(toolbox.app, name="toolbox")
 
 
 def _version(wanted: bool) -> None:
@@ -58,6 +59,7 @@ def tunbench(
       tunbench plan check my-plan.toml  whether a plan can run
       tunbench compare runs/a runs/b    what changed from one run to the other
       tunbench study list               publications to reproduce, and how long each takes
+      tunbench toolbox list             programs that Debian lacks, and what installing them takes
     """
 
 

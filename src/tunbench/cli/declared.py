@@ -7,7 +7,9 @@ from typing import Any
 from tunbench.plan.expand import expand, trials
 from tunbench.plan.load import load
 from tunbench.runner import asked, registry
+from tunbench.runner.contract import About
 from tunbench.runner.options import Option
+from tunbench.toolbox.tools import TOOLS
 
 
 def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
@@ -31,8 +33,14 @@ def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
         },
         "families": about.families,
         "outer": about.outer,
-        "version": {package: installed.get(package) for package in about.packages or ("linux-image-amd64",)},
+        "version": {package: installed.get(package) for package in _packages(about)}
+        | {name: TOOLS[name].version if TOOLS[name].installed else None for name in about.tools},
     }
+
+
+def _packages(about: About) -> tuple[str, ...]:
+    """Debian's packages that decide on a tunnel; where there is nothing else, it is the kernel's."""
+    return about.packages or (() if about.tools or about.brought else ("linux-image-amd64",))
 
 
 def workload(name: str) -> dict[str, Any]:

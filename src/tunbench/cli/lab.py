@@ -14,6 +14,8 @@ from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.labs import explore, image
 from tunbench.labs.definition import ADDONS, BASE, Definition, cache
 from tunbench.labs.vm import QEMU, LabError
+from tunbench.toolbox import carried
+from tunbench.toolbox.command import ToolError
 
 app = typer.Typer(no_args_is_help=True, help="Build and look at the image of the vm lab, and open a shell in it.")
 
@@ -58,24 +60,34 @@ def shell(
         Path | None, typer.Option(help="Run this script instead, in virtual time, and print its output.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the VM that runs the script.")] = 1,
+    beyond: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME",
+            help="What a stack needs beyond the base: an add-on image, an installed tool, a program that you bring.",
+        ),
+    ] = None,
 ) -> None:
     """Open a shell in a VM with two nodes and a router up, on the real clock.
 
     \b
-    Example:
+    Examples:
       tunbench lab shell --script runs/…/commands.sh    repeat one trial by hand, in a fresh VM
+      tunbench lab shell --with headscale --with tailscale
     """
-    with bad_input_exits(image.ImageError, LabError, OSError):
+    with bad_input_exits(image.ImageError, LabError, ToolError, OSError):
         image.check(BASE)
+        images = carried.images(beyond or [])
         if not shutil.which(QEMU):
             raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
         if script is not None:
-            printed, status = explore.script(script, seed, "virtual")
+            printed, status = explore.script(script, seed, "virtual", images)
             sys.stdout.write(printed)
             raise typer.Exit(status)
         if not sys.stdin.isatty():
             raise LabError("a shell needs a terminal; to run a script there is --script FILE")
-        raise typer.Exit(explore.shell("real"))
+        raise typer.Exit(explore.shell("real", images))
 
 
 @app.command()

@@ -164,7 +164,7 @@ def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
     needed = [needs["underlay"], *(need for field in fields for need in needs[field])]
     layer, unique = str(row["layer"]), list(dict.fromkeys(needed))
     versions = [
-        f"{package.replace('linux-image-amd64', 'Linux')} {version or 'not in the image'}"
+        f"{package.replace('linux-image-amd64', 'Linux')} {version or _absent(package, needs)}"
         for package, version in row["version"].items()
     ]
     return [
@@ -175,6 +175,10 @@ def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
         "\n".join(versions),
         row["summary"],
     ]
+
+
+def _absent(package: str, needs: Mapping[str, Any]) -> str:
+    return "not installed" if package in needs["tools"] else "not in the image"
 
 
 def _workload_row(row: Mapping[str, Any]) -> list[str]:

@@ -16,6 +16,8 @@ from tunbench.plan.load import Loaded, load
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
+from tunbench.toolbox.carried import wanted
+from tunbench.toolbox.command import ToolError
 
 MOST = 100
 """Shards that are listed without being asked for."""
@@ -57,16 +59,21 @@ def check(
       tunbench plan check my-plan.toml
       tunbench plan check my-plan.toml --lab native
 
-    Of a study, all scales, tables and claims are checked, and its published numbers are read.
+    Of a study, all scales, tables and claims are checked, and its published numbers are read. Tools that are not
+    installed are named with the command that installs them; without them, stacks that need them are unsupported.
     """
-    with bad_input_exits():
+    with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
         if loaded.beside.study:
             from tunbench.analysis import reference
 
             reference.read(loaded)
-        ends = extent(loaded.plan, expand(loaded.plan))
+        shards = expand(loaded.plan)
+        ends = extent(loaded.plan, shards)
+        missing = wanted({shard.stack for shard in shards}, {}).missing
     typer.echo(f"{loaded.path}: ok, {counted(*ends)}")
+    for line in missing:
+        typer.echo(line, err=True)
 
 
 @app.command()

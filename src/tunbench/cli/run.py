@@ -16,11 +16,13 @@ from tunbench.labs.image import ImageError
 from tunbench.labs.vm import LabError
 from tunbench.plan import load
 from tunbench.plan.expand import estimate
+from tunbench.toolbox import brought
+from tunbench.toolbox.command import ToolError
 
 SOME_FAILED = 1
 INTERRUPTED = 130
 
-MISTAKES = (running.RunError, JournalError, ImageError, LabError)
+MISTAKES = (running.RunError, JournalError, ImageError, LabError, ToolError)
 
 
 def run(
@@ -35,6 +37,10 @@ def run(
         str | None, typer.Option(help="Another clock of the vm lab than the plan's: virtual or real.")
     ] = None,
     scale: Annotated[str | None, typer.Option(help="One of a study's scales, such as quick; else full.")] = None,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A program that you bring, such as zerotier-one; repeat it for others."),
+    ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was interrupted.")] = None,
 ) -> None:
     """Execute a plan: build the lab, bring the tunnels up, prove them, measure, and write a report.
@@ -48,7 +54,10 @@ def run(
     """
     console = Console(stderr=True)
     with bad_input_exits(*MISTAKES):
-        folder, order = _begin(plan, out, resume, {"seed": seed, "lab": lab, "clock": clock, "scale": scale})
+        options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
+        folder, order = _begin(plan, out, resume, options, tool or [])
+        for line in order.wanted.missing:
+            _say(console, line)
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
         changed = execute(folder, order, count, console)
         raise typer.Exit(_conclude(folder, changed, console))
@@ -72,14 +81,13 @@ def execute(folder: Path, order: running.Order, workers: int, console: Console) 
 
 
 def _begin(
-    plan: str | None, out: Path | None, resume: Path | None, options: dict[str, Any]
+    plan: str | None, out: Path | None, resume: Path | None, options: dict[str, Any], tools: list[str]
 ) -> tuple[Path, running.Order]:
     given = {name: value for name, value in options.items() if value is not None}
     if resume is not None:
-        if plan or out or given:
-            raise running.RunError(
-                "--resume goes on with a run as it was begun: give no plan, --out, --seed, --lab, --clock or --scale"
-            )
+        if plan or out or given or tools:
+            others = "--out, --seed, --lab, --clock, --scale or --tool"
+            raise running.RunError(f"--resume goes on with a run as it was begun: give no plan, {others}")
         return resume, running.reopen(resume)
     if plan is None:
         raise running.RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
@@ -89,7 +97,7 @@ def _begin(
 
         # What cannot be compared afterwards is told before hours are spent on it.
         reference.read(loaded)
-    order = running.order(loaded.text, str(loaded.path), given)
+    order = running.order(loaded.text, str(loaded.path), given, brought.parsed(tools))
     folder = out or running.default_folder(order.plan.name)
     running.create(folder, order)
     return folder, order

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tunbench.labs.extras import beyond
 from tunbench.runner import stack, topology, underlay
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
@@ -21,7 +22,7 @@ SETUP = ("nodes", "underlay", "prepare", "up", "impair")
 HEAD = """\
 #!/bin/sh
 # Repeats one trial by hand: {title}
-# Run it as root, in `tunbench lab shell --script` or on any machine that has the programs and modules.
+# Run it as root, in `tunbench lab shell{images} --script` or on any machine that has the programs and modules.
 set -eu
 cleanup() {{
   for node in {nodes}; do
@@ -96,7 +97,8 @@ class TrialFolders:
         title = place(self.spec, trial["workload"])
         form, roles = topology.read(self.spec["topology"]), stack.roles(self.spec["stack"])
         names = underlay.of(self.spec["underlay"], form, roles=roles).names
-        head = HEAD.format(title=title, nodes=" ".join(names))
+        images = "".join(f" --with {name}" for name in beyond(self.spec["stack"]))
+        head = HEAD.format(title=title, nodes=" ".join(names), images=images)
         (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
         for name, text in _files(trial):
             (folder / _slug(name)).write_text(text)

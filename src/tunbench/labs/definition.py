@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Image(Protocol):
-    """A read-only image in the cache: `folder` has image.squashfs and the manifest; `command` and the name build it."""
+    """A read-only image in the cache: `folder` has image.squashfs and the manifest."""
 
     @property
     def name(self) -> str:
@@ -20,8 +20,12 @@ class Image(Protocol):
         """Where it lies in the cache."""
 
     @property
-    def command(self) -> str:
-        """The command that builds it, given its name."""
+    def build(self) -> str:
+        """The command that builds it."""
+
+    @property
+    def rebuild(self) -> str:
+        """The command that builds it although something is there."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,14 @@ class Definition:
     format: tuple[str, int, int] = ("lz4", 32 << 10, 2)
 
     @property
-    def command(self) -> str:
-        """The command that builds it, given its name."""
-        return "tunbench lab build"
+    def build(self) -> str:
+        """The command that builds it."""
+        return f"tunbench lab build {self.name}"
+
+    @property
+    def rebuild(self) -> str:
+        """The command that builds it although something is there."""
+        return f"tunbench lab build --force {self.name}"
 
     @property
     def digest(self) -> str:

@@ -11,6 +11,10 @@ from tunbench.labs.vm import QEMU
 from tunbench.runner import registry
 from tunbench.runner.contract import Tunnel
 from tunbench.runner.options import resolve
+from tunbench.runner.tools import HOLDS
+from tunbench.toolbox import brought
+from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.tools import TOOLS, Tool
 
 
 class Finding(NamedTuple):
@@ -47,7 +51,25 @@ PROBES = {
 
 def findings() -> list[Finding]:
     """All that was found."""
-    return [_qemu(), _image(), _clock(), *_native()]
+    return [_qemu(), _image(), _clock(), *_toolbox(), *_native()]
+
+
+def _toolbox() -> list[Finding]:
+    return [*(_tool(tool) for tool in TOOLS.values()), *(_brought(program) for program in sorted(brought.known()))]
+
+
+def _tool(tool: Tool) -> Finding:
+    found = f"{tool.version}, {', '.join(tool.programs)}" if tool.installed else "not installed"
+    return Finding(f"toolbox: {tool.name}", tool.installed, found, "" if tool.installed else tool.build)
+
+
+def _brought(program: str) -> Finding:
+    try:
+        file = brought.found([program], {}).get(program)
+    except ToolError as error:
+        return Finding(f"toolbox: {program}", False, str(error), f"mend {brought.config_file()}")
+    mend = "" if file else f"tunbench run … --tool {program}=FILE"
+    return Finding(f"toolbox: {program}", bool(file), file or "not on PATH", mend)
 
 
 def _qemu() -> Finding:
@@ -132,9 +154,10 @@ PACKAGES = {
 
 
 def _native_program(program: str) -> Finding:
-    found = shutil.which(program)
-    mend = "" if found else f"apt-get install {PACKAGES.get(program, program)}"
-    return Finding(f"native lab: {program}", bool(found), found or "not installed", mend)
+    holders = [TOOLS[name] for name, programs in HOLDS.items() if program in programs]
+    found = shutil.which(program) or next((f"{tool.folder}/bin/{program}" for tool in holders if tool.installed), None)
+    mend = holders[0].build if holders else f"apt-get install {PACKAGES.get(program, program)}"
+    return Finding(f"native lab: {program}", bool(found), found or "not installed", "" if found else mend)
 
 
 def _native_kind(name: str, probe: str, module: str) -> Finding:

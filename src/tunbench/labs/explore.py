@@ -23,12 +23,12 @@ busybox stty -F /dev/ttyS1 sane
 """
 
 
-def shell(clock: str) -> int:
+def shell(clock: str, addons: Sequence[Image] = ()) -> int:
     """Opens a shell on this terminal, in a VM with two nodes and a router. Returns QEMU's exit status."""
     with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
         program = {"program": SHELL_PROGRAM}
         # The terminal is the VM's: Ctrl-C goes to the program inside, and Ctrl-A X ends the VM.
-        argv = VmLab(clock).prepare(program, Path(folder), 1, (), ["mon:stdio"])
+        argv = VmLab(clock).prepare(program, Path(folder), 1, addons, ["mon:stdio"])
         return subprocess.run([*BOUND, *argv]).returncode
 
 

@@ -28,6 +28,12 @@ def named(stack: str) -> set[tuple[Kind, str]]:
     return {(kind, name) for kind in KINDS for about in layers for name in getattr(about, kind)}
 
 
+def beyond(stack: str) -> list[str]:
+    """The names of all that a stack needs beyond the base image: add-ons, tools, brought programs."""
+    addons = {name for part in spelling.stack(stack) for name in declared(part).addons}
+    return sorted(addons | {name for _, name in named(stack)})
+
+
 def needed(stack: str, extras: Iterable[Extra]) -> list[Extra]:
     """Those of the extras that a stack needs, in an order that does not depend on theirs."""
     names = named(stack)
@@ -35,11 +41,14 @@ def needed(stack: str, extras: Iterable[Extra]) -> list[Extra]:
 
 
 def told(extras: Iterable[Extra]) -> dict[str, dict[str, Any]]:
-    """What the manifest of a run says of them: version and digest of each. Raises ImageError."""
+    """What the manifest of a run says of them: version and digest of each, and of a brought program its SHA-256.
+
+    Raises ImageError.
+    """
     manifests = {(one.kind, one.name): image.check(one) for one in extras}
     return {
         kind: {
-            name: {key: manifest[key] for key in ("version", "digest")}
+            name: {key: manifest[key] for key in ("version", "digest", "sha256") if key in manifest}
             for (of, name), manifest in sorted(manifests.items())
             if of == kind
         }

@@ -43,15 +43,13 @@ def ensure(definition: Definition, progress: Progress, mirror: str = "") -> Path
 def check(definition: Image) -> dict[str, Any]:
     """The manifest of an image whose files are what it says. Raises ImageError."""
     folder = definition.folder
-    mend = f"build it anew with: {definition.command} --force {definition.name}"
+    mend = f"build it anew with: {definition.rebuild}"
     try:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
         files = dict(manifest["files"])
         complete = isinstance(manifest["packages"], dict) and manifest["digest"] == _digest_of(files)
     except FileNotFoundError:
-        raise ImageError(
-            f"the image {definition.name} is not built; build it with: {definition.command} {definition.name}"
-        ) from None
+        raise ImageError(f"the image {definition.name} is not built; build it with: {definition.build}") from None
     except OSError as error:
         raise ImageError(f"the image {definition.name} cannot be read: {error}") from None
     except (ValueError, KeyError, TypeError):
@@ -99,7 +97,7 @@ def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
             _take_out_boot_files(tree, folder)
         progress("compressing the image")
         packages = _packages(tree)
-        _compress(tree, folder / "image.squashfs", definition)
+        compress(tree, folder / "image.squashfs", definition)
         _write_manifest(definition, folder, packages)
         shutil.rmtree(definition.folder, ignore_errors=True)
         folder.rename(definition.folder)
@@ -211,7 +209,8 @@ def _print_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[Any, ...]:
     return (member.type, member.mode, member.uid, member.gid, member.linkname, content)
 
 
-def _compress(tree: Path, image: Path, definition: Definition) -> None:
+def compress(tree: Path, image: Path, definition: Definition = BASE) -> None:
+    """Makes an image of a tar archive, in the format of the definition. Raises ImageError."""
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(definition.source_date_epoch)}
     compressor, block, _ = definition.format
     with tree.open("rb") as stream:
@@ -241,14 +240,14 @@ def _packages(tree: Path) -> dict[str, str]:
 
 
 def _write_manifest(definition: Definition, folder: Path, packages: dict[str, str]) -> None:
-    files = {path.name: _digest(path) for path in sorted(folder.iterdir())}
-    manifest = {
-        "name": definition.name,
-        "definition": definition.digest,
-        "digest": _digest_of(files),
-        "files": files,
-        "packages": packages,
-    }
+    write_manifest(folder, {"name": definition.name, "definition": definition.digest}, packages)
+
+
+def write_manifest(folder: Path, head: dict[str, Any], packages: dict[str, str]) -> None:
+    """Writes the manifest of what lies in a folder: `head`, and every file with its SHA-256."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {str(path.relative_to(folder)): _digest(path) for path in paths}
+    manifest = {**head, "digest": _digest_of(files), "files": files, "packages": packages}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 

@@ -77,6 +77,10 @@ def _depends(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         "commit": ("tunbench", "commit"),
     }
     found = {name: _at(manifest, *keys) for name, keys in parts.items()}
+    for kind in ("tools", "brought"):
+        of_kind = manifest.get(kind)
+        for one, facts in of_kind.items() if isinstance(of_kind, dict) else ():
+            found[one] = f"{_at(facts, 'version')} ({str(_at(facts, 'digest'))[:12]})"
     return [(name, str(value)) for name, value in found.items() if value not in (None, "", {})]
 
 

@@ -90,7 +90,9 @@ def _from_where(about: About) -> str:
     """Where programs come from that Debian lacks."""
     of_tools = f" `tunbench toolbox install {' '.join(about.tools)}` installs what Debian lacks." if about.tools else ""
     return of_tools + (
-        f" No registry carries {_listed(about.brought)}: bring it ([how](toolbox.md))." if about.brought else ""
+        f" No registry carries {_listed(about.brought)}: bring it ([how](toolbox.md#bring-a-program))."
+        if about.brought
+        else ""
     )
 
 

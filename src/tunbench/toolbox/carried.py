@@ -1,16 +1,68 @@
-"""What a run takes along of the toolbox."""
+"""What a run takes along of the toolbox, and what its stacks lack of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
-from tunbench.labs.extras import named
+from tunbench.labs import image
+from tunbench.labs.definition import ADDONS, Image
+from tunbench.labs.extras import Kind, named
 from tunbench.labs.native import NativeLab
 from tunbench.labs.vm import VmLab
+from tunbench.runner.options import nearest
+from tunbench.toolbox import brought
+from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS
 
 
-def equipped(lab: VmLab | NativeLab, stacks: Iterable[str]) -> VmLab | NativeLab:
-    """The lab with those tools that the stacks need and that are installed now; what comes later is not taken along."""
-    names = {name for stack in stacks for kind, name in named(stack) if kind == "tools"}
-    extras = tuple(TOOLS[name] for name in sorted(names) if TOOLS[name].installed)
-    return replace(lab, extras=extras) if extras else lab
+class Wanted(NamedTuple):
+    """What stacks declare: `tools` of the toolbox, and `files` of brought programs, each None where it is not there."""
+
+    tools: tuple[str, ...]
+    files: Mapping[str, str | None]
+
+    @property
+    def missing(self) -> list[str]:
+        """One line for what has to be installed, and one for each program that has to be brought."""
+        lines = []
+        if lacking := [name for name in self.tools if not TOOLS[name].installed]:
+            lines.append(
+                f"not installed: {', '.join(lacking)}; install with: tunbench toolbox install {' '.join(lacking)}"
+            )
+        return lines + [
+            f"not on PATH: {name}; bring it with: tunbench run … --tool {name}=FILE (docs/toolbox.md#bring-a-program)"
+            for name, file in self.files.items()
+            if file is None
+        ]
+
+
+def wanted(stacks: Iterable[str], given: Mapping[str, str]) -> Wanted:
+    """What stacks want of the toolbox and of the user, who has given some files. Raises ToolError."""
+    names: dict[Kind, set[str]] = {"tools": set(), "brought": set()}
+    for stack in set(stacks):
+        for kind, name in named(stack):
+            names[kind].add(name)
+    found = brought.found(names["brought"], given)
+    return Wanted(tuple(sorted(names["tools"])), {name: found.get(name) for name in sorted(names["brought"])})
+
+
+def equipped(lab: VmLab | NativeLab, wanted: Wanted) -> VmLab | NativeLab:
+    """The lab with what is there of it now; what comes later is not taken along. Raises ToolError and ImageError."""
+    tools = [TOOLS[name] for name in wanted.tools if TOOLS[name].installed]
+    programs = [brought.taken(name, file) for name, file in wanted.files.items() if file]
+    return replace(lab, extras=(*tools, *programs)) if tools or programs else lab
+
+
+def images(names: Iterable[str]) -> list[Image]:
+    """The images of these add-ons, tools and brought programs. Raises ToolError and ImageError."""
+    known: dict[str, Image] = {**ADDONS, **TOOLS}
+    found: list[Image] = []
+    for name in names:
+        if name in known:
+            image.check(known[name])
+            found.append(known[name])
+        elif file := brought.found([name], {}).get(name) if name in brought.known() else None:
+            found.append(brought.taken(name, file))
+        else:
+            raise ToolError(f'there is no image "{name}"{nearest(name, [*known, *brought.known()])}')
+    return found

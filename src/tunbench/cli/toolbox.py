@@ -1,0 +1,177 @@
+"""`tunbench toolbox`: programs that Debian lacks, from their package registries."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.plan import duration
+from tunbench.cli.rows import print_json, print_table
+from tunbench.interrupt import interruptible
+from tunbench.labs.image import ImageError
+from tunbench.toolbox import command, needs
+from tunbench.toolbox import install as installing
+from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Install, list and remove programs that Debian lacks: mesh VPNs and others.",
+)
+
+
+def _names(incomplete: str) -> list[str]:
+    return [name for name in TOOLS if name.startswith(incomplete)]
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME", help=f"{', '.join(TOOLS)}.", autocompletion=_names, show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def install(
+    names: Names = None,
+    every: Annotated[bool, typer.Option("--all", help="Install every tool.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
+) -> None:
+    """Fetch tools from their package registries, build them, and put them into the cache.
+
+    Each has one version, and the client of its registry verifies its checksum. Go and cargo must be there. A plan
+    that needs a tool finds it in its labs; nothing is fetched while a plan runs.
+
+    \b
+    Examples:
+      tunbench toolbox install headscale tailscale
+      tunbench toolbox install --all                every tool, about 25 minutes on 2 cores
+
+    What is broken off leaves nothing behind. Exit code 2 where a tool could not be installed.
+    """
+    console = Console(stderr=True, highlight=False)
+    with bad_input_exits(UnknownTool, ToolError):
+        tools = _chosen(names, every, "install")
+        waiting = [one for one in tools if force or not one.installed]
+        if lacking := needs.missing(waiting):
+            raise ToolError("\n".join(lacking))
+    for one in tools:
+        if one not in waiting:
+            console.print(f"{one.name} {one.version} is there: {one.folder}", soft_wrap=True)
+    failed = [one for one in waiting if not _install(one, console)]
+    if failed:
+        raise typer.Exit(BAD_INPUT)
+
+
+@app.command(name="list")
+def listed(as_json: AsJson = False) -> None:
+    """List the tools: version, programs, whether each is installed, and what installing it takes.
+
+    Time is that on one free core; disk is the most that building takes, with what is fetched.
+
+    \b
+    Examples:
+      tunbench toolbox list
+      tunbench toolbox list --json
+    """
+    rows = [_row(one) for one in TOOLS.values()]
+    if as_json:
+        return print_json(rows)
+    columns = ("name", "version", "programs", "installed", "to install it")
+    print_table(columns, [_cells(row) for row in rows])
+
+
+@app.command()
+def remove(
+    names: Names = None,
+    every: Annotated[bool, typer.Option("--all", help="Remove every tool, and images of brought programs.")] = False,
+) -> None:
+    """Remove tools from the cache. What Go and cargo fetched for them stays in the caches of those.
+
+    \b
+    Examples:
+      tunbench toolbox remove easytier
+      tunbench toolbox remove --all
+    """
+    with bad_input_exits(UnknownTool, ToolError, OSError):
+        for one in _chosen(names, every, "remove"):
+            typer.echo(f"removed {one.folder}" if installing.remove(one) else f"{one.name} is not installed")
+        if every:
+            installing.remove_all()
+
+
+def _chosen(names: Sequence[str] | None, every: bool, what: str) -> list[Tool]:
+    if bool(names) == every:
+        raise ToolError(f"name the tools to {what}, or give --all; tunbench toolbox list shows them")
+    return list(TOOLS.values()) if every else [tool(name) for name in dict.fromkeys(names or ())]
+
+
+def _install(one: Tool, console: Console) -> bool:
+    """Installs a tool and says how it went; whether it is there."""
+    began = time.monotonic()
+    try:
+        with interruptible(), _status(one, console) as progress:
+            installing.install(one, progress)
+    except KeyboardInterrupt:
+        console.print(f"\nInterrupted; nothing of {one.name} was kept")
+        raise typer.Exit(INTERRUPTED) from None
+    except (ToolError, ImageError, OSError) as error:
+        console.print(f"{one.name}: {error}", markup=False, soft_wrap=True)
+        return False
+    took = duration(time.monotonic() - began)
+    console.print(f"{one.name} {one.version} is installed in {took}: {one.folder}", soft_wrap=True)
+    return True
+
+
+@contextmanager
+def _status(one: Tool, console: Console) -> Iterator[command.Progress]:
+    """One line that says what is being done, and for how long already; without a terminal, one at the start."""
+    if not console.is_terminal:
+        console.print(f"{one.name} {one.version}: building, about {duration(one.seconds)} on one core")
+    shown = Progress(
+        SpinnerColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+    with shown:
+        task = shown.add_task(one.name)
+        yield lambda text: shown.update(task, description=f"{one.name}: {text}"[: console.width - 12])
+
+
+def _row(one: Tool) -> dict[str, Any]:
+    return {
+        **{"name": one.name, "version": one.version, "programs": one.programs, "installed": one.installed},
+        **{"size": installing.size(one), "folder": str(one.folder), "from": one.module or f"crates {_crates(one)}"},
+        "takes": {
+            **{"seconds": one.seconds, "disk": int(one.space), one.language: one.oldest},
+            "packages": sorted({package for packages in one.calls.values() for package in packages.split()}),
+        },
+    }
+
+
+def _crates(one: Tool) -> str:
+    return ", ".join(dict.fromkeys(one.parts.values()))
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    takes = row["takes"]
+    [(language, oldest)] = [(name, takes[name]) for name in ("go", "rust") if name in takes]
+    pieces = [f"{duration(takes['seconds'])}, {size_of(takes['disk'])}", f"{language} {oldest}", *takes["packages"]]
+    there = f"yes, {size_of(row['size'])}" if row["installed"] else "no"
+    effort = f"{pieces[0]}\n{', '.join(pieces[1:])}"
+    return [row["name"], row["version"], "\n".join(row["programs"]), there, effort]
+
+
+def size_of(number: float) -> str:
+    """Bytes as people say them."""
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.0f} MB"

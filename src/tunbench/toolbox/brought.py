@@ -1,0 +1,149 @@
+"""Programs that no registry carries: the user names their files, and each becomes an image, named by its digest."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tunbench.labs import image
+from tunbench.labs.extras import Kind
+from tunbench.runner import registry
+from tunbench.runner.options import nearest
+from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.pack import pack, replacing
+from tunbench.toolbox.tools import tools_folder
+
+PATIENCE = 5.0
+"""Seconds of wall clock in which a program must say its version."""
+
+VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
+
+
+class Brought(NamedTuple):
+    """A program and its SHA-256."""
+
+    name: str
+    file: Path
+    sha256: str
+    kind: Kind = "brought"
+
+    @property
+    def folder(self) -> Path:
+        """Where its image lies in the cache."""
+        return tools_folder() / "brought" / f"{self.name}-{self.sha256[:12]}"
+
+    @property
+    def build(self) -> str:
+        """The command that makes its image."""
+        return f"tunbench run PLAN --tool {self.name}={self.file}"
+
+    @property
+    def rebuild(self) -> str:
+        """The same: what is damaged is made anew."""
+        return self.build
+
+
+def parsed(given: Iterable[str]) -> dict[str, str]:
+    """The files that were given as NAME=FILE, by the name of the program. Raises ToolError."""
+    files = {}
+    for text in given:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file):
+            raise ToolError(f"--tool {text}: write it as NAME=FILE, such as zerotier-one=/usr/sbin/zerotier-one")
+        files[name] = _known(name, file, "--tool")
+    return files
+
+
+def configured() -> dict[str, str]:
+    """The files that the user's configuration names. Raises ToolError."""
+    path = config_file()
+    try:
+        data = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ToolError(f"{path}: cannot be read: {error}") from None
+    files = data.get("tools", {})
+    if not isinstance(files, dict) or not all(isinstance(file, str) for file in files.values()):
+        raise ToolError(
+            f'{path}: tools: write one line for each program, such as zerotier-one = "/usr/sbin/zerotier-one"'
+        )
+    return {name: _known(name, str(path.parent / Path(file).expanduser()), str(path)) for name, file in files.items()}
+
+
+def config_file() -> Path:
+    """The user's configuration, in the XDG configuration directory."""
+    root = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(root) / "tunbench" / "config.toml"
+
+
+def known() -> set[str]:
+    """The names of the programs that some tunnel wants brought."""
+    return {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.brought}
+
+
+def _known(name: str, file: str, where: str) -> str:
+    if name not in known():
+        raise ToolError(f'{where}: no tunnel asks for a program "{name}"{nearest(name, sorted(known()))}')
+    return str(Path(file).absolute())
+
+
+def found(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """The file of each program that is at hand: one that was given, else a configured one, else one on PATH."""
+    names = sorted(names)
+    files = {**configured(), **given} if names else {}
+    every = {name: files.get(name) or shutil.which(name) for name in names}
+    return {name: file for name, file in every.items() if file}
+
+
+def taken(name: str, file: str) -> Brought:
+    """The program of that file, with its image in the cache. Raises ToolError and ImageError."""
+    path = Path(file).resolve()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ToolError(f"{name}: {file} cannot be read: {error.strerror}") from None
+    if not os.access(path, os.X_OK):
+        raise ToolError(f"{name}: {file} is not executable; make it so with: chmod +x {file}")
+    one = Brought(name, path, hashlib.sha256(content).hexdigest())
+    try:
+        image.check(one)
+    except image.ImageError:
+        _pack(one)
+    return one
+
+
+def _pack(one: Brought) -> None:
+    with replacing(one.folder) as scratch:
+        program = scratch / one.name
+        shutil.copyfile(one.file, program)
+        program.chmod(0o755)
+        head = {"name": one.name, "version": version(program), "sha256": one.sha256}
+        pack([program], scratch / "image", head)
+
+
+def version(program: Path) -> str:
+    """What a program says of its version when asked with --version; `unknown` where it says nothing in time."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = {"PATH": os.environ.get("PATH", ""), "HOME": home}
+        try:
+            done = subprocess.run(
+                [program, "--version"],
+                cwd=home,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PATIENCE,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return "unknown"
+    said = VERSION.search(f"{done.stdout}\n{done.stderr}")
+    return said[0] if said else "unknown"

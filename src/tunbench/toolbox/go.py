@@ -1,0 +1,54 @@
+"""Builds the programs of a Go module: fetched and verified by the go command, built without what is not needed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tunbench.toolbox.command import Progress, Run, ToolError, checked
+from tunbench.toolbox.tools import Tool
+
+FETCHING = {"GOTOOLCHAIN": "local", "GO111MODULE": "on", "GOWORK": "off"}
+"""The proxy and the checksum database are those that the machine is set up with; another Go is not fetched."""
+
+BUILDING = {**FETCHING, "GOOS": "linux", "GOARCH": "amd64", "GOAMD64": "v1", "GOFLAGS": "-mod=readonly"}
+
+
+def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -> dict[str, Any]:
+    """Builds the programs into `bin` of the folder. Returns where they come from. Raises ToolError.
+
+    The module is built as its own main module, in a copy of its folder: `go install` refuses one with replacements,
+    and leaves them out where it is a dependency.
+    """
+    progress(f"fetching {tool.module}")
+    fetched = _fetched(tool, scratch, run, progress)
+    module = scratch / "module"
+    argv = ["cp", "-r", "--no-preserve=mode,ownership", fetched["Dir"], str(module)]
+    checked(argv, run(argv, scratch, {}, progress))
+    for program, folder in tool.parts.items():
+        argv = ["go", "build", "-v", "-p", str(cores), "-trimpath", "-buildvcs=false"]
+        static = program in tool.cgo
+        argv += ["-ldflags", _linking(tool, static), *(["-tags", "netgo,osusergo"] if static else [])]
+        argv += ["-o", str(scratch / "bin" / program), f"./{folder}"]
+        environment = BUILDING | {"CGO_ENABLED": "1" if static else "0", "GOCACHE": str(scratch / "cache")}
+        environment |= {"GOTMPDIR": str(scratch), "GOMAXPROCS": str(cores)}
+        checked(argv, run(argv, module, environment, progress))
+    return {"module": tool.module, "version": fetched["Version"], "h1": fetched["Sum"]}
+
+
+def _fetched(tool: Tool, scratch: Path, run: Run, progress: Progress) -> dict[str, str]:
+    """The module in the client's own cache, and the checksum that it verified."""
+    argv = ["go", "mod", "download", "-json", f"{tool.module}@v{tool.version}"]
+    done = run(argv, scratch, FETCHING, progress)
+    try:
+        told: dict[str, str] = json.loads(done.stdout)
+    except ValueError:
+        told = {}
+    if done.status != 0 or not {"Dir", "Sum", "Version"} <= told.keys():
+        raise ToolError(f"{tool.module} cannot be fetched: {told.get('Error') or done.words.strip()}")
+    return told
+
+
+def _linking(tool: Tool, static: bool) -> str:
+    """The linker's flags: no symbols, nothing that depends on where it was built, and the version where it is asked."""
+    stamps = [f"-X {variable}={tool.version}" for variable in tool.stamps]
+    return " ".join(["-s -w -buildid=", *stamps, *(["-linkmode external -extldflags -static"] if static else [])])

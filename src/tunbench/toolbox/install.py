@@ -1,0 +1,51 @@
+"""Installs and removes tools in the cache."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tunbench.toolbox import command, go, needs, rust
+from tunbench.toolbox.command import Progress, Run
+from tunbench.toolbox.pack import pack, replacing
+from tunbench.toolbox.tools import Tool, tools_folder
+
+BUILDERS = {"go": go.build, "rust": rust.build}
+
+
+def install(tool: Tool, progress: Progress, run: Run = command.run) -> None:
+    """Fetches, builds and packs a tool. What is broken off leaves nothing. Raises ToolError and ImageError."""
+    cores = max(1, (os.cpu_count() or 1) - 1)
+    with replacing(tool.folder) as scratch:
+        source = BUILDERS[tool.language](tool, scratch, cores, run, progress)
+        progress("packing")
+        programs = [scratch / "bin" / program for program in tool.programs]
+        pack(programs, scratch / "image", _head(tool, source))
+
+
+def _head(tool: Tool, source: dict[str, Any]) -> dict[str, Any]:
+    """What the manifest of a tool says besides its files."""
+    argv, name = needs.ASKED[tool.language]
+    built = {name: needs.version(argv)}
+    return {"name": tool.name, "version": tool.version, "programs": tool.programs, "source": source, "built": built}
+
+
+def remove(tool: Tool) -> bool:
+    """Removes a tool; whether it was there."""
+    there = tool.installed
+    shutil.rmtree(tool.folder, ignore_errors=True)
+    return there
+
+
+def remove_all() -> None:
+    """Removes every tool, and the images of brought programs."""
+    shutil.rmtree(tools_folder(), ignore_errors=True)
+
+
+def size(tool: Tool) -> int:
+    """Bytes that an installed tool takes on the disk; 0 where it is not there."""
+    return sum(_blocks(path) for path in tool.folder.rglob("*") if path.is_file())
+
+
+def _blocks(path: Path) -> int:
+    return path.stat().st_blocks * 512

@@ -1,0 +1,44 @@
+"""Builds the programs of crates: fetched and verified by cargo, built from their own lock file."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from tunbench.toolbox.command import Progress, Run, ToolError, checked
+from tunbench.toolbox.tools import Tool
+
+
+def cargo_home() -> Path:
+    """Where cargo keeps what it fetched."""
+    return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+
+
+def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -> dict[str, Any]:
+    """Builds the programs into `bin` of the folder. Returns where they come from. Raises ToolError."""
+    crates = list(dict.fromkeys(tool.parts.values()))
+    for crate in crates:
+        programs = [program for program, of in tool.parts.items() if of == crate]
+        argv = ["cargo", "install", "--locked", "--no-track", "-j", str(cores), "--version", tool.version]
+        argv += ["--root", str(scratch), *(word for program in programs for word in ("--bin", program)), crate]
+        checked(argv, run(argv, scratch, _environment(scratch), progress))
+    return {"version": tool.version, "sha256": {crate: _sha256(crate, tool.version) for crate in crates}}
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    """What makes the result independent of this machine's folders and settings."""
+    return {
+        "CARGO_TARGET_DIR": str(scratch / "target"),
+        "CARGO_INCREMENTAL": "0",
+        "CARGO_PROFILE_RELEASE_STRIP": "symbols",
+        "RUSTFLAGS": f"--remap-path-prefix={cargo_home()}=/cargo --remap-path-prefix={scratch}=/build",
+    }
+
+
+def _sha256(crate: str, version: str) -> str:
+    """The digest of a crate's archive, which cargo compared with its index. Raises ToolError."""
+    name = f"{crate}-{version}.crate"
+    found = sorted((cargo_home() / "registry" / "cache").glob(f"*/{name}"))
+    if not found:
+        raise ToolError(f"cargo did not keep {name} in {cargo_home()}/registry/cache")
+    return hashlib.sha256(found[-1].read_bytes()).hexdigest()

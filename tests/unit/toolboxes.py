@@ -1,0 +1,66 @@
+"""Fakes for the toolbox: a runner that builds nothing, and programs that need no library."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tunbench.toolbox import libraries
+from tunbench.toolbox.command import Done
+
+
+def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets every program be linked statically, without asking."""
+    monkeypatch.setattr(libraries, "linked", lambda _: {})
+
+
+class FakeRun:
+    """Notes what it shall run, and leaves behind what the real clients of Go and Rust would."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.lines: list[str] = []
+        self.scratch = Path()
+        self.module = ""
+
+    def __call__(self, argv: Sequence[str], folder: Path, environment: Mapping[str, str], progress: object) -> Done:
+        self.scratch = self.scratch if self.lines else folder
+        where = [f"cd {folder}"] if folder != self.scratch else []
+        assigned = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items())]
+        self.lines.append("\n  ".join([*where, *assigned, shlex.join(argv)]))
+        done: Done = getattr(self, "_" + argv[0])(list(argv))
+        return done
+
+    @property
+    def transcript(self) -> str:
+        """The commands, less the folders of this test."""
+        text = "\n".join(self.lines) + "\n"
+        return text.replace(str(self.scratch), "SCRATCH").replace(str(self.home), "HOME")
+
+    def _go(self, argv: list[str]) -> Done:
+        if argv[1] == "mod":
+            self.module, version = argv[-1].split("@")
+            return Done(0, json.dumps({"Dir": "/modules/it", "Version": version, "Sum": "h1:abc="}), "")
+        self._leave(argv[argv.index("-o") + 1], f"of {self.module}")
+        return Done(0, "", "")
+
+    def _cargo(self, argv: list[str]) -> Done:
+        crate, version = argv[-1], argv[argv.index("--version") + 1]
+        kept = self.home / "cargo" / "registry" / "cache" / "index" / f"{crate}-{version}.crate"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(crate)
+        for word, program in pairwise(argv):
+            if word == "--bin":
+                self._leave(f"{argv[argv.index('--root') + 1]}/bin/{program}", f"of {crate}")
+        return Done(0, "", "")
+
+    def _cp(self, argv: list[str]) -> Done:
+        Path(argv[-1]).mkdir()
+        return Done(0, "", "")
+
+    def _leave(self, path: str, text: str) -> None:
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text(f"{Path(path).name} {text}\n")
