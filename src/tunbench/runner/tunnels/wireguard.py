@@ -1,4 +1,4 @@
-"""WireGuard, as the Linux kernel has it, or in user space by wireguard-go."""
+"""WireGuard, as the Linux kernel has it, or in user space by wireguard-go or BoringTun."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,6 +20,7 @@ class Implementation(NamedTuple):
     programs: tuple[str, ...]
     packages: tuple[str, ...]
     version: tuple[str, ...]
+    tools: tuple[str, ...] = ()
 
 
 IMPLEMENTATIONS = {
@@ -27,7 +28,17 @@ IMPLEMENTATIONS = {
     "go": Implementation(
         ("tun",), ("wireguard-go", "wg"), ("wireguard-go", "wireguard-tools"), ("wireguard-go", "--version")
     ),
+    "boringtun": Implementation(
+        *(("tun",), ("boringtun-cli", "wg"), ("wireguard-tools",), ("boringtun-cli", "--version")), tools=("boringtun",)
+    ),
 }
+
+DAEMONS = {
+    "go": ("wireguard-go", "--foreground"),
+    # It would become another user, which the lab does not have.
+    "boringtun": ("boringtun-cli", "--foreground", "--disable-drop-privileges"),
+}
+"""The command of each implementation in user space, before the name of the interface that it shall make."""
 
 
 class Wireguard(Tunnel):
@@ -35,7 +46,7 @@ class Wireguard(Tunnel):
 
     about = About(
         name="wireguard",
-        summary="WireGuard in the kernel or by wireguard-go (Noise IK, ChaCha20-Poly1305, UDP)",
+        summary="WireGuard in the kernel, by wireguard-go or by BoringTun (Noise IK, ChaCha20-Poly1305, UDP)",
         layer=3,
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
         # Message type 4 (transport data) in the first byte after the UDP header; Donenfeld, "WireGuard", section 5.4.6.
@@ -66,8 +77,12 @@ class Wireguard(Tunnel):
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
-        """Packets are padded to 16 bytes, but not beyond the MTU; so does calculatePaddingSize() of wireguard-go."""
-        return super().format(options, outer)._replace(block=16, clipped=True)
+        """Packets are padded to 16 bytes, but not beyond the MTU; so does calculatePaddingSize() of wireguard-go.
+
+        BoringTun pads nothing: boringtun 0.7.1, src/noise/session.rs, format_packet_data().
+        """
+        plain = super().format(options, outer)
+        return plain if options["impl"] == "boringtun" else plain._replace(block=16, clipped=True)
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Makes a key pair for each node."""
@@ -81,10 +96,10 @@ class Wireguard(Tunnel):
         """Makes the interface and tells it its peers."""
         interface = self.place.above[node.name].interface
         port = str(self.options["port"])
-        if self.options["impl"] == "go":
-            self.start(node, "wireguard-go", "--foreground", interface)
+        if daemon := DAEMONS.get(str(self.options["impl"])):
+            self.start(node, *daemon, interface)
             socket = UAPI.format(interface=interface)
-            self.wait(node, "test", "-S", socket, what=f"wireguard-go on {node.name} did not listen")
+            self.wait(node, "test", "-S", socket, what=f"{daemon[0]} on {node.name} did not listen")
         else:
             node.run("ip", "link", "add", interface, "type", "wireguard")
         key = self.file(node.name, "private.key")
