@@ -1,0 +1,141 @@
+"""VpnCloud: a mesh of peers in user space over UDP, without a control plane.
+
+Every endpoint has a key pair of its own, trusts the keys of its peers, and is told where all of them are. Among the
+ciphers that both ends allow the daemon takes the one that was the fastest in a test as it started, of 0.1 s each.
+Packets go from peer to peer; the daemon passes nothing on.
+
+Port forwarding is turned off: it would look for a router that can open a port (UPnP). The MTU is the daemon's own: it
+leaves room for an outer IPv6 header in any case.
+"""
+
+from collections.abc import Sequence
+
+from tunbench.runner import secrets
+from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import UDP, Header
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+# Each line that is not the daemon's own default has its reason.
+CONFIG = """\
+listen: "{port}"
+peers: [{peers}]
+crypto:
+  private-key: "{secret}"
+  algorithms: [{algorithms}]
+device:
+  name: "{interface}"
+# What it finds out itself of the interface's address is wrong when it was built with a Rust of today: 0.0.0.N.
+auto-claim: false
+claims: ["{address}/32"]
+# There is no setting for the MTU.
+ifup: "ip link set dev $IFNAME mtu {mtu} up && ip address add {cidr} dev $IFNAME"
+# No router is asked to open a port.
+port-forwarding: false
+"""
+
+CIPHERS = {
+    # The daemon's own default: all but none.
+    "fastest": "AES128, AES256, CHACHA20",
+    "aes128": "AES128",
+    "aes256": "AES256",
+    "chacha20": "CHACHA20",
+    "none": "PLAIN",
+}
+"""The algorithms that the configuration allows."""
+
+KEYS = {"private.key": "s/^Private key: //p", "public.key": "s/^Public key: //p"}
+"""What takes a key out of what the daemon's command prints, by sed."""
+
+# $0 is the daemon's log, and the rest are the peers as they stand there.
+CONNECTED = 'for peer; do grep -q "Added peer $peer$" "$0" || exit 1; done'
+
+PATIENCE = 30.0
+"""Seconds in which an endpoint must have its peers: all connect at once, and try again each second."""
+
+CORE = "VpnCloud 2.3.0, src/crypto/core.rs, encrypt()"
+
+
+class Vpncloud(Tunnel):
+    """A daemon a node with a key pair; each is told where all others are."""
+
+    about = About(
+        name="vpncloud",
+        summary="VpnCloud in user space (Ed25519 and X25519, AES-GCM or ChaCha20-Poly1305, UDP)",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        # The number of one of four keys; messages that begin a connection have 255 there.
+        evidence="udp port {port} and udp[8] < 4",
+        options={
+            "cipher": Option("choice", "fastest", "cipher that is allowed on every endpoint", choices=tuple(CIPHERS)),
+            "port": Option("count", "3210", "UDP port of every endpoint", low=1, high=65535),
+        },
+        exclusive=("port",),
+        ports=("udp {port}",),
+        # That would be a claim in the configuration of each endpoint.
+        routes=False,
+        modules=("tun",),
+        programs=("vpncloud",),
+        tools=("vpncloud",),
+        version=("vpncloud", "--version"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """Without a cipher nothing is promised; messages then begin with their type, which is 0 for data."""
+        kind = Header("type", 1, "VpnCloud 2.3.0, src/crypto/common.rs, send_message()")
+        if options["cipher"] == "none":
+            return cls.about._replace(
+                claims=Claims(), headers=(UDP, kind), evidence="udp port {port} and udp[8] = 0 and udp[9] & 0xf0 = 0x40"
+            )
+        sealed = (Header("key, nonce", 8, CORE), kind, Header("AEAD tag", 16, CORE))
+        return cls.about._replace(headers=(UDP, *sealed))
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU that was asked for, or the daemon's own: VpnCloud 2.3.0, src/device.rs, get_overhead()."""
+        sealed = {**options, "cipher": "fastest"}
+        return int(options["mtu"]) or cls.format(sealed, 6).largest(below.mtu)
+
+    nodes: Sequence[Node] = ()
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes a key pair for each node, and the configuration files."""
+        self.nodes = nodes
+        for node in nodes:
+            pair = self.file(node.name, "pair")
+            node.run("vpncloud", "genkey", into=pair)
+            for name, expression in KEYS.items():
+                node.run("sed", "-n", expression, str(pair), into=self.file(node.name, name))
+            above = self.place.above[node.name]
+            text = CONFIG.format(
+                port=self.options["port"],
+                peers=", ".join(self._endpoints(node)),
+                secret=secrets.PLACE,
+                algorithms=CIPHERS[str(self.options["cipher"])],
+                interface=above.interface,
+                address=above.address,
+                cidr=above.cidr,
+                mtu=above.mtu,
+            )
+            secrets.fill(node, self.file(node.name, "net"), text, self.file(node.name, "private.key"))
+
+    def _endpoints(self, node: Node) -> list[str]:
+        """Where the peers of a node listen."""
+        return [f"{self.place.below[peer].host}:{self.options['port']}" for peer in self.place.peers(node)]
+
+    def up(self, node: Node) -> None:
+        """Starts the daemon, which makes the interface; on the last endpoint, waits until all peers are connected."""
+        log = str(self.file(node.name, "connections"))
+        keys = [self.file(peer, "public.key") for peer in self.place.peers(node)]
+        trusted = [word for key in keys for word in ("--trusted-key", node.read_shown(key))]
+        node.run("rm", "-f", log)
+        self.start(node, "vpncloud", "--config", str(self.file(node.name, "net")), "--log-file", log, *trusted)
+        if node is self.nodes[-1]:
+            for one in self.nodes:
+                self._wait_for_peers(one)
+
+    def _wait_for_peers(self, node: Node) -> None:
+        log = str(self.file(node.name, "connections"))
+        script = ("sh", "-c", CONNECTED, log, *self._endpoints(node))
+        self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} was not connected with all of its peers")

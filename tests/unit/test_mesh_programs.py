@@ -1,0 +1,95 @@
+"""VpnCloud and wesher: what follows from their options, and what they wait for."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.fakes import FakeEvents, FakeShell, move_home
+from tunbench.runner import stack, topology, underlay
+from tunbench.runner.contract import Claims, StackFailed, Tunnel
+from tunbench.runner.node import Node
+from tunbench.runner.shell import Result
+from tunbench.runner.tunnels import wesher
+from tunbench.runner.underlay import UNDERLAYS
+
+
+def built(spelling: str) -> Tunnel:
+    under = underlay.of("ip", roles=stack.roles(spelling))
+    [layer] = stack.build(spelling, under.endpoints, beside=under.roles).layers
+    return layer
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    return move_home(monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "mtu"),
+    [
+        ("vpncloud", 1427),
+        ("vpncloud:cipher=none", 1427),
+        ("vpncloud:mtu=1300", 1300),
+        ("wesher", 1420),
+    ],
+)
+def test_the_mtu_is_the_programs_own(spelling: str, mtu: int) -> None:
+    assert built(spelling).place.above["a"].mtu == mtu
+
+
+@pytest.mark.parametrize(
+    ("spelling", "packet", "size"),
+    [
+        # Captured on the router in the vm lab; the last of each is a packet as large as the MTU.
+        ("vpncloud", 540, 593),
+        ("vpncloud", 1427, 1480),
+        ("wesher", 540, 604),
+        ("wesher", 1420, 1480),
+    ],
+)
+def test_sizes_are_those_on_the_wire(spelling: str, packet: int, size: int) -> None:
+    layer = built(spelling)
+    assert layer.format(layer.options, 4).size(packet, layer.place.above["a"].mtu) == size
+
+
+@pytest.mark.parametrize(
+    ("spelling", "claims"),
+    [
+        ("vpncloud:cipher=aes256", Claims(True, True, True)),
+        ("vpncloud:cipher=none", Claims(False, False, False)),
+    ],
+)
+def test_claims_follow_from_the_options(spelling: str, claims: Claims) -> None:
+    assert built(spelling).declared.claims == claims
+
+
+def test_the_mtu_of_wesher_is_no_option() -> None:
+    with pytest.raises(ValueError, match="mtu"):
+        built("wesher:mtu=1300")
+
+
+def test_wesher_gives_addresses_by_names() -> None:
+    # The program's own test has 10.221.153.165 for a network of 10.0.0.0/8 (wireguard_test.go).
+    assert wesher.address(3, "test") == "10.13.153.165"
+    largest = stack.build("wesher", underlay.of("ip", topology.read("mesh:nodes=250")).endpoints)
+    assert len({overlay.cidr for overlay in largest.overlay.values()}) == 250
+
+
+def test_names_of_wesher_with_the_same_address_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wesher, "address", lambda index, name: "10.10.1.1")
+    with pytest.raises(ValueError, match="among 2 endpoints are two whose names give the same address"):
+        stack.build("wesher", UNDERLAYS["ip"].endpoints)
+
+
+@pytest.mark.parametrize("spelling", ["vpncloud", "wesher"])
+def test_an_endpoint_without_its_peers_is_told(spelling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 5))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    shell = FakeShell({"for peer": Result(1, "", "")})
+    layer = built(spelling)
+    nodes = [Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in (*layer.place.roles, "a", "b")]
+    layer.prepare(nodes)
+    with pytest.raises(StackFailed, match=f"{spelling}: a .* within [345]0 s"):
+        for node in nodes:
+            layer.up(node)
