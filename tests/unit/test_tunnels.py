@@ -45,10 +45,15 @@ def fill_in(call: Call) -> Result:
 def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
     """A stack that was prepared, brought up and taken down."""
     given = iter(["100.64.0.1\n", "100.64.0.2\n"])
+    given_by_netbird = iter(["10.10.0.1\n", "10.10.0.2\n"])
     shell = FakeShell(
         {
             "preauthkeys create": SECRET + "\n",
             "headscale-0.sock ip -4": lambda _: Result(0, next(given), ""),
+            "netbird-0.sock --ipv4": lambda _: Result(0, next(given_by_netbird), ""),
+            # What a control plane answers to who may ask it.
+            "personal_access_token": SECRET + "\n",
+            "setup-keys key": SECRET + "\n",
             "wg genkey": SECRET + "\n",
             "wg pubkey": PUBLIC + "\n",
             "openssl req": begin_openssl,
