@@ -36,6 +36,12 @@ def begin_openssl(call: Call) -> Result:
     return Result(0, "", "")
 
 
+def make_key(call: Call) -> Result:
+    """As Hyprspace does: the private key goes into a file, and the identity is printed."""
+    Path(call.argv[call.argv.index("--private-key-file") + 1]).write_text(SECRET)
+    return Result(0, PUBLIC, "")
+
+
 def fill_in(call: Call) -> Result:
     """As the shell does: the template with the key in its place is printed."""
     template, key = (Path(path).read_text() for path in call.argv[-2:])
@@ -54,6 +60,10 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
             # What a control plane answers to who may ask it.
             "personal_access_token": SECRET + "\n",
             "setup-keys key": SECRET + "\n",
+            "hyprspace keygen": make_key,
+            "initmoon": f'{{"signingKey_SECRET": "{SECRET}"}}\n',
+            "cut -c 1-10": "aDdReSs\n",
+            "zerotier-0-address": "aDdReSs000001\n",
             "wg genkey": SECRET + "\n",
             "wg pubkey": PUBLIC + "\n",
             "openssl req": begin_openssl,

@@ -1,0 +1,243 @@
+"""ZeroTier One: Ethernet frames in UDP between identities, with controller and root on a node of the lab.
+
+The node `control` holds the controller of a private network, and is its only root: a planet of the lab's own takes the
+place of the one that is built in, so that no public root is asked for anything. Each endpoint enrols with an identity
+that the controller knows beforehand and gives an address; one that it does not know is denied. Packets go through the
+root until a direct path is found. Sizes are those of packets up to 1394 bytes: larger ones are cut into fragments of
+1432 bytes, and only then does the daemon's own MTU of 2800 bytes fit. Tried with 1.14.1. UPnP and NAT-PMP, the relay by
+TCP, the second port that is drawn by lot, and looking for a newer version are turned off: nothing of them stays in a
+lab.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_interface
+from itertools import permutations
+from pathlib import Path
+from types import MappingProxyType
+
+from tunbench.runner.contract import CONTROL, About, Claims, Overlay, StackFailed, Tunnel
+from tunbench.runner.formats import UDP, Header
+from tunbench.runner.node import Node, Shown
+from tunbench.runner.options import Option, Options
+
+# $0 is a record with words that stand for the network and a member, which are $1 and $2; $3 is the file in the
+# controller's database.
+RECORD = 'mkdir -p "${3%/*}" && sed "s/NETWORK/$1/; s/MEMBER/$2/" "$0" >"$3"'
+
+# $0 is the folder, and $1 what the planet is made of. What the program writes has the number of the world as its name.
+PLANET = 'cd "$0" && zerotier-one -i genmoon "$1" && mv ./*.moon planet'
+
+# $0 is a pattern, and the rest a command that shall print a line of it; asked at once again it would cost more time.
+PRINTED = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
+
+# A packet makes the daemon look for a path. $0 is the pattern of a direct one, $1 the interface, $2 the address inside,
+# and the rest the command that lists paths.
+DIRECT = """\
+interface=$1 there=$2
+shift 2
+ping -n -I "$interface" -c 1 -W 0.5 "$there"
+"$@" | grep -q "$0" || { sleep 0.1; false; }
+"""
+
+DEFAULT_MTU = 2800
+"""Bytes of the interface, whatever is below: ZeroTier One 1.14.1, node/Constants.hpp, ZT_DEFAULT_MTU."""
+
+LEAST_MTU, LARGEST_MTU = 1280, 10000
+"""Bytes: ZeroTier One 1.14.1, include/ZeroTierOne.h, ZT_MIN_MTU and ZT_MAX_MTU."""
+
+PACKET = "ZeroTier One 1.14.1, node/Packet.hpp"
+
+ENROLLING = 25.0
+"""Seconds in which an endpoint must be a member of the network."""
+
+MEETING = 20.0
+"""Seconds in which an endpoint must have a direct path to another one."""
+
+
+class Zerotier(Tunnel):
+    """ZeroTier's daemon on every node; on the node `control` it is controller and root."""
+
+    about = About(
+        name="zerotier",
+        summary="ZeroTier One in user space: Ethernet frames in UDP, with controller and root in the lab",
+        layer=2,
+        # A packet that is sent twice is taken twice: what has been seen is not remembered.
+        claims=Claims(confidentiality=True, integrity=True),
+        # A later fragment, or the cipher: Salsa20/12 with Poly1305, or AES-GMAC-SIV. HELLO alone is not encrypted.
+        evidence="udp port {port} and (udp[21] = 0xff or udp[26] & 0x38 = 0x08 or udp[26] & 0x38 = 0x18)",
+        headers=(
+            UDP,
+            Header("nonce, destination, source, flags, MAC, verb", 28, PACKET),
+            Header("network, EtherType", 10, f"{PACKET}, VERB_FRAME"),
+        ),
+        options={"port": Option("count", "9993", "UDP port of every node", low=1, high=65535)},
+        # There is one controller and one root.
+        exclusive=(),
+        ports=("udp {port}", "tcp {port}"),
+        # They would have to be known to the controller.
+        routes=False,
+        relays=True,
+        largest_mtu=LARGEST_MTU,
+        roles=(CONTROL,),
+        modules=("tun",),
+        brought=("zerotier-one",),
+        version=("zerotier-one", "-v"),
+    )
+
+    @classmethod
+    def takes(cls) -> dict[str, Option]:
+        """The MTU is what the controller tells all members."""
+        text = "MTU of the overlay in bytes; derived: the daemon's own default"
+        return super().takes() | {"mtu": Option("mtu", "derived", text, low=LEAST_MTU, high=LARGEST_MTU)}
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU that was asked for, or the daemon's own default: it does not follow from what is below."""
+        return int(options["mtu"]) or DEFAULT_MTU
+
+    nodes: Mapping[str, Node] = MappingProxyType({})
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes identities, a planet whose only root is the node `control`, and the records of the controller."""
+        self.nodes = {node.name: node for node in nodes}
+        for node in nodes:
+            self._identify(node)
+        control = self.nodes[CONTROL]
+        control.run("sed", "s/$/000001/", str(self.file(CONTROL, "address")), into=self._network_file)
+        self._make_planet(control)
+        self._write_records(control)
+        for name in self.place.above:
+            self._let_join(self.nodes[name])
+
+    def _identify(self, node: Node) -> None:
+        kept = self._kept(node.name)
+        secret, public = str(kept / "identity.secret"), str(kept / "identity.public")
+        node.run("mkdir", "-p", str(kept / "networks.d"))
+        node.run("zerotier-one", "-i", "generate", secret, public)
+        node.run("cut", "-c", "1-10", public, into=self.file(node.name, "address"))
+        node.write(kept / "local.conf", self._settings())
+
+    def _settings(self) -> str:
+        """The settings of a daemon: those that are not its own defaults keep it from looking for the world outside."""
+        port = self.options["port"]
+        settings = {
+            "primaryPort": port,
+            # A port that is named is not drawn anew where the daemon has long been offline.
+            "allowSecondaryPort": False,
+            "secondaryPort": port,
+            "portMappingEnabled": False,
+            "allowTcpFallbackRelay": False,
+            "softwareUpdate": "disable",
+        }
+        return json.dumps({"settings": settings}, indent=1) + "\n"
+
+    def _make_planet(self, control: Node) -> None:
+        moon, planet = self.file(CONTROL, "moon.json"), self.file(CONTROL, "planet.json")
+        root = f"{self.place.roles[CONTROL].host}/{self.options['port']}"
+        control.run("zerotier-one", "-i", "initmoon", str(self._kept(CONTROL) / "identity.public"), into=moon)
+        control.run(
+            *("sed", "-e", 's/"worldType": "moon"/"worldType": "planet"/'),
+            *("-e", f's|"stableEndpoints": \\[\\]|"stableEndpoints": ["{root}"]|', str(moon)),
+            into=planet,
+        )
+        control.run("sh", "-c", PLANET, str(self._kept(CONTROL)), str(planet))
+
+    def _write_records(self, control: Node) -> None:
+        """Writes what its HTTP interface would write into the controller's database."""
+        some = next(iter(self.place.above.values()))
+        network = {
+            "objtype": "network",
+            "id": "NETWORK",
+            "name": "lab",
+            "private": True,
+            "mtu": some.mtu,
+            "routes": [{"target": str(ip_interface(some.cidr).network)}],
+            "rules": [{"type": "ACTION_ACCEPT"}],
+        }
+        self._record(control, network, CONTROL, "")
+        for name, overlay in self.place.above.items():
+            member = {
+                "objtype": "member",
+                "id": "MEMBER",
+                "nwid": "NETWORK",
+                "authorized": True,
+                "ipAssignments": [overlay.address],
+            }
+            self._record(control, member, name, "/member/")
+
+    def _record(self, control: Node, record: Mapping[str, object], of: str, folder: str) -> None:
+        text = self.file(CONTROL, f"{of}.json")
+        control.write(text, json.dumps(record, indent=1) + "\n")
+        network, member = (control.read_shown(path) for path in (self._network_file, self.file(of, "address")))
+        stem = f"{self._kept(CONTROL)}/controller.d/network/"
+        path, shell = stem + network, stem + network.shell
+        if folder:
+            path, shell = path + folder + member, shell + folder + member.shell
+        control.run("sh", "-c", RECORD, str(text), network, member, Shown(f"{path}.json", f"{shell}.json"))
+
+    def _let_join(self, node: Node) -> None:
+        """A file named after a network makes the daemon join it; a map of devices gives the interface its name."""
+        kept, network = self._kept(node.name), node.read_shown(self._network_file)
+        stem = f"{kept}/networks.d/"
+        node.run("touch", Shown(f"{stem}{network}.conf", f"{stem}{network.shell}.conf"))
+        name = self.place.above[node.name].interface
+        node.run("sed", f"s/$/={name}/", str(self._network_file), into=kept / "devicemap")
+        node.run("cp", str(self._kept(CONTROL) / "planet"), str(kept))
+
+    @property
+    def _network_file(self) -> Path:
+        """Where the number of the network stands: that of the controller, and one of its own."""
+        return self.file(CONTROL, "network")
+
+    def _kept(self, node: str) -> Path:
+        """The folder of what a daemon begins with."""
+        return self.file(node, "kept")
+
+    def up(self, node: Node) -> None:
+        """Starts the daemon and waits for it; on the last endpoint, waits until all paths are direct."""
+        home = self.file(node.name, "home")
+        node.run("mkdir", "-p", str(home))
+        # What it has learnt in between stays.
+        node.run("cp", "-rn", f"{self._kept(node.name)}/.", str(home))
+        self.start(node, "zerotier-one", str(home))
+        self.wait(node, *self._ask(node, "info"), what=f"zerotier-one on {node.name} did not answer")
+        if node.name == CONTROL:
+            return
+        self._wait_for_membership(node)
+        if node.name == list(self.place.above)[-1]:
+            self._wait_for_direct_paths()
+
+    def _ask(self, node: Node, *words: str) -> tuple[str, ...]:
+        return ("zerotier-one", "-q", f"-D{self.file(node.name, 'home')}", *words)
+
+    def _wait_for_membership(self, node: Node) -> None:
+        overlay = self.place.above[node.name]
+        networks = self._ask(node, "listnetworks")
+        pattern = f" OK PRIVATE {overlay.interface} {overlay.cidr}$"
+        try:
+            self.wait(
+                node, "sh", "-c", PRINTED, pattern, *networks, timeout=ENROLLING, what=f"{node.name} did not enrol"
+            )
+        except StackFailed as reason:
+            lines = node.ask(*networks).stdout.splitlines()
+            raise StackFailed(f"{reason}; the daemon says: {lines[-1] if lines else 'nothing'}") from None
+        size = f"/sys/class/net/{overlay.interface}/mtu"
+        self.wait(node, "grep", "-qx", str(overlay.mtu), size, what=f"{node.name} did not take its MTU")
+
+    def _wait_for_direct_paths(self) -> None:
+        for first, second in permutations(self.place.above, 2):
+            node, inside = self.nodes[first], self.place.above[second].address
+            outside = f"{self.place.below[second].address}/{self.options['port']}"
+            peer = node.read_shown(self.file(second, "address"))
+            pattern = Shown(f"^{peer} .* DIRECT .* {outside}$", f"'^'{peer.shell}' .* DIRECT .* {outside}$'")
+            self.wait(
+                *(node, "sh", "-c", DIRECT, pattern, self.place.above[first].interface, inside),
+                *self._ask(node, "peers"),
+                timeout=MEETING,
+                what=f"{first} found no direct path to {second}",
+            )
+
+    def forget(self, node: Node) -> None:
+        """Takes away what the daemon has learnt: the network, its peers, and what the controller noted of members."""
+        node.run("rm", "-rf", str(self.file(node.name, "home")))
