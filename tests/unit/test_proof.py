@@ -70,6 +70,18 @@ def test_traffic_that_goes_around_the_tunnel_is_noticed() -> None:
         examined("vxlan", [*seen("vxlan"), seen("none")[0]])
 
 
+def test_packets_of_other_nodes_neither_go_around_nor_stand_for_those_that_are_missing() -> None:
+    built = stack.build("wireguard", UNDERLAYS["ip"].endpoints)
+    packets = [packet for packet in seen("wireguard") if len(packet) > 512]
+
+    def found(evident: list[bytes], beside: list[bytes]) -> Finding:
+        return examine(built, 0, PAIR.pairs[0], MARKER, WHERE, evident + beside, evident, beside)
+
+    assert found(packets, packets[:2])[3:6] == (10, 10, 0)
+    with pytest.raises(ProofFailed, match="8 packets on router/to-b show its evidence"):
+        found(packets[:8], packets[8:])
+
+
 def test_a_secret_that_can_be_read_is_noticed() -> None:
     readable = [packet[:60] + MARKER + packet[76:] for packet in seen("wireguard")[:3]]
     with pytest.raises(ProofFailed, match="the marker can be read on router/to-b in 3 packets, though it is claimed"):

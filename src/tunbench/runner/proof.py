@@ -9,6 +9,7 @@ import base64
 import os
 import sys
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,8 +55,13 @@ def prove(site: Site, pair: Pair, events: Events, least: int = 2 * ECHOES) -> li
     ]
 
 
-def _send(site: Site, pair: Pair, index: int, marker: bytes, events: Events) -> tuple[str, list[bytes], list[bytes]]:
-    """Captures below a layer while the marker passes: where, all packets, and those that show the evidence."""
+def _send(
+    site: Site, pair: Pair, index: int, marker: bytes, events: Events
+) -> tuple[str, list[bytes], list[bytes], list[bytes]]:
+    """Captures below a layer while the marker passes: where, all packets, and those that show the evidence.
+
+    The last are those that show it between other nodes, as where a daemon finds out what size passes.
+    """
     layer, client = site.stack.layers[index], site.nodes[pair.client]
     with view(site.stack, index, site.underlay, site.nodes, pair) as (watcher, interface):
         path = HOME / watcher.name / f"proof-{index}.pcap"
@@ -68,8 +74,10 @@ def _send(site: Site, pair: Pair, index: int, marker: bytes, events: Events) -> 
     usual = pair == site.underlay.topology.pairs[0]
     name = path.name if usual else f"{pair.name}-{path.name}"
     events.tell("capture", name=name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
-    evident = capture.filtered(watcher, path, expected(layer, pair))
-    return f"{watcher.name}/{interface}", capture.packets(path), evident
+    wanted, plain = expected(layer, pair), _plain(layer)
+    evident = capture.filtered(watcher, path, wanted)
+    beside = capture.filtered(watcher, path, f"({plain}) and not ({wanted})") if wanted != plain else []
+    return f"{watcher.name}/{interface}", capture.packets(path), evident, beside
 
 
 def examine(
@@ -80,10 +88,15 @@ def examine(
     where: str,
     seen: list[bytes],
     evident: list[bytes],
+    beside: Sequence[bytes] = (),
     least: int = 2 * ECHOES,
 ) -> Finding:
-    """Compares what was captured below a layer with what the stack claims. Raises ProofFailed."""
+    """Compares what was captured below a layer with what the stack claims. Raises ProofFailed.
+
+    A packet that went through another node is among those beside, and is missing among those that are evident.
+    """
     layer = stack.layers[index]
+    others = sum(len(packet) >= echo.PAYLOAD for packet in beside)
     large = [packet for packet in seen if len(packet) >= echo.PAYLOAD]
     shown = [packet for packet in evident if len(packet) >= echo.PAYLOAD]
     marked = [packet for packet in seen if marker in packet]
@@ -94,15 +107,15 @@ def examine(
         raise ProofFailed(
             f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {least} were to be seen"
         )
-    if len(large) > len(shown):
-        raise ProofFailed(f"{name}: {len(large) - len(shown)} packets on {where} went around it ({evidence})")
+    if (around := len(large) - others - len(shown)) > 0:
+        raise ProofFailed(f"{name}: {around} packets on {where} went around it ({evidence})")
     if hidden and marked:
         raise ProofFailed(
             f"{name}: the marker can be read on {where} in {len(marked)} packets, though it is claimed secret"
         )
     if not hidden and not marked_inside:
         raise ProofFailed(f"{name}: the marker is not to be found in the packets on {where} that show its evidence")
-    return Finding(name, where, evidence, len(large), len(shown), len(marked), hidden)
+    return Finding(name, where, evidence, len(large) - others, len(shown), len(marked), hidden)
 
 
 def expected(layer: Tunnel, pair: Pair) -> str:
@@ -110,11 +123,16 @@ def expected(layer: Tunnel, pair: Pair) -> str:
 
     What could go through another node must go from end to end, where the two are joined.
     """
-    evidence = layer.evidence(layer.options, layer.place.outer, layer.place.position)
+    evidence = _plain(layer)
     if not layer.declared.relays or pair.second not in layer.place.topology.peers[pair.first]:
         return evidence
     first, second = (layer.place.below[name].address for name in (pair.first, pair.second))
     return f"{evidence} and host {first} and host {second}"
+
+
+def _plain(layer: Tunnel) -> str:
+    """The pcap filter that every packet of a layer passes in its place, between whomever."""
+    return layer.evidence(layer.options, layer.place.outer, layer.place.position)
 
 
 def _confidential(layer: Tunnel) -> bool:
