@@ -17,13 +17,15 @@ from tunbench.toolbox.tools import TOOLS, Tool, tools_folder
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder with a plan whose tunnel wireguard needs a tool and a program, and a machine that can build all."""
+    """A folder with a plan whose tunnel vxlan needs a tool and a program, and a machine that can build all."""
     monkeypatch.setattr(needs, "missing", lambda tools: [])
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    kind = registry.tunnel("wireguard")
+    kind = registry.tunnel("vxlan")
     about = kind.about._replace(tools=("wesher",), brought=("zerotier-one",))
     monkeypatch.setattr(kind, "about", about)
-    return runs_here(monkeypatch, tmp_path)
+    runs_here(monkeypatch, tmp_path)
+    Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"vxlan"'))
+    return tmp_path
 
 
 @pytest.fixture
@@ -145,7 +147,7 @@ def test_a_check_and_a_run_name_what_the_plan_lacks_and_the_run_goes_on() -> Non
 
 
 def test_a_plan_that_lacks_nothing_is_told_nothing() -> None:
-    Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"vxlan"'))
+    Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"ipip"'))
     assert invoke("plan", "check", "plan.toml").stderr == ""
 
 
