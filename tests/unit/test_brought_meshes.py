@@ -12,6 +12,7 @@ from tunbench.runner.node import Node
 from tunbench.runner.shell import Result
 from tunbench.runner.stack import Stack
 from tunbench.runner.tunnels import zerotier
+from tunbench.runner.underlay import UNDERLAYS
 
 DENIED = (
     "200 listnetworks <nwid>\n200 listnetworks 17d7094b2c000001  ae:81:04:4a:63:86 ACCESS_DENIED PRIVATE zerotier-0 -"
@@ -58,6 +59,22 @@ def test_zerotier_has_members_with_the_addresses_of_the_overlay() -> None:
     assert (network["mtu"], network["private"], network["routes"]) == (1400, True, [{"target": "10.10.0.0/24"}])
     members = [record["ipAssignments"] for record in records if record["objtype"] == "member"]
     assert members == [[overlay.address] for overlay in built.overlay.values()]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "packet", "size"),
+    [
+        # Captured on the router in the vm lab.
+        ("hyprspace", 328, 394),
+        ("hyprspace", 1328, 1394),
+        ("hyprspace:transport=tcp", 328, 414),
+        ("hyprspace:transport=tcp", 1328, 1414),
+    ],
+)
+def test_what_is_on_the_wire_is_within_the_bounds(spelling: str, packet: int, size: int) -> None:
+    [layer] = stack.build(spelling, UNDERLAYS["ip"].endpoints).layers
+    form = layer.format(layer.options, 4)
+    assert form.size(packet, 1420) - form.spare <= size <= form.size(packet, 1420)
 
 
 @pytest.mark.parametrize(

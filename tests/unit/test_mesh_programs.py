@@ -1,12 +1,12 @@
-"""VpnCloud and wesher: what follows from their options, and what they wait for."""
+"""VpnCloud, wesher and innernet: what follows from their options, what they wait for, and what they forget."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.unit.fakes import FakeEvents, FakeShell, move_home
+from tests.unit.fakes import FakeEvents, FakeShell, move_home, two_nodes
 from tunbench.runner import stack, topology, underlay
-from tunbench.runner.contract import Claims, StackFailed, Tunnel
+from tunbench.runner.contract import CONTROL, Claims, StackFailed, Tunnel
 from tunbench.runner.node import Node
 from tunbench.runner.shell import Result
 from tunbench.runner.tunnels import wesher
@@ -31,6 +31,8 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ("vpncloud:cipher=none", 1427),
         ("vpncloud:mtu=1300", 1300),
         ("wesher", 1420),
+        ("innernet", 1280),
+        ("innernet:mtu=1440", 1440),
     ],
 )
 def test_the_mtu_is_the_programs_own(spelling: str, mtu: int) -> None:
@@ -45,6 +47,8 @@ def test_the_mtu_is_the_programs_own(spelling: str, mtu: int) -> None:
         ("vpncloud", 1427, 1480),
         ("wesher", 540, 604),
         ("wesher", 1420, 1480),
+        ("innernet", 540, 604),
+        ("innernet", 1280, 1340),
     ],
 )
 def test_sizes_are_those_on_the_wire(spelling: str, packet: int, size: int) -> None:
@@ -81,7 +85,20 @@ def test_names_of_wesher_with_the_same_address_are_an_error(monkeypatch: pytest.
         stack.build("wesher", UNDERLAYS["ip"].endpoints)
 
 
-@pytest.mark.parametrize("spelling", ["vpncloud", "wesher"])
+def test_who_forgets_innernet_is_invited_anew() -> None:
+    shell, events = FakeShell(), FakeEvents()
+    layer = built("innernet")
+    nodes = [Node(CONTROL, shell, events, ["nsenter", "--"]), *two_nodes(shell, events)]
+    layer.prepare(nodes)
+    invited = [text for text in shell.texts if "add-peer" in text]
+    for node in nodes:
+        layer.forget(node)
+    assert invited
+    assert [text for text in shell.texts if "add-peer" in text] == 2 * invited
+    assert [call.argv[-1].rpartition("/")[2] for call in shell.calls[-2:]] == 2 * ["innernet-0-client"]
+
+
+@pytest.mark.parametrize("spelling", ["vpncloud", "wesher", "innernet"])
 def test_an_endpoint_without_its_peers_is_told(spelling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 5))
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))

@@ -64,6 +64,7 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
             "initmoon": f'{{"signingKey_SECRET": "{SECRET}"}}\n',
             "cut -c 1-10": "aDdReSs\n",
             "zerotier-0-address": "aDdReSs000001\n",
+            "enrollment-keys token": SECRET + "\n",
             "wg genkey": SECRET + "\n",
             "wg pubkey": PUBLIC + "\n",
             "openssl req": begin_openssl,

@@ -112,6 +112,7 @@ ADDONS = {
                 *("libstrongswan-standard-plugins", "libcharon-extra-plugins"),
             ),
         ),
+        Definition(name="mosquitto", packages=("mosquitto",), addon=True),
     ]
 }
 

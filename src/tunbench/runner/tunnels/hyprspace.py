@@ -1,4 +1,4 @@
-"""Hyprspace: IP packets in streams of libp2p, over QUIC or TCP with Noise.
+"""Hyprspace: IP packets in streams of libp2p, over QUIC, or over TCP with TLS.
 
 Each endpoint knows the identities of its peers, and the addresses of those that came up before it; those of others it
 is told by these. Public peers to begin with, and the distributed hash table behind them, are not told to it. A service
@@ -71,10 +71,11 @@ TRANSPORTS = {
         "/ip4/{host}/tcp/{port}",
         (
             TCP,
-            Header("Noise messages, at most two", 36, "libp2p specification, noise, section Wire Format"),
+            Header("TLS records, content types, AEAD tags, at most two", 44, "RFC 8446, section 5.2"),
             Header("yamux frames, at most two", 24, "yamux specification, section Framing"),
         ),
-        f"tcp port {{port}} and tcp[{START} : 2] > 0",
+        # A TLS record of application data.
+        f"tcp port {{port}} and tcp[0 + {START}] = 0x17",
     ),
 }
 

@@ -95,13 +95,16 @@ test "$count" -eq "$1" || { sleep 0.2; false; }
 """
 """Shell text: whether a client has so many direct paths."""
 
+SAID = "sed -n 's/.* desc = //p' \"$0\" | tail -n 1"
+"""Shell text: the last answer of a server in the log of a client, without the code of gRPC."""
+
 DEFAULT_MTU = 1280
 """Bytes of the client's interface, whatever is below: NetBird 0.71.4, client/iface/iface.go, DefaultMTU."""
 
 STARTING = 15.0
 """Seconds in which the management server must answer."""
 
-ENROLLING, FINDING = 40.0, 30.0
+ENROLLING, FINDING = 25.0, 25.0
 """Seconds in which an endpoint must have enrolled, and in which it must have direct paths to all others."""
 
 
@@ -247,7 +250,7 @@ class Netbird(Tunnel):
         server = ("--management-url", f"https://{self._control}:{MANAGEMENT}", "--hostname", node.name)
         if not key.exists():
             self._make_key(node, key)
-            node.run(*self._netbird("login"), *server, "--setup-key-file", str(key), timeout=ENROLLING)
+            self._enrol(node, *server, "--setup-key-file", str(key))
             self._choose_address(node)
         node.run(
             *(*self._netbird("up"), *server, "--interface-name", overlay.interface, "--mtu", str(overlay.mtu)),
@@ -269,6 +272,14 @@ class Netbird(Tunnel):
         """Lets the server make a key that enrols one endpoint."""
         wanted = {"name": node.name, "type": "one-off", "expires_in": 86400, "usage_limit": 1, "auto_groups": []}
         self._api.ask("POST", "/setup-keys", "key", self._write(f"key-{node.name}", wanted), into=key)
+
+    def _enrol(self, node: Node, *words: str) -> None:
+        """Enrols an endpoint. Raises StackFailed with what the server said last: the client tries again and again."""
+        result = node.try_run(*self._netbird("login"), *words, timeout=ENROLLING)
+        if result.status != 0:
+            log = node.home / f"{self.about.name}-{self.place.position}.log"
+            said = node.ask("sh", "-c", SAID, str(log)).stdout.strip() or result.stderr.strip() or "nothing was said"
+            raise StackFailed(f"netbird: {node.name} did not enrol within {ENROLLING:g} s: {said}")
 
     def _choose_address(self, node: Node) -> None:
         """Gives an endpoint that has enrolled its address: the server's own choice is a random one."""

@@ -1,0 +1,281 @@
+"""Netmaker: WireGuard of the kernel, whose peers a server tells each client through a broker for MQTT.
+
+Server, broker (mosquitto, from an image beside the base: `tunbench lab build mosquitto`) and nginx, which speaks TLS
+for the server, run on the node `control`. The server makes a key for each endpoint, which can be used once; the n-th
+that enrols has the n-th address. A client says by which address and port it is reached, so no path is looked for.
+
+The programs `netmaker` (the server, built with cgo, because it keeps its state in SQLite) and `netclient` must be of
+one release: this was written for 1.4.0 of both. What would leave the lab is turned off: telemetry, STUN, names, and
+updates of clients. The server asks for its own address and where its clients are whatever it is told: nginx answers the
+one, and for the other it gets a proxy that does not exist. It writes keys into its log, which are taken out. Only IPv4
+is carried, WireGuard is always the kernel's, and a node is in one network only.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_interface
+from pathlib import Path
+from types import MappingProxyType
+
+from tunbench.runner import certificates, secrets
+from tunbench.runner.contract import CONTROL, About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import Format
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+from tunbench.runner.rest import Api
+from tunbench.runner.tunnels.wireguard import Wireguard
+
+NETWORK = "lab"
+
+# Its environment, for a shell. What is not the server's own default has its reason.
+SERVER = """\
+SERVER_NAME=lab
+# Where clients find it, and the broker.
+SERVER_HOST={control}
+SERVER_HTTP_HOST={control}
+SERVER_API_CONN_STRING={control}:443
+BROKER_ENDPOINT=mqtts://{control}:8883
+API_PORT=8081
+SERVER_BROKER_ENDPOINT=mqtt://127.0.0.1:1883
+MQ_USERNAME=lab
+DATABASE=sqlite
+# It asks for its own address again and again, and for where its clients are: nginx answers the one, nobody the other.
+PUBLIC_IP_SERVICE=http://127.0.0.1:8082/
+HTTP_PROXY=http://127.0.0.1:9
+HTTPS_PROXY=http://127.0.0.1:9
+# It tells its maker nothing, and looks for no newer version of a client.
+TELEMETRY=off
+NETCLIENT_AUTO_UPDATE=disabled
+# No client asks outside for its address, and the lab has no names.
+STUN=false
+DNS_MODE=off
+MANAGE_DNS=false
+# Clients say where they are; nobody tries other addresses of theirs.
+ENDPOINT_DETECTION=false
+"""
+
+# Clients speak to the server by TLS, which it leaves to a server in front of it. The errors hold what clients ask for,
+# and that can be a key: only those are told that are nginx's own.
+PROXY = """\
+daemon off;
+user root;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log stderr crit;
+events {{
+}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen {control}:443 ssl;
+        ssl_certificate {tls}.crt;
+        ssl_certificate_key {tls}.key;
+        location / {{
+            proxy_pass http://127.0.0.1:8081;
+        }}
+    }}
+    server {{
+        listen 127.0.0.1:8082;
+        location / {{
+            return 200 {control};
+        }}
+    }}
+}}
+"""
+
+BROKER = """\
+user root
+password_file {passwords}
+listener 1883 127.0.0.1
+listener 8883 {control}
+certfile {tls}.crt
+keyfile {tls}.key
+"""
+
+# Shell text: starts the server with its environment, master key and password of the broker from files, in a folder of
+# its own. It writes the keys with which clients enrol into its log.
+SERVE = """\
+set -a
+. "$0"
+MASTER_KEY=$(cat "$1") MQ_PASSWORD=$(cat "$2")
+cd "$3"
+netmaker 2>&1 | sed -u 's/\\(with token\\|key used\\) .*/\\1 (left out)/'
+"""
+
+# Shell text: enrols a client with the key in a file, and adds what it says to a log. The client ends well in any case,
+# and has a server when it has enrolled.
+ENROL = """\
+key=$0 log=$1
+shift
+netclient register -t "$(cat "$key")" "$@" 2>&1 | sed 's,register/[^":]*,register/(left out),' >>"$log"
+test -s /etc/netclient/.serverctx || { sleep 2; false; }
+"""
+
+GIVEN = 'ip -4 -o address show dev "$0" | grep -qF " $1/"'
+"""Shell text: whether an interface has an address."""
+
+DIRECT = 'wg show "$0" endpoints | grep -q "[[:space:]]$1$"'
+"""Shell text: whether a peer of an interface is reached at an address and port."""
+
+SILENT = ("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8")
+"""What a client asks outside is answered on the node itself: there is no such proxy."""
+
+KNOWN = "/etc/netclient"
+"""Where a client keeps what it knows; a node has a folder /etc of its own."""
+
+TABLES = (("inet", "filter"), ("inet", "nat"))
+"""What a client adds to nftables: netclient 1.4.0, firewall/nftables_linux.go."""
+
+DEFAULT_MTU = 1420
+"""Bytes of the client's interface, whatever is below: netclient 1.4.0, config/config.go, DefaultMTU."""
+
+STARTING, ENROLLING, FINDING = 20.0, 40.0, 30.0
+"""Seconds in which the server must answer, an endpoint must have enrolled, and find the way to a peer."""
+
+
+class Netmaker(Tunnel):
+    """The server, its broker and nginx on the node `control`; each endpoint enrols with a key that is used once."""
+
+    about = About(
+        name="netmaker",
+        summary="Netmaker with a server and a broker of its own (WireGuard of the kernel)",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        evidence=Wireguard.about.evidence,
+        headers=Wireguard.about.headers,
+        options={
+            "port": Option("count", "51821", "UDP port of every endpoint", low=1, high=65535),
+        },
+        # A client has one interface.
+        exclusive=(),
+        ports=("udp {port}",),
+        # The server would have to be told of them.
+        routes=False,
+        relays=True,
+        roles=(CONTROL,),
+        modules=("wireguard",),
+        programs=("mosquitto", "mosquitto_passwd", "nginx", "openssl", "python3", "wg", "nft"),
+        packages=("mosquitto", "nginx-light"),
+        addons=("mosquitto",),
+        brought=("netmaker", "netclient"),
+    )
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """Packets are padded as WireGuard does it."""
+        return super().format(options, outer)._replace(block=16, clipped=True)
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU that was asked for, or the client's own default: it does not follow from what is below."""
+        return int(options["mtu"]) or DEFAULT_MTU
+
+    nodes: Mapping[str, Node] = MappingProxyType({})
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes an authority and a certificate, the master key, and the configuration of server, broker and nginx."""
+        self.nodes = {node.name: node for node in nodes}
+        control, tls = self.nodes[CONTROL], self._file("tls")
+        ca = certificates.authority(control, self._file("ca"))
+        certificates.issue(control, ca, tls, "serverAuth", address=self._control)
+        for name in ("master", "password"):
+            secrets.make(control, self._file(name), 16)
+        passwords = self._file("passwords")
+        secrets.fill(control, passwords, f"lab:{secrets.PLACE}\n", self._file("password"))
+        control.run("mosquitto_passwd", "-U", str(passwords))
+        places = {"control": self._control, "tls": tls, "passwords": passwords, "folder": self._file("nginx")}
+        control.run("mkdir", "-p", str(places["folder"]))
+        for name, text in (("server.env", SERVER), ("nginx.conf", PROXY), ("broker.conf", BROKER)):
+            control.write(self._file(name), text.format(**places))
+        self._api.write()
+
+    @property
+    def _control(self) -> str:
+        return self.place.roles[CONTROL].address
+
+    def _file(self, name: str) -> Path:
+        return self.file(CONTROL, name)
+
+    @property
+    def _api(self) -> Api:
+        control, program = self.nodes[CONTROL], self._file("ask.py")
+        return Api(
+            control, program, f"https://{self._control}/api", self._file("ca.crt"), "Bearer", self._file("master")
+        )
+
+    def up(self, node: Node) -> None:
+        """Starts the control plane, or a client; on the last endpoint, waits until all paths are direct."""
+        if node.name == CONTROL:
+            self._serve(node)
+            return
+        self._join(node)
+        if node.name == list(self.place.above)[-1]:
+            for name in self.place.above:
+                self._wait_for_direct_paths(self.nodes[name])
+
+    def _serve(self, node: Node) -> None:
+        folder, made = self._file("data"), self._file("network")
+        node.run("mkdir", "-p", str(folder))
+        self.start(node, "mosquitto", "-c", str(self._file("broker.conf")))
+        self.start(node, "nginx", "-e", "stderr", "-c", str(self._file("nginx.conf")))
+        files = (str(self._file(name)) for name in ("server.env", "master", "password"))
+        self.start(node, "sh", "-c", SERVE, *files, str(folder))
+        asking = self._api.words("GET", "/networks")
+        self.wait(node, *asking, timeout=STARTING, what="the server did not answer")
+        if not made.exists():
+            network = str(ip_interface(next(iter(self.place.above.values())).cidr).network)
+            body = self._write("network.json", {"netid": NETWORK, "addressrange": network, "defaultacl": "yes"})
+            self._api.ask("POST", "/networks", "netid", body, into=made)
+
+    def _write(self, name: str, value: Mapping[str, object]) -> Path:
+        self.nodes[CONTROL].write(self._file(name), json.dumps(value) + "\n")
+        return self._file(name)
+
+    def _join(self, node: Node) -> None:
+        overlay, key = self.place.above[node.name], self.file(node.name, "key")
+        environment = ("env", f"SSL_CERT_FILE={self._file('ca.crt')}", *SILENT)
+        if not key.exists():
+            wanted = {"uses_remaining": 1, "networks": [NETWORK], "tags": [f"key-{node.name}"]}
+            self._api.ask("POST", "/v1/enrollment-keys", "token", self._write(f"{node.name}.json", wanted), into=key)
+            self._enrol(node, *environment)
+        self.start(node, *environment, "netclient", "daemon")
+        given = ("sh", "-c", GIVEN, overlay.interface, overlay.address)
+        self.wait(node, *given, timeout=STARTING, what=f"{node.name} was not given {overlay.address}")
+
+    def _enrol(self, node: Node, *environment: str) -> None:
+        overlay, log = self.place.above[node.name], self.file(node.name, "register.log")
+        node.keep(log)
+        words = (
+            *("-o", node.name, "-I", overlay.interface, "-m", str(overlay.mtu)),
+            *("-j", "-p", str(self.options["port"]), "-i", "-e", self.place.below[node.name].address),
+        )
+        enrolling = ("sh", "-c", ENROL, str(self.file(node.name, "key")), str(log), *words)
+        self.wait(node, *environment, *enrolling, timeout=ENROLLING, what=f"{node.name} did not enrol")
+
+    def _wait_for_direct_paths(self, node: Node) -> None:
+        """Waits until a node has an answer of each peer, whose endpoint is the peer itself."""
+        interface = self.place.above[node.name].interface
+        for peer in self.place.peers(node):
+            ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", self.place.above[peer].address)
+            self.wait(node, *ping, timeout=FINDING, what=f"{peer} did not answer {node.name}")
+            endpoint = f"{self.place.below[peer].address}:{self.options['port']}"
+            direct, what = ("sh", "-c", DIRECT, interface, endpoint), f"{node.name} found no direct path to {peer}"
+            self.wait(node, *direct, timeout=FINDING, what=what)
+
+    def down(self, node: Node) -> None:
+        """Stops the daemons, and takes away the tables for a firewall, which a client leaves behind."""
+        super().down(node)
+        if node.name in self.place.above:
+            for table in TABLES:
+                node.try_run("nft", "delete", "table", *table)
+
+    def forget(self, node: Node) -> None:
+        """Takes away the keys with which a client is known, and the memory of the control plane."""
+        known = ("data", "network") if node.name == CONTROL else ("key",)
+        files = [str(self.file(node.name, name)) for name in known]
+        node.run("rm", "-rf", *files, *(() if node.name == CONTROL else (KNOWN,)))
