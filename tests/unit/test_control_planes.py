@@ -10,6 +10,7 @@ from tunbench.runner import stack, topology, underlay
 from tunbench.runner.contract import StackFailed, Tunnel
 from tunbench.runner.node import Node
 from tunbench.runner.shell import Result
+from tunbench.runner.tunnels import netmaker
 
 STATUS = "netbird-0.sock --ipv4"
 ENROLS = {"netbird": "netbird login", "netmaker": "netclient register"}
@@ -79,6 +80,15 @@ def test_a_client_that_cannot_enrol_says_why() -> None:
     said: dict[str, Answer] = {"desc = ": "setup key is invalid\n", "netbird login": Result(None, "", "")}
     built, nodes = ring("netbird", FakeShell(said))
     with pytest.raises(StackFailed, match=r"netbird: a did not enrol within 25 s: setup key is invalid"):
+        lift(built.layers[0], nodes)
+
+
+def test_a_client_of_netmaker_that_cannot_enrol_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(netmaker, "ENROLLING", 0.05)
+    said: dict[str, Answer] = {"tail -n 1": "Fatal: invalid enrollment key\n", "netclient register": Result(1, "", "")}
+    built, nodes = ring("netmaker", FakeShell(said))
+    reason = r"netmaker: a did not enrol within 0\.05 s; the client says: .* invalid enrollment key"
+    with pytest.raises(StackFailed, match=reason):
         lift(built.layers[0], nodes)
 
 

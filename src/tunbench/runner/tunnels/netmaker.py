@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tunbench.runner import certificates, secrets
-from tunbench.runner.contract import CONTROL, About, Claims, Overlay, Tunnel
+from tunbench.runner.contract import CONTROL, About, Claims, Overlay, StackFailed, Tunnel
 from tunbench.runner.formats import Format
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -134,7 +134,7 @@ TABLES = (("inet", "filter"), ("inet", "nat"))
 DEFAULT_MTU = 1420
 """Bytes of the client's interface, whatever is below: netclient 1.4.0, config/config.go, DefaultMTU."""
 
-STARTING, ENROLLING, FINDING = 20.0, 40.0, 30.0
+STARTING, ENROLLING, FINDING = 20.0, 25.0, 20.0
 """Seconds in which the server must answer, an endpoint must have enrolled, and find the way to a peer."""
 
 
@@ -255,7 +255,11 @@ class Netmaker(Tunnel):
             *("-j", "-p", str(self.options["port"]), "-i", "-e", self.place.below[node.name].address),
         )
         enrolling = ("sh", "-c", ENROL, str(self.file(node.name, "key")), str(log), *words)
-        self.wait(node, *environment, *enrolling, timeout=ENROLLING, what=f"{node.name} did not enrol")
+        try:
+            self.wait(node, *environment, *enrolling, timeout=ENROLLING, what=f"{node.name} did not enrol")
+        except StackFailed as failure:
+            said = node.ask("tail", "-n", "1", str(log)).stdout.strip() or "nothing"
+            raise StackFailed(f"{failure}; the client says: {said}") from None
 
     def _wait_for_direct_paths(self, node: Node) -> None:
         """Waits until a node has an answer of each peer, whose endpoint is the peer itself."""
