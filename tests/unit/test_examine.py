@@ -7,6 +7,7 @@ import pytest
 from tunbench.labs import examine, image, kvm
 from tunbench.labs.definition import BASE
 from tunbench.labs.examine import Finding
+from tunbench.runner import registry
 from tunbench.toolbox.tools import TOOLS
 
 
@@ -30,11 +31,14 @@ def found(what: str) -> Finding:
 
 def test_a_bare_machine_lacks_what_the_vm_lab_needs_and_is_told_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    brought = sorted({one for name in registry.tunnel_names() for one in registry.tunnel(name).about.brought})
+    assert brought
     assert [(one.what, one.ok, one.mend, one.needed) for one in examine.findings()] == [
         ("vm lab: QEMU", False, "apt-get install qemu-system-x86", True),
         ("vm lab: image", False, "tunbench lab build", True),
         ("vm lab: real clock", False, "first mend what is above", False),
         *((f"toolbox: {name}", False, f"tunbench toolbox install {name}", False) for name in TOOLS),
+        *((f"toolbox: {name}", False, f"tunbench run … --tool {name}=FILE", False) for name in brought),
         ("native lab", False, "run it with sudo", False),
     ]
 

@@ -98,7 +98,7 @@ def test_every_header_names_its_size_and_its_source(name: str) -> None:
         form = kind.format(resolve(kind.takes(), {}, name), outer)
         for one in (*form.outside, *form.inside):
             assert one.name and one.size > 0
-            assert re.search(r"RFC \d+|IEEE|section|\.[ch]\b|\.go\b|draft", one.source), one
+            assert re.search(r"RFC \d+|IEEE|section|\.(c|h|hpp|rs)\b|\.go\b|draft", one.source), one
 
 
 def test_a_packet_that_fills_the_mtu_is_always_among_them() -> None:
