@@ -227,8 +227,23 @@ def test_the_link_is_cut_on_the_router_and_what_comes_is_turned_away() -> None:
         "router ip -4 route add unreachable 10.0.2.0/24 metric 9999",
         "router ip link set to-b down",
         "router sleep 2",
-        "router ip link set to-b up",
+        "router ip -batch - <<'END'\nlink set to-b up\nEND",
         "router ip -4 route del unreachable 10.0.2.0/24 metric 9999",
+    ]
+
+
+@pytest.mark.usefixtures("calm")
+def test_both_ends_of_the_link_keep_what_they_know_of_each_other() -> None:
+    answers: dict[str, Answer] = {
+        "neighbour show": '[{"dst":"10.0.2.1","lladdr":"aa:1"},{"dst":"10.0.2.9","state":["FAILED"]}]',
+        "eth0/address": "bb:2\n",
+    }
+    lab = Lab("none", LINK, answers=answers)
+    assert [text for text in lab.execute("recover", event="link", times="1") if "-batch" in text] == [
+        "b ip -batch - <<'END'\nneighbour replace 10.0.2.1 lladdr aa:1 dev eth0 nud permanent\nEND",
+        "router ip -batch - <<'END'\nlink set to-b up\n"
+        "neighbour replace 10.0.2.2 lladdr bb:2 dev to-b nud reachable\nEND",
+        "b ip -batch - <<'END'\nneighbour replace 10.0.2.1 lladdr aa:1 dev eth0 nud reachable\nEND",
     ]
 
 
@@ -237,7 +252,7 @@ def test_a_bridge_needs_no_route_and_ipv6_keeps_its_addresses() -> None:
     assert Lab("none:underlay=ethernet", LINK, "ethernet").execute("recover", event="link", times="1") == [
         "bridge ip link set to-b down",
         "bridge sleep 1",
-        "bridge ip link set to-b up",
+        "bridge ip -batch - <<'END'\nlink set to-b up\nEND",
     ]
     assert Lab("none:underlay=ip6", LINK, "ip6").execute("recover", event="link", times="1")[:2] == [
         "router sysctl -qw net.ipv6.conf.to-b.keep_addr_on_down=1",

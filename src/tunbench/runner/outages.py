@@ -92,7 +92,11 @@ def bring_up(site: Site, node: Node) -> None:
 
 
 def cut(site: Site, node: Node, seconds: float) -> float:
-    """Takes down the interface that leads to a node, and sets it up again; returns for how long it was down."""
+    """Takes down the interface that leads to a node, and sets it up again; returns for how long it was down.
+
+    Both ends keep what they know of each other's link-layer addresses. Else they ask at once, and an answer that comes
+    before the other end has seen its carrier is lost: the question is repeated only after a second (RFC 1122, 2.3.2.1).
+    """
     middle, interface = site.nodes[site.underlay.middle], site.underlay.towards[node.name]
     leaf = site.underlay.endpoints[node.name]
     network = f"{ip_interface(leaf.cidr).network}"
@@ -100,14 +104,33 @@ def cut(site: Site, node: Node, seconds: float) -> float:
         # Addresses of IPv4 stay with an interface that is down.
         middle.run("sysctl", "-qw", f"net.ipv6.conf.{interface}.keep_addr_on_down=1")
     # Without its network the router would send by its default route, and get it back from there.
-    with _unreachable(middle, network) if site.underlay.middle == "router" else nullcontext():
+    routed = site.underlay.middle == "router"
+    there = _link_address(node, leaf.interface) if routed else ""
+    with _unreachable(middle, network) if routed else nullcontext(), _remembering(node, leaf.interface):
         middle.run("ip", "link", "set", interface, "down")
         began = now()
         try:
             middle.run("sleep", f"{seconds:g}", timeout=seconds + 10)
         finally:
-            middle.run("ip", "link", "set", interface, "up")
+            known = f"neighbour replace {leaf.address} lladdr {there} dev {interface} nud reachable"
+            middle.ip(f"link set {interface} up", *([known] if there else []))
         return now() - began
+
+
+def _link_address(node: Node, interface: str) -> str:
+    return node.ask("cat", f"/sys/class/net/{interface}/address").stdout.strip()
+
+
+@contextmanager
+def _remembering(node: Node, interface: str) -> Iterator[None]:
+    """While it lasts, a node forgets no neighbour when its carrier goes."""
+    listed = json.loads(node.ask("ip", "-j", "neighbour", "show", "dev", interface).stdout or "[]")
+    known = [f"{one['dst']} lladdr {one['lladdr']} dev {interface} nud" for one in listed if one.get("lladdr")]
+    if known:
+        node.ip(*(f"neighbour replace {one} permanent" for one in known))
+    yield
+    if known:
+        node.ip(*(f"neighbour replace {one} reachable" for one in known))
 
 
 def other_address(leaf: Overlay) -> Overlay:
