@@ -169,5 +169,5 @@ def realistic(repeats: int = 3, seed: int = 1) -> Record:
         trials,
         manifest={**MANIFEST, "plan": {**MANIFEST["plan"], "repeats": repeats}},
         warnings=warned,
-        durations={"boot": 243.0, "trial": 129.0},
+        durations={"boot": 243.0, "up": 61.0, "proof": 8.0, "trial": 1290.0, "down": 4.0},
     )

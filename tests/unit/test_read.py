@@ -109,6 +109,13 @@ def test_the_time_of_each_phase_is_summed_over_the_shards() -> None:
     assert read.assemble(EVENTS).durations == {"boot": 4.5, "nodes": 0.5, "up": 4.0}
 
 
+def test_on_the_native_lab_the_boot_is_what_no_phase_explains() -> None:
+    native = copy.deepcopy(EVENTS)
+    native[0]["manifest"]["lab"] = {"kind": "native", "clock": "real"}
+    native[-2]["wall"] = 5.25
+    assert read.assemble(native).durations == {"boot": 0.75, "nodes": 0.5, "up": 4.0}
+
+
 def test_a_shard_that_was_executed_again_boots_again() -> None:
     again = [*EVENTS, phase(WIREGUARD, "nodes", 1.5), phase(WIREGUARD, "up", 2.5)]
     assert read.assemble(again).durations == {"boot": 6.0, "nodes": 1.5, "up": 4.0}

@@ -55,7 +55,7 @@ def assemble(events: list[Event]) -> Record:
         manifest={**head["manifest"], "programs": _versions(events)},
         trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
         warnings=_warnings(events, specs),
-        durations=_durations(events),
+        durations=_durations(events, native=head["manifest"]["lab"]["kind"] == "native"),
         interrupted=tuple(sorted(place(specs[shard]) for shard in specs if shard not in finished)),
         planned=head["planned"] + sum(answer["more"] for answer in answers(events).values()),
         installed=_installed(events),
@@ -201,18 +201,26 @@ def _installed(events: Iterable[Event]) -> tuple[tuple[Event, Event], ...]:
     return tuple({canonical(list(pair)): pair for pair in pairs}.values())
 
 
-def _durations(events: Iterable[Event]) -> dict[str, float]:
-    """Seconds of the lab's time in each phase, over all shards."""
+def _durations(events: Iterable[Event], native: bool) -> dict[str, float]:
+    """Seconds of the lab's time in each phase, over all shards.
+
+    The clock of a machine of its own begins with its boot. The native lab has that of this machine: what of a shard's
+    wall clock is in none of its phases is counted as its boot.
+    """
     sums: dict[str, float] = {}
     last: dict[str, tuple[str, float]] = {}
+    began: dict[str, float] = {}
     for event in events:
-        if event["event"] != "phase":
-            continue
-        name, began = last.get(event["shard"], ("boot", 0.0))
-        if event["name"] == "nodes":
-            name, began = "boot", 0.0
-        sums[name] = sums.get(name, 0.0) + max(0.0, event["at"] - began)
-        last[event["shard"]] = (event["name"], event["at"])
+        if event["event"] == "phase":
+            name, since = last.get(event["shard"], ("boot", 0.0))
+            if event["name"] == "nodes":
+                name, since = "boot", event["at"] if native else 0.0
+                began[event["shard"]] = event["at"]
+            sums[name] = sums.get(name, 0.0) + max(0.0, event["at"] - since)
+            last[event["shard"]] = (event["name"], event["at"])
+        elif native and _is_state(event, "finished") and event["shard"] in began:
+            inside = last[event["shard"]][1] - began[event["shard"]]
+            sums["boot"] = sums.get("boot", 0.0) + max(0.0, event["wall"] - inside)
     return sums
 
 

@@ -29,6 +29,7 @@ def _environment() -> Environment:
     )
     environment.filters["svg"] = Markup  # Charts are made by us, with every text in them escaped.
     environment.filters["breakable"] = _breakable
+    environment.filters["percent"] = lambda share: f"{share:.0%}".replace("%", "\N{NO-BREAK SPACE}%")
     environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     return environment
 

@@ -7,7 +7,7 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline
 from tunbench.analysis.verdicts import BRING_UP, counts, executed
 from tunbench.journal.record import Record
-from tunbench.report import impaired, tables, units, view
+from tunbench.report import duty, impaired, tables, units, view
 from tunbench.report.choices import Choices
 
 LOG = 6000
@@ -27,6 +27,7 @@ def described(findings: Findings, choices: Choices) -> dict[str, Any]:
         "name": name(record),
         "counts": counts(record.trials),
         "overview": _overview(findings),
+        "duty": duty.parts(record.durations),
         "failing": [(one, {name: text[-LOG:] for name, text in one.logs.items()}) for one in findings.failing],
         "choices": choices,
         "impairments": impaired.impairments(findings),
@@ -45,7 +46,7 @@ def _overview(findings: Findings) -> list[tuple[str, str]]:
     tunnels = [stack for stack in findings.stacks if not is_baseline(stack)]
     bare = [stack for stack in findings.stacks if is_baseline(stack)]
     lab = " lab, ".join(str(word) for word in (_at(manifest, "lab", "kind"), _at(manifest, "lab", "clock")) if word)
-    rows = [
+    return [
         ("Stacks", ", ".join(tunnels) or units.NOTHING),
         ("Compared with", ", ".join(bare) or "nothing: none was not measured"),
         ("Profiles", ", ".join(findings.conditions.values())),
@@ -54,9 +55,6 @@ def _overview(findings: Findings) -> list[tuple[str, str]]:
         ("Seed", str(_at(manifest, "plan", "seed") if _at(manifest, "plan", "seed") is not None else units.NOTHING)),
         ("Lab", f"{lab} clock" if lab else units.NOTHING),
     ]
-    phases = ", ".join(f"{name} {units.seconds(value)}" for name, value in record.durations.items())
-    total = units.seconds(sum(record.durations.values()))
-    return [*rows, ("Time in the lab", f"{total}: {phases}")] if phases else rows
 
 
 def _fingerprint(manifest: Mapping[str, Any]) -> str:
