@@ -34,10 +34,11 @@ class Told(NamedTuple):
 
 
 class Under(NamedTuple):
-    """A shard under way, and how many events it has told."""
+    """A shard under way, the seconds of wall clock that it may take, and how many events it has told."""
 
     shard: Shard
     execution: Execution
+    limit: float
     told: list[int]
 
 
@@ -54,7 +55,8 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Ite
                 folder = scratch / shard.id
                 folder.mkdir(parents=True, exist_ok=True)
                 yield _state(shard, "started", spec=shard.spec())
-                under.append(Under(shard, lab.start(shard, folder), []))
+                limit = max(WALL_LIMIT, 5 * shard_seconds(shard))
+                under.append(Under(shard, lab.start(shard, folder), limit, []))
             for one in list(under):
                 alive = one.execution.running()
                 yield from _news(one)
@@ -88,9 +90,8 @@ def _reason_to_end(one: Under, alive: bool) -> str | None:
         return ""
     if not alive:
         return "the lab ended before the shard did"
-    limit = max(WALL_LIMIT, 5 * shard_seconds(one.shard))
-    if one.execution.age() > limit:
-        return f"the shard did not end within {limit:g} s of wall clock"
+    if one.execution.age() > one.limit:
+        return f"the shard did not end within {one.limit:g} s of wall clock"
     return None
 
 

@@ -15,6 +15,9 @@ HOME = Path("/mnt/lab")
 TIMEOUT = 30.0
 """Seconds of the lab's own time that a command may take unless it says otherwise."""
 
+BATCHES = ("ip", "bridge")
+"""Programs of iproute2 that take a batch of lines, and a network namespace by its name."""
+
 TAIL = 4000
 """Characters of a log that stand in a verdict."""
 
@@ -57,9 +60,9 @@ class Node:
         self.logs: dict[str, Path] = {}
 
     def inside(self, argv: Sequence[str]) -> list[str]:
-        """The words that run a command on this node. `ip` enters its network namespace by itself, which is faster."""
-        if self.enter and argv[0] == "ip":
-            return ["ip", "-n", self.name, *argv[1:]]
+        """The words that run a command on this node. iproute2 enters a namespace by itself, which is faster."""
+        if self.enter and argv[0] in BATCHES:
+            return [argv[0], "-n", self.name, *argv[1:]]
         return [*self.enter, *argv]
 
     @property
@@ -100,10 +103,17 @@ class Node:
 
     def ip(self, *lines: str) -> None:
         """Executes lines of iproute2's `ip` as one batch. Raises CommandFailed."""
-        began = time.monotonic()
         text = "".join(f"{line}\n" for line in lines)
-        result = self.shell.run(self.inside(["ip", "-batch", "-"]), TIMEOUT, text)
-        shown = f"{self.typed(['ip', '-batch', '-'])} <<'END'\n{text}END"
+        self._batch("ip", text, f"{self.typed(['ip', '-batch', '-'])} <<'END'\n{text}END")
+
+    def bridge(self, *commands: Sequence[str]) -> None:
+        """Executes commands of iproute2's `bridge`, each without its first word, as one batch. Raises CommandFailed."""
+        text = "".join(f"{' '.join(words)}\n" for words in commands)
+        self._batch("bridge", text, "\n".join(self.typed(["bridge", *words]) for words in commands))
+
+    def _batch(self, program: str, text: str, shown: str) -> None:
+        began = time.monotonic()
+        result = self.shell.run(self.inside([program, "-batch", "-"]), TIMEOUT, text)
         self._journal(shown, began, status=result.status)
         if result.status != 0:
             raise CommandFailed(shown, result)

@@ -39,7 +39,6 @@ class Vxlan(Tunnel):
             *("local", below.address, "dev", below.interface, "ttl", str(self.options["ttl"])),
             *("dstport", str(self.options["port"]), *links.udp_checksum(self.options, self.place.outer)),
         )
-        for peer in self.place.peers(node):
-            there = self.place.below[peer].address
-            node.run("bridge", "fdb", "append", "00:00:00:00:00:00", "dev", overlay.interface, "dst", there)
+        flood = ("fdb", "append", "00:00:00:00:00:00", "dev", overlay.interface, "dst")
+        node.bridge(*((*flood, self.place.below[peer].address) for peer in self.place.peers(node)))
         self.settle(node)

@@ -1,0 +1,101 @@
+"""What the native lab measures is what its own commands.sh gives by hand: side by side, one after the other."""
+
+import json
+import os
+import statistics
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.vm.measuring import execute, plan, values
+from tunbench.analysis.statistics import median_interval
+from tunbench.runner import iperf3
+from tunbench.runner.workload import Sample
+from tunbench.runner.workloads import iperf3_tcp, ping
+
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.long,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
+]
+
+PAIRS = 20
+"""How often each way measures; who is first alternates."""
+
+PING = "ping:count=400,interval=0.01"
+TCP = "iperf3-tcp:duration=5"
+
+OF_HAND: dict[str, Callable[[str], list[Sample]]] = {
+    PING: lambda text: ping.parse(text, 0.01),
+    TCP: lambda text: iperf3_tcp.parse(iperf3.load(text)),
+}
+
+APART = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""By hand too, nothing is done to the machine's own namespaces."""
+
+
+def by_the_lab(folder: Path) -> dict[str, float]:
+    record = execute(
+        folder, plan(["none"], '["baseline"]', [PING, TCP], clock="real").replace('"vm"', '"native"'), workers=1
+    )
+    rtts = values(record, "rtt", "none", whole=False)
+    [throughput] = [
+        row["value"]
+        for trial in record.trials
+        for row in trial.rows
+        if row["metric"] == "throughput" and row["at"] is None
+    ]
+    return {"rtt": statistics.median(rtts), "throughput": throughput}
+
+
+def by_hand(folder: Path) -> dict[str, float]:
+    rtts = [one.value for one in _printed(folder, PING) if one.metric == "rtt"]
+    [throughput] = [one.value for one in _printed(folder, TCP) if one.metric == "throughput" and one.at is None]
+    return {"rtt": statistics.median(rtts), "throughput": throughput}
+
+
+def _printed(folder: Path, workload: str) -> list[Sample]:
+    """What the last command of a trial's commands.sh printed."""
+    [script] = [
+        path
+        for path in folder.glob("trials/none/baseline/*/repeat-1/commands.sh")
+        if workload.split(":")[0] in path.parts[-3]
+    ]
+    done = subprocess.run(
+        [*APART, "sh", "-c", f"mount -t tmpfs tmpfs /run && exec sh {script}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return OF_HAND[workload](done.stdout)
+
+
+def test_the_lab_measures_what_its_commands_give_by_hand(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    by_the_lab(tmp_path / "scripts")
+    lab, hand = [], []
+    for number in range(PAIRS):
+        ways = [
+            lambda number=number: lab.append(by_the_lab(tmp_path / f"run-{number}")),
+            lambda: hand.append(by_hand(tmp_path / "scripts")),
+        ]
+        for way in ways if number % 2 else reversed(ways):
+            way()
+    ratios = [one["throughput"] / other["throughput"] for one, other in zip(lab, hand, strict=True)]
+    apart = [one["rtt"] - other["rtt"] for one, other in zip(lab, hand, strict=True)]
+    found = {
+        "throughput_ratio": statistics.median(ratios),
+        "throughput_ratio_interval": median_interval(ratios),
+        "rtt_apart_s": statistics.median(apart),
+        "rtt_apart_interval_s": median_interval(apart),
+        "throughput_bit_per_s": statistics.median(one["throughput"] for one in hand),
+        "rtt_s": statistics.median(one["rtt"] for one in hand),
+    }
+    record_property("truth", json.dumps(found, default=str))
+    print(json.dumps(found, default=str, indent=1))
+    assert abs(statistics.median(ratios) - 1) < 0.01, found
+    assert abs(statistics.median(apart)) < 2e-6, found
