@@ -1,6 +1,5 @@
 """What the native lab measures is what its own commands.sh gives by hand: side by side, one after the other."""
 
-import json
 import os
 import statistics
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.vm.measuring import execute, plan, values
-from tunbench.analysis.statistics import median_interval
+from tunbench.analysis.statistics import estimate
 from tunbench.runner import iperf3
 from tunbench.runner.workload import Sample
 from tunbench.runner.workloads import iperf3_tcp, ping
@@ -77,25 +76,24 @@ def test_the_lab_measures_what_its_commands_give_by_hand(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     by_the_lab(tmp_path / "scripts")
-    lab, hand = [], []
+    lab: list[dict[str, float]] = []
+    hand: list[dict[str, float]] = []
     for number in range(PAIRS):
-        ways = [
-            lambda number=number: lab.append(by_the_lab(tmp_path / f"run-{number}")),
-            lambda: hand.append(by_hand(tmp_path / "scripts")),
-        ]
-        for way in ways if number % 2 else reversed(ways):
-            way()
+        for by_lab in (True, False) if number % 2 else (False, True):
+            if by_lab:
+                lab.append(by_the_lab(tmp_path / f"run-{number}"))
+            else:
+                hand.append(by_hand(tmp_path / "scripts"))
     ratios = [one["throughput"] / other["throughput"] for one, other in zip(lab, hand, strict=True)]
     apart = [one["rtt"] - other["rtt"] for one, other in zip(lab, hand, strict=True)]
-    found = {
-        "throughput_ratio": statistics.median(ratios),
-        "throughput_ratio_interval": median_interval(ratios),
-        "rtt_apart_s": statistics.median(apart),
-        "rtt_apart_interval_s": median_interval(apart),
-        "throughput_bit_per_s": statistics.median(one["throughput"] for one in hand),
-        "rtt_s": statistics.median(one["rtt"] for one in hand),
-    }
-    record_property("truth", json.dumps(found, default=str))
-    print(json.dumps(found, default=str, indent=1))
-    assert abs(statistics.median(ratios) - 1) < 0.01, found
-    assert abs(statistics.median(apart)) < 2e-6, found
+    throughput, rtt = estimate(ratios), estimate(apart)
+    found = (
+        f"throughput: lab ÷ hand {throughput.median:.4f} ({throughput.low:.4f} to {throughput.high:.4f}) at "
+        f"{statistics.median(one['throughput'] for one in hand) / 1e9:.1f} Gbit/s; round trip: lab − hand "
+        f"{rtt.median * 1e6:+.2f} µs ({rtt.low * 1e6:+.2f} to {rtt.high * 1e6:+.2f}) at "
+        f"{statistics.median(one['rtt'] for one in hand) * 1e6:.0f} µs; {PAIRS} pairs"
+    )
+    record_property("reliability", found)
+    print(found)
+    assert abs(throughput.median - 1) < 0.01, found
+    assert abs(rtt.median) < 2e-6, found
