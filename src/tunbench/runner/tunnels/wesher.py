@@ -26,7 +26,7 @@ CONNECTED = 'at=$(wg show "$0" endpoints) && for peer; do echo "$at" | grep -q "
 MTU = 1420
 """Bytes of the interface: wesher 0.2.6, wireguard.go, setUpInterface()."""
 
-PATIENCE = 40.0
+PATIENCE = 30.0
 """Seconds in which an endpoint must have its peers: a failed attempt to join is repeated after 0.5 s, then later."""
 
 OFFSET, PRIME = 0x6C62272E07BB014262B821756295C58D, 0x1000000000000000000013B
