@@ -1,5 +1,7 @@
-"""VpnCloud, wesher and innernet: what follows from their options, what they wait for, and what they forget."""
+"""VpnCloud, wesher, innernet and EasyTier: what follows from their options, and what they forget."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from tunbench.runner import stack, topology, underlay
 from tunbench.runner.contract import CONTROL, Claims, StackFailed, Tunnel
 from tunbench.runner.node import Node
 from tunbench.runner.shell import Result
-from tunbench.runner.tunnels import wesher
+from tunbench.runner.tunnels import easytier, wesher
 from tunbench.runner.underlay import UNDERLAYS
 
 
@@ -33,6 +35,9 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ("wesher", 1420),
         ("innernet", 1280),
         ("innernet:mtu=1440", 1440),
+        ("easytier", 1360),
+        ("easytier:encryption=off", 1380),
+        ("easytier:mtu=1400", 1400),
     ],
 )
 def test_the_mtu_is_the_programs_own(spelling: str, mtu: int) -> None:
@@ -61,6 +66,8 @@ def test_sizes_are_those_on_the_wire(spelling: str, packet: int, size: int) -> N
     [
         ("vpncloud:cipher=aes256", Claims(True, True, True)),
         ("vpncloud:cipher=none", Claims(False, False, False)),
+        ("easytier", Claims(True, True, False)),
+        ("easytier:encryption=off", Claims(False, False, False)),
     ],
 )
 def test_claims_follow_from_the_options(spelling: str, claims: Claims) -> None:
@@ -98,7 +105,7 @@ def test_who_forgets_innernet_is_invited_anew() -> None:
     assert [call.argv[-1].rpartition("/")[2] for call in shell.calls[-2:]] == 2 * ["innernet-0-client"]
 
 
-@pytest.mark.parametrize("spelling", ["vpncloud", "wesher", "innernet"])
+@pytest.mark.parametrize("spelling", ["vpncloud", "wesher", "innernet", "easytier"])
 def test_an_endpoint_without_its_peers_is_told(spelling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 5))
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
@@ -110,3 +117,20 @@ def test_an_endpoint_without_its_peers_is_told(spelling: str, monkeypatch: pytes
     with pytest.raises(StackFailed, match=f"{spelling}: a .* within [345]0 s"):
         for node in nodes:
             layer.up(node)
+
+
+def test_the_log_of_easytier_has_no_secret(tmp_path: Path) -> None:
+    # It prints its configuration as it starts.
+    for name, text in {"mount": "#!/bin/sh\n", "easytier-core": '#!/bin/sh\ncat "$2"\n'}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    config = tmp_path / "toml"
+    config.write_text('network_name = "lab"\nnetwork_secret = "0123"\nmtu = 1380\n')
+    done = subprocess.run(
+        ["sh", "-c", easytier.RUN, "names", str(config)],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == 'network_name = "lab"\nmtu = 1380\n'

@@ -1,0 +1,179 @@
+"""EasyTier: a mesh in user space whose nodes pass on packets for each other, over UDP or TCP.
+
+Who has the network's name and secret is a member. Every endpoint is told where those before it are, so that each pair
+has one connection, and packets go through it; without one they would go by the shortest way through other nodes, as the
+program's routing protocol finds it.
+
+The program asks public STUN servers, whose names are built in, which kind of NAT it is behind, and cannot be told not
+to. Here it runs with a name service of its own that knows no names, so that it asks nobody. On its start it prints its
+configuration: that is not in its log, because the secret is in it. The MTU is the program's own: 1380, and 20 less with
+encryption.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tunbench.runner import secrets
+from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import TCP, UDP, Header
+from tunbench.runner.node import Node
+from tunbench.runner.options import Option, Options
+
+# Each line that is not the program's own default has its reason.
+CONFIG = """\
+ipv4 = "{cidr}"
+listeners = ["{transport}://0.0.0.0:{port}"]
+# Nobody asks it for its state from afar.
+rpc_portal = "127.0.0.1:15888"
+{peers}
+[network_identity]
+network_name = "tunbench"
+network_secret = "{secret}"
+
+[flags]
+dev_name = "{interface}"
+mtu = {size}
+enable_encryption = {encryption}
+default_protocol = "{transport}"
+# The lab has addresses of one family at a time.
+enable_ipv6 = false
+# As on its command line; the default of its files is another: the way of least latency, which may lead through others.
+latency_first = false
+"""
+
+PEER = """
+[[peer]]
+uri = "{transport}://{host}:{port}"
+"""
+
+NAMES = "hosts: files\n"
+"""For nsswitch.conf(5): no name server is asked."""
+
+# $0 is a file that stands for nsswitch.conf for this program alone, and $1 the configuration.
+RUN = """\
+set -e
+mount --bind "$0" /etc/nsswitch.conf
+easytier-core --config-file "$1" | sed -u /network_secret/d
+"""
+
+# The program's own table has "p2p" where a path is direct. The arguments are the addresses of the peers. As long as a
+# path is not direct, five times a second is often enough.
+DIRECT = """\
+direct() {
+  table=$(easytier-cli -p 127.0.0.1:15888 peer) || return 1
+  for peer; do echo "$table" | grep "[[:blank:]]$peer\\(/[0-9]*\\)\\?[[:blank:]]" | grep -q p2p || return 1; done
+}
+direct "$@" || { sleep 0.2; exit 1; }
+"""
+
+FORMAT = "EasyTier 2.0.3, src/tunnel/packet_def.rs"
+
+
+class Transport(NamedTuple):
+    """What packets are carried over: its headers, and the pcap filter of data."""
+
+    headers: tuple[Header, ...]
+    evidence: str
+
+
+TRANSPORTS = {
+    # The message is data. Routing messages go the same way, are as large, and come at any time.
+    "udp": Transport((UDP, Header("connection, type, padding, length", 8, FORMAT)), "udp port {port} and udp[12] = 3"),
+    # A packet can begin anywhere in a segment.
+    "tcp": Transport((TCP, Header("length", 4, FORMAT)), "tcp port {port}"),
+}
+
+PACKET = Header("from, to, type, flags, counter, reserved, length", 16, FORMAT)
+SEALED = Header("AES-GCM tag, nonce", 28, FORMAT)
+
+DEFAULT_MTU = 1380
+"""EasyTier 2.0.3, src/common/config.rs, Flags."""
+
+ROOM = 20
+"""Bytes by which it makes the MTU less with encryption: EasyTier 2.0.3, src/instance/virtual_nic.rs, create_dev()."""
+
+PATIENCE = 40.0
+"""Seconds in which an endpoint must have a direct connection with each of its peers."""
+
+
+class Easytier(Tunnel):
+    """A program a node with a common secret; each connects to those before it."""
+
+    about = About(
+        name="easytier",
+        summary="EasyTier in user space (AES-128-GCM with a common key, UDP or TCP)",
+        layer=3,
+        # The key is common to all and does not change, and nothing keeps a packet from being taken twice.
+        claims=Claims(confidentiality=True, integrity=True),
+        evidence=TRANSPORTS["udp"][1],
+        options={
+            "transport": Option("choice", "udp", "what packets are carried over", choices=tuple(TRANSPORTS)),
+            "encryption": Option("switch", "on", "AES-128-GCM, or nothing"),
+            "port": Option("count", "11010", "UDP or TCP port of every endpoint", low=1, high=65535),
+        },
+        # The port at which it answers for its state is there once on a node.
+        exclusive=(),
+        ports=("udp {port}", "tcp {port}"),
+        # That would be a network in its configuration.
+        routes=False,
+        relays=True,
+        modules=("tun",),
+        programs=("easytier-core", "easytier-cli"),
+        tools=("easytier",),
+        version=("easytier-core", "--version"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """What is below brings headers and evidence. Sizes over TCP hold for a packet in a segment of its own."""
+        transport = TRANSPORTS[str(options["transport"])]
+        sealed = bool(options["encryption"])
+        return cls.about._replace(
+            claims=cls.about.claims if sealed else Claims(),
+            evidence=transport.evidence,
+            headers=(*transport.headers, PACKET, *([SEALED] if sealed else [])),
+            ports=(f"{options['transport']} {{port}}",),
+        )
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU that was asked for, or the program's own default: it does not follow from what is below."""
+        return int(options["mtu"]) or DEFAULT_MTU - (ROOM if options["encryption"] else 0)
+
+    nodes: Sequence[Node] = ()
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes the secret of the network, and the configuration files."""
+        self.nodes = nodes
+        secret = self.file(nodes[0].name, "secret")
+        secrets.make(nodes[0], secret, 32)
+        for node in nodes:
+            node.write(self.file(node.name, "names"), NAMES)
+            secrets.fill(node, self.file(node.name, "toml"), self._configuration(node), secret)
+
+    def _configuration(self, node: Node) -> str:
+        above = self.place.above[node.name]
+        names = list(self.place.above)
+        before = names[: names.index(node.name)]
+        peers = [PEER.format(host=self.place.below[name].host, **self.options) for name in before]
+        return CONFIG.format(
+            cidr=above.cidr,
+            peers="".join(peers),
+            secret=secrets.PLACE,
+            interface=above.interface,
+            size=above.mtu + (ROOM if self.options["encryption"] else 0),
+            **{**self.options, "encryption": str(bool(self.options["encryption"])).lower()},
+        )
+
+    def up(self, node: Node) -> None:
+        """Starts the program, which makes the interface; on the last endpoint, waits until all paths are direct."""
+        names, config = (str(self.file(node.name, name)) for name in ("names", "toml"))
+        self.start(node, "unshare", "--mount", "sh", "-c", RUN, names, config)
+        if node is self.nodes[-1]:
+            for one in self.nodes:
+                self._wait_for_direct_paths(one)
+
+    def _wait_for_direct_paths(self, node: Node) -> None:
+        inside = [self.place.above[peer].address for peer in self.place.peers(node)]
+        script = ("sh", "-c", DIRECT, "direct", *inside)
+        self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} had no direct connection with all of its peers")
