@@ -61,10 +61,21 @@ def test_zerotier_has_members_with_the_addresses_of_the_overlay() -> None:
     assert members == [[overlay.address] for overlay in built.overlay.values()]
 
 
+def test_mycelium_dials_those_that_are_there() -> None:
+    built, nodes, shell, _ = prepared("mycelium", "mesh:nodes=4", {"s/^Address: //p": "400::1\n", "cut -d": "400::\n"})
+    with stack.up(built, nodes):
+        started = [one.call.text for one in shell.started]
+    assert "--peers" not in started[0]
+    assert started[3].endswith("--peers tcp://10.0.1.2:9651 tcp://10.0.2.2:9651 tcp://10.0.3.2:9651")
+    assert all("--disable-peer-discovery" in text and "--disable-quic" in text for text in started)
+
+
 @pytest.mark.parametrize(
     ("spelling", "packet", "size"),
     [
         # Captured on the router in the vm lab.
+        ("zerotier", 92, 158),
+        ("zerotier", 1328, 1394),
         ("hyprspace", 328, 394),
         ("hyprspace", 1328, 1394),
         ("hyprspace:transport=tcp", 328, 414),

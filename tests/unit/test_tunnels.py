@@ -64,6 +64,8 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
             "initmoon": f'{{"signingKey_SECRET": "{SECRET}"}}\n',
             "cut -c 1-10": "aDdReSs\n",
             "zerotier-0-address": "aDdReSs000001\n",
+            "s/^Address: //p": "400::1\n",
+            "cut -d :": "400::\n",
             "enrollment-keys token": SECRET + "\n",
             "wg genkey": SECRET + "\n",
             "wg pubkey": PUBLIC + "\n",

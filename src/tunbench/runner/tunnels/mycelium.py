@@ -1,0 +1,131 @@
+"""Mycelium: an end-to-end encrypted IPv6 overlay whose addresses follow from keys, over TCP.
+
+Every endpoint is a peer of those that the topology joins it with. Which way packets take, the daemons agree upon by
+Babel; the layer is up when each packet goes to the other end itself. There is no control plane and nobody to enrol
+with: whoever has a peer is in. Looking for peers on the local network is turned off, and no public peer is told to it;
+its messages, names, proxies and content network are not used. QUIC is turned off: a packet as large as the daemon's own
+MTU of 1400 bytes does not fit into a datagram over 1500 bytes there. Sizes are those of a packet that goes into one
+segment of TCP; packets that follow each other closely share segments. All of this follows from the sources of 0.7.10:
+the program itself has not been tried yet.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.formats import TCP, Header
+from tunbench.runner.node import Node, Shown
+from tunbench.runner.options import Option, Options
+
+# $0 is the pattern of a direct route, and the rest the command that lists routes, which is not asked at once again.
+DIRECT = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
+
+URI = "tcp://{host}:{port}"
+
+PREFIX = 7
+"""The prefix length of 400::/7, which the daemon gives its interface."""
+
+LARGEST_MTU = 1400
+"""Bytes: Mycelium 0.7.10, mycelium/src/tun/linux.rs, LINK_MTU; its buffers take no more."""
+
+MEETING = 25.0
+"""Seconds in which an endpoint must have a direct route to a peer: a connection that fails is tried again after 5."""
+
+START = "((tcp[12] & 0xf0) >> 2)"
+"""The size of a TCP header, by its data offset, as an offset for a pcap filter."""
+
+WIRE = "Mycelium 0.7.10, mycelium/src/packet.rs and packet/data.rs"
+CRYPTO = "Mycelium 0.7.10, mycelium/src/crypto.rs"
+
+
+class Mycelium(Tunnel):
+    """A daemon a node; each connection is made once, by the endpoint that comes later."""
+
+    about = About(
+        name="mycelium",
+        summary="Mycelium in user space: IPv6 with addresses from keys, AES-256-GCM from end to end, over TCP",
+        layer=3,
+        # A nonce is drawn by lot, and what has been seen is not remembered.
+        claims=Claims(confidentiality=True, integrity=True),
+        # Version 1, type 0 (data).
+        evidence=f"tcp port {{port}} and tcp[0 + {START}] = 1 and tcp[1 + {START}] = 0",
+        headers=(
+            TCP,
+            Header("version, type", 4, WIRE),
+            Header("length, hop limit", 4, WIRE),
+            Header("source, destination", 32, WIRE),
+            Header("kind of data", 4, CRYPTO),
+            Header("AEAD tag", 16, CRYPTO),
+            Header("nonce", 12, CRYPTO),
+        ),
+        options={"port": Option("count", "9651", "TCP port on which endpoints listen", low=1, high=65535)},
+        families=(6,),
+        outer=(4, 6),
+        # All of its interfaces would have the same route.
+        exclusive=(),
+        ports=("tcp {port}",),
+        # A network behind an endpoint has no address that follows from its key.
+        routes=False,
+        relays=True,
+        largest_mtu=LARGEST_MTU,
+        modules=("tun",),
+        brought=("mycelium",),
+        version=("mycelium", "--version"),
+    )
+
+    @classmethod
+    def takes(cls) -> dict[str, Option]:
+        """The MTU is between the least of IPv6 and that of the daemon."""
+        text = "MTU of the overlay in bytes; derived: the daemon's own"
+        return super().takes() | {"mtu": Option("mtu", "derived", text, low=1280, high=LARGEST_MTU)}
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU that was asked for, or the daemon's own: it does not follow from what is below."""
+        return int(options["mtu"]) or LARGEST_MTU
+
+    nodes: Mapping[str, Node] = MappingProxyType({})
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes keys, and learns the addresses that follow from them."""
+        self.nodes = {node.name: node for node in nodes}
+        for node in nodes:
+            key, told, address = (self.file(node.name, name) for name in ("key", "key.txt", "address"))
+            node.run("mycelium", "--key-file", str(key), "generate-keys")
+            node.run("mycelium", "--key-file", str(key), "inspect", into=told)
+            node.run("sed", "-n", "s/^Address: //p", str(told), into=address)
+            # Enough to know a route by; a network is half an address.
+            node.run("cut", "-d", ":", "-f", "1-3", str(address), into=self.file(node.name, "network"))
+            overlay = self.place.above[node.name]
+            self.place.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
+
+    def up(self, node: Node) -> None:
+        """Starts the daemon, which makes the interface; on the last endpoint, waits until all routes are direct."""
+        overlay, order = self.place.above[node.name], list(self.place.above)
+        earlier = [name for name in order[: order.index(node.name)] if name in self.place.peers(node)]
+        uris = [URI.format(host=self.place.below[name].host, port=self.options["port"]) for name in earlier]
+        self.start(
+            *(node, "mycelium", "--key-file", str(self.file(node.name, "key")), "--tun-name", overlay.interface),
+            *("--tcp-listen-port", str(self.options["port"]), "--disable-quic", "--disable-peer-discovery"),
+            *(["--peers", *uris] if uris else []),
+        )
+        path = f"/sys/class/net/{overlay.interface}"
+        self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")
+        self.wait(node, "mycelium", "peers", "list", what=f"mycelium on {node.name} did not answer")
+        if overlay.mtu != LARGEST_MTU:
+            node.run("ip", "link", "set", overlay.interface, "mtu", str(overlay.mtu))
+        if node.name == order[-1]:
+            self._wait_for_direct_routes()
+
+    def _wait_for_direct_routes(self) -> None:
+        for node in (self.nodes[name] for name in self.place.above):
+            for peer in self.place.peers(node):
+                network, there = node.read_shown(self.file(peer, "network")), self.place.below[peer].address
+                # A socket for both address families writes an address of IPv4 in brackets, as one of IPv6.
+                rest = f":.* <-> .*{there}]*:"
+                pattern = Shown(f"{network}{rest}", f"{network.shell}'{rest}'")
+                self.wait(
+                    *(node, "sh", "-c", DIRECT, pattern, "mycelium", "routes", "selected"),
+                    timeout=MEETING,
+                    what=f"{node.name} had no direct route to {peer}",
+                )
