@@ -80,6 +80,7 @@ def test_mycelium_dials_those_that_are_there() -> None:
         ("hyprspace", 1328, 1394),
         ("hyprspace:transport=tcp", 328, 414),
         ("hyprspace:transport=tcp", 1328, 1414),
+        ("mycelium", 560, 684),
     ],
 )
 def test_what_is_on_the_wire_is_within_the_bounds(spelling: str, packet: int, size: int) -> None:

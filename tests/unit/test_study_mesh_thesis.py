@@ -70,7 +70,7 @@ def test_the_published_numbers_themselves_are_what_the_claims_say() -> None:
             if left is not None and right:
                 assert holds(left / right, comparison["expect"]), (claim["name"], comparison, left / right)
                 tried += 1
-    assert tried == 189
+    assert tried == 256
 
 
 def test_what_is_not_yet_there_says_so() -> None:
@@ -80,9 +80,9 @@ def test_what_is_not_yet_there_says_so() -> None:
 
 
 @pytest.mark.parametrize("scale", ["", "quick"])
-def test_every_published_system_is_measured_or_missing_at_every_scale(scale: str) -> None:
-    systems, missing = (study(NAME)["study"][key] for key in ("systems", "missing"))
-    assert {*systems, *missing} == {row.system for row in published(NAME) if row.table == "TCP under impairment"}
+def test_every_published_system_is_measured_at_every_scale(scale: str) -> None:
+    systems = study(NAME)["study"]["systems"]
+    assert set(systems) == {row.system for row in published(NAME) if row.table == "TCP under impairment"}
     shards = expand(plan(NAME, scale).model_copy(update={"repeats": 1}))
     for profile in ("baseline", "medium"):
         assert set(systems.values()) <= {shard.stack for shard in shards if shard.profile.name == profile}

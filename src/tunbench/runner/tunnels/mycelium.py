@@ -5,8 +5,7 @@ Babel; the layer is up when each packet goes to the other end itself. There is n
 with: whoever has a peer is in. Looking for peers on the local network is turned off, and no public peer is told to it;
 its messages, names, proxies and content network are not used. QUIC is turned off: a packet as large as the daemon's own
 MTU of 1400 bytes does not fit into a datagram over 1500 bytes there. Sizes are those of a packet that goes into one
-segment of TCP; packets that follow each other closely share segments. All of this follows from the sources of 0.7.10:
-the program itself has not been tried yet.
+segment of TCP; packets that follow each other closely share segments.
 """
 
 from collections.abc import Mapping, Sequence
