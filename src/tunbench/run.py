@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from tunbench.journal.folders import TrialFolders, place
 from tunbench.journal.journal import Journal
 from tunbench.journal.record import Record
 from tunbench.labs import choose, payload
+from tunbench.labs.alone import alone
 from tunbench.labs.native import NativeLab
 from tunbench.labs.vm import VmLab
 from tunbench.plan.expand import expand
@@ -58,7 +59,8 @@ class Order(NamedTuple):
     """What is to be run: the plan and its text, its shards, the lab, and what the command line overrode.
 
     With `until` the shards are the first blocks; what is asked for besides follows from samples (`blocks.Asked`).
-    `reference` is the file of a study's published numbers. `wanted` is what the stacks want of the toolbox.
+    `reference` is the file of a study's published numbers. `wanted` is what the stacks want of the toolbox. `chosen`
+    says which lab was chosen and why, where the plan left it open.
     """
 
     plan: Plan
@@ -68,6 +70,7 @@ class Order(NamedTuple):
     overrides: dict[str, Any]
     reference: Path | None = None
     wanted: Wanted = Wanted((), {})
+    chosen: str = ""
 
 
 def default_folder(name: str) -> Path:
@@ -111,6 +114,11 @@ def _refuse_another(folder: Path, order: Order) -> None:
     begun = {"plan.toml", journal.NAME, *([order.reference.name] if order.reference else [])}
     if folder.exists() and {path.name for path in folder.iterdir()} - begun:
         raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
+
+
+def held(order: Order) -> AbstractContextManager[None]:
+    """Within it the machine is this run's, where the lab asks for that. Raises LabError where another one has it."""
+    return alone() if order.lab.kind == "native" else nullcontext()
 
 
 def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
@@ -214,11 +222,16 @@ def order(text: str, file: str, overrides: dict[str, Any], files: Mapping[str, s
     Raises PlanError, ToolError and ImageError.
     """
     loaded = read_plan(text, Path(file), overrides)
-    plan, lab = loaded.plan, loaded.plan.lab
-    shards = expand(plan)
+    shards = expand(loaded.plan)
     needs = wanted({shard.stack for shard in shards}, files)
-    chosen = equipped(choose.lab(lab.kind, lab.clock), needs)
-    return Order(plan, text, shards, chosen, overrides, reference_of(loaded), needs)
+    choice = choose.auto(loaded.plan.lab, shards, needs.files)
+    if choice:
+        # As if the command line had asked for it, so that the run goes on in the same lab.
+        overrides = {**overrides, **choice.overrides}
+        loaded = read_plan(text, Path(file), overrides)
+    plan = loaded.plan
+    lab = equipped(choose.lab(plan.lab.kind, plan.lab.clock), needs)
+    return Order(plan, text, shards, lab, overrides, reference_of(loaded), needs, choice.why if choice else "")
 
 
 def reopen(folder: Path) -> Order:

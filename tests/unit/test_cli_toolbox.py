@@ -8,7 +8,8 @@ import pytest
 
 from tests.unit.runs import PLAN, ScriptedLab, invoke, runs_here
 from tunbench.cli import toolbox as command
-from tunbench.labs import choose, examine, image
+from tunbench.labs import choose, examine, image, lacks
+from tunbench.labs.lacks import Lack
 from tunbench.runner import registry
 from tunbench.toolbox import install, needs
 from tunbench.toolbox.command import ToolError
@@ -173,9 +174,10 @@ def test_doctor_names_tools_and_brought_programs() -> None:
 
 
 def test_doctor_looks_for_programs_of_tools_in_their_folders() -> None:
-    assert examine._native_program("wesher").mend == "tunbench toolbox install wesher"
+    missing = Lack("the program wesher", "tunbench toolbox install wesher")
+    assert missing in lacks.of_stack("wesher")
     leave(TOOLS["wesher"])
-    assert examine._native_program("wesher").found == f"{TOOLS['wesher'].folder}/bin/wesher"
+    assert missing not in lacks.of_stack("wesher")
 
 
 def test_doctor_tells_of_a_wrong_configuration() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.labs import examine, image, kvm
+from tunbench.labs import examine, image, kvm, lacks
 from tunbench.labs.definition import BASE
 from tunbench.labs.examine import Finding
 from tunbench.runner import registry
@@ -68,37 +68,75 @@ def test_a_damaged_image_is_found(path: Path) -> None:
     assert "damaged" in examine._image().found
 
 
-def test_programs_and_kinds_of_the_native_lab_are_looked_for_one_by_one(
+def only(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, without: str = "") -> None:
+    """A machine with every program less one, as root, on a kernel that takes commands with a word and no others."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    programs = {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.programs}
+    for name in {*programs, *lacks.PROGRAMS, "tc", "ethtool", "nft", "modprobe", "iperf3"} - {without, "unshare"}:
+        install(path, name)
+    install(path, "unshare", f'case "$*" in *{word}*) ;; *) echo "Error: Unknown device type." >&2; exit 2;; esac')
+    lacks.tried.cache_clear()
+
+
+def test_the_native_lab_has_one_row_a_tunnel_with_all_that_it_lacks(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    for name in ("ip", "wg", "tcpdump"):
-        install(path, name)
-    # As on a kernel that has VXLAN and nothing else.
-    install(path, "unshare", 'case "$*" in *vxlan*) ;; *) echo "Error: Unknown device type." >&2; exit 2;; esac')
-    for name, (_, module) in examine.PROBES.items():
-        one = found(f"native lab: {name}")
-        if name == "vxlan":
-            assert one == Finding("native lab: vxlan", True, "this kernel has it")
-        else:
-            assert one == Finding(
-                f"native lab: {name}",
-                False,
-                "Error: Unknown device type.",
-                f"a kernel with the module {module}; or --lab vm",
-            )
-    assert found("native lab: wg") == Finding("native lab: wg", True, str(path / "wg"))
-    assert found("native lab: ping").mend == "apt-get install iputils-ping"
-    assert found("native lab: nsenter").mend == "apt-get install util-linux"
-    assert found("native lab: iperf3").mend == "apt-get install iperf3"
+    only(path, monkeypatch, "vxlan")
+    assert found("native lab: vxlan") == Finding("native lab: vxlan", True, "can run")
+    assert found("native lab: gre") == Finding(
+        "native lab: gre",
+        False,
+        "lacks the kernel's ip_gre (Error: Unknown device type.)",
+        "a kernel with the module ip_gre",
+    )
+    rows = [one.what for one in examine.findings() if one.what.startswith("native lab: ")]
+    assert {f"native lab: {name}" for name in registry.tunnel_names()} <= set(rows)
     assert not any(one.needed for one in examine._native())
 
 
-def test_a_probe_that_fails_without_a_word_is_a_finding(path: Path) -> None:
-    install(path, "unshare", "exit 1")
-    assert not examine._native_kind("netem", "tc qdisc add", "the kernel's module sch_netem").ok
+def test_variants_that_lack_something_else_are_told_by_their_spelling(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(path, monkeypatch, "wireguard")
+    row = found("native lab: wireguard")
+    assert row.ok
+    assert row.found.startswith("can run; but wireguard:impl=")
+    assert "wireguard:impl=go: lacks the program wireguard-go, the kernel's tun (Error: Unknown device" in row.found
+    only(path, monkeypatch, "tuntap")
+    install(path, "wireguard-go")
+    row = found("native lab: wireguard")
+    assert (row.ok, row.mend) == (False, "a kernel with the module wireguard")
+    assert row.found.startswith("lacks the kernel's wireguard (Error: Unknown device type.); wireguard:impl=go")
+    assert row.found.endswith(" can run")
 
 
-def test_a_machine_without_unshare_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert found("native lab: unshare").mend == "apt-get install util-linux"
+def test_programs_that_are_missing_are_installed_by_one_command(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(path, monkeypatch, "tuntap", without="pptp")
+    (path / "pppd").unlink()
+    row = found("native lab: pptp")
+    assert "the program pppd, the program pptp" in row.found
+    assert row.mend.split(";")[0] == "apt-get install ppp pptp-linux"
+
+
+def test_impairments_and_workloads_that_lack_the_same_share_a_row(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(path, monkeypatch, "delay")
+    rows = {one.found: one.ok for one in examine._native() if one.what == "native lab: impairments"}
+    named = "delay, jitter, distribution, reorder"
+    assert rows.pop(named)
+    [(text, ok)] = rows.items()
+    refusal = "lacks the kernel's netem (Error: Unknown device type.)"
+    assert (text, ok) == (f"loss, gemodel, state, duplicate, corrupt, rate, slot: {refusal}", False)
+    rows = {one.found: one.ok for one in examine._native() if one.what == "native lab: workloads"}
+    assert rows["rr: lacks the program sockperf"] is False
+    assert any("iperf3-tcp" in names for names, ok in rows.items() if ok)
+
+
+@pytest.mark.parametrize("program", ["tcpdump", "unshare"])
+def test_without_what_the_lab_itself_runs_nothing_else_is_tried(
+    program: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(path, monkeypatch, "")
+    (path / program).unlink()
+    package = {"unshare": "util-linux"}.get(program, program)
+    row = Finding("native lab", False, f"lacks the program {program}", f"apt-get install {package}")
+    assert examine._native() == [row]

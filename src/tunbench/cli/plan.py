@@ -11,9 +11,10 @@ from rich.table import Table
 
 from tunbench.cli.errors import bad_input_exits
 from tunbench.journal.folders import DEFAULTS as USUAL
+from tunbench.labs import choose
 from tunbench.plan.expand import estimate, expand, least, most, trials
 from tunbench.plan.load import Loaded, load
-from tunbench.plan.model import Plan
+from tunbench.plan.model import KINDS, Plan
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
 from tunbench.toolbox.carried import wanted
@@ -32,7 +33,15 @@ app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it wou
 
 PlanArgument = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's file, or the name of a shipped plan.")]
 SeedOption = Annotated[int | None, typer.Option("--seed", metavar="N", help="The seed, instead of the plan's.")]
-LabOption = Annotated[str | None, typer.Option("--lab", metavar="KIND", help="vm or native, instead of the plan's.")]
+LabOption = Annotated[
+    str | None,
+    typer.Option(
+        "--lab",
+        metavar="KIND",
+        help="vm, native or auto, instead of the plan's.",
+        autocompletion=lambda: list(KINDS),
+    ),
+]
 ClockOption = Annotated[
     str | None, typer.Option("--clock", metavar="CLOCK", help="virtual or real, instead of the plan's.")
 ]
@@ -99,9 +108,12 @@ def show(
       tunbench plan show my-plan.toml --workers 8
       tunbench plan show my-plan.toml --json
     """
-    with bad_input_exits():
+    with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
         shards = expand(loaded.plan)
+        if choice := choose.auto(loaded.plan.lab, shards, wanted({shard.stack for shard in shards}, {}).files):
+            typer.echo(choice.why, err=True)
+            loaded = load(plan, seed, **choice.overrides, scale=scale)
     # On the real clock, labs side by side would disturb each other's numbers.
     count = workers or (os.cpu_count() or 1 if loaded.plan.lab.clock == "virtual" else 1)
     if as_text:

@@ -16,6 +16,7 @@ from tunbench.labs.image import ImageError
 from tunbench.labs.vm import LabError
 from tunbench.plan import load
 from tunbench.plan.expand import estimate
+from tunbench.plan.model import KINDS
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 
@@ -32,7 +33,10 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Another seed than the plan's.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Shards at a time; else one for each processor.")] = None,
-    lab: Annotated[str | None, typer.Option(help="Another lab than the plan's: vm or native.")] = None,
+    lab: Annotated[
+        str | None,
+        typer.Option(help="Another lab than the plan's: vm, native or auto.", autocompletion=lambda: list(KINDS)),
+    ] = None,
     clock: Annotated[
         str | None, typer.Option(help="Another clock of the vm lab than the plan's: virtual or real.")
     ] = None,
@@ -55,11 +59,14 @@ def run(
     console = Console(stderr=True)
     with bad_input_exits(*MISTAKES):
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
-        folder, order = _begin(plan, out, resume, options, tool or [])
-        for line in order.wanted.missing:
+        folder, order = _asked(plan, out, resume, options, tool or [])
+        for line in [*([order.chosen] if order.chosen else []), *order.wanted.missing]:
             _say(console, line)
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
-        changed = execute(folder, order, count, console)
+        with running.held(order):
+            if resume is None:
+                running.create(folder, order)
+            changed = execute(folder, order, count, console)
         raise typer.Exit(_conclude(folder, changed, console))
 
 
@@ -80,9 +87,10 @@ def execute(folder: Path, order: running.Order, workers: int, console: Console) 
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _begin(
+def _asked(
     plan: str | None, out: Path | None, resume: Path | None, options: dict[str, Any], tools: list[str]
 ) -> tuple[Path, running.Order]:
+    """The folder of a run, and what is to be run in it: as a plan says it, or as it was begun."""
     given = {name: value for name, value in options.items() if value is not None}
     if resume is not None:
         if plan or out or given or tools:
@@ -98,9 +106,7 @@ def _begin(
         # What cannot be compared afterwards is told before hours are spent on it.
         reference.read(loaded)
     order = running.order(loaded.text, str(loaded.path), given, brought.parsed(tools))
-    folder = out or running.default_folder(order.plan.name)
-    running.create(folder, order)
-    return folder, order
+    return out or running.default_folder(order.plan.name), order
 
 
 def _conclude(folder: Path, changed: list[str], console: Console) -> int:

@@ -1,17 +1,14 @@
-"""Examines this machine: can it run the labs, and each stack in namespaces of its own kernel?"""
+"""Examines this machine: can it run the labs, and each tunnel and impairment in namespaces of its own kernel?"""
 
-import os
 import shutil
-import subprocess
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from tunbench.labs import image, kvm
+from tunbench.labs import image, kvm, lacks
 from tunbench.labs.definition import BASE
+from tunbench.labs.lacks import APT, Lack
 from tunbench.labs.vm import QEMU
-from tunbench.runner import registry
-from tunbench.runner.contract import Tunnel
-from tunbench.runner.options import resolve
-from tunbench.runner.tools import HOLDS
+from tunbench.runner import registry, spelling, stack
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool
@@ -27,26 +24,20 @@ class Finding(NamedTuple):
     needed: bool = False
 
 
-OVER = "local 127.0.0.1 remote 127.0.0.2"
-ON = "ip link add under type veth && ip link add probe link under type"
-
-PROBES = {
-    "wireguard": ("ip link add probe type wireguard", "wireguard"),
-    "ipip": (f"ip link add probe type ipip {OVER}", "ipip"),
-    "gre": (f"ip link add probe type gre {OVER}", "ip_gre"),
-    "gretap": (f"ip link add probe type gretap {OVER}", "ip_gre"),
-    "fou and gue": ("ip fou add port 5555 ipproto 4", "fou"),
-    "geneve": ("ip link add probe type geneve id 1 remote 127.0.0.1", "geneve"),
-    "vxlan": ("ip link add probe type vxlan id 1 dstport 4789", "vxlan"),
-    "l2tpv3": (f"ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER}", "l2tp_ip"),
-    "macvlan": (f"{ON} macvlan", "macvlan"),
-    "ipvlan": (f"{ON} ipvlan", "ipvlan"),
-    "macsec": (f"{ON} macsec", "macsec"),
-    "ipsec:mode=vti": (f"ip link add probe type vti {OVER}", "ip_vti"),
-    "ipsec:mode=xfrm": ("ip link add probe type xfrm dev lo if_id 1", "xfrm_interface"),
-    "netem": ("tc qdisc add dev lo root netem delay 1ms", "sch_netem"),
+IMPAIRMENTS: dict[str, dict[str, float | str]] = {
+    "delay": {"delay": 0.01},
+    "jitter": {"delay": 0.01, "jitter": 0.001},
+    "distribution": {"delay": 0.01, "jitter": 0.001, "distribution": "normal"},
+    "loss": {"loss": 0.01},
+    "gemodel": {"gemodel_p": 0.01, "gemodel_r": 0.5},
+    "state": {"state_p13": 0.01, "state_p31": 0.5},
+    "reorder": {"delay": 0.01, "reorder": 0.01},
+    "duplicate": {"duplicate": 0.01},
+    "corrupt": {"corrupt": 0.01},
+    "rate": {"rate": 1e7},
+    "slot": {"slot_min_delay": 0.001},
 }
-"""What shows, in a network namespace that vanishes at once, whether this kernel can do it natively."""
+"""Terms of profiles, in SI units, that show whether each kind of impairment can be had."""
 
 
 def findings() -> list[Finding]:
@@ -101,74 +92,84 @@ def _clock() -> Finding:
 
 
 def _native() -> list[Finding]:
-    if os.geteuid() != 0:
-        return [Finding("native lab", False, "needs root", "run it with sudo")]
-    rows = [_native_program(program) for program in _programs()]
-    return rows + [_native_kind(name, *probe) for name, probe in PROBES.items()]
+    """One row for the lab itself, one a tunnel, one for all workloads, and one for impairments of the same answer."""
+    if missing := lacks.of_lab():
+        return [_lacking("native lab", missing)]
+    workloads = {name: lacks.of_workload(name) for name in registry.workload_names()}
+    return [
+        Finding("native lab", True, "root, and the programs that it runs"),
+        *(_tunnel(name) for name in registry.tunnel_names()),
+        *_same("native lab: workloads", workloads),
+        *_same("native lab: impairments", {name: lacks.of_impairment(terms) for name, terms in IMPAIRMENTS.items()}),
+    ]
 
 
-def _programs() -> list[str]:
-    tunnels = {program for name in registry.tunnel_names() for program in _programs_of(registry.tunnel(name))}
-    workloads = {program for name in registry.workload_names() for program in registry.workload(name).ABOUT.programs}
-    return sorted(tunnels | workloads | {"ip", "tcpdump", "unshare", "nsenter"})
+def _tunnel(name: str) -> Finding:
+    """What a tunnel lacks with its defaults, and which of its variants lack something else."""
+    usual, *others = variants(name)
+    known = _at_hand(name)
+    missing = lacks.of_stack(usual, known)
+    grouped: dict[tuple[Lack, ...], list[str]] = {}
+    for other in others:
+        grouped.setdefault(tuple(lacks.of_stack(other, known)), []).append(other)
+    if not missing:
+        found = [f"{', '.join(those)}: lacks {_named(lack)}" for lack, those in grouped.items() if lack]
+        mends = [one for lack in grouped for one in lack]
+        return Finding(f"native lab: {name}", True, "; but ".join(["can run", *found]), _mends(mends))
+    row = _lacking(f"native lab: {name}", missing)
+    return row._replace(found=f"{row.found}; {', '.join(grouped[()])} can run") if () in grouped else row
 
 
-def _programs_of(kind: type[Tunnel]) -> set[str]:
-    """The programs of a tunnel, whatever its options choose."""
-    given = [{name: choice} for name, option in kind.takes().items() for choice in option.choices]
-    programs: set[str] = set()
-    for options in [{}, *given]:
-        try:
-            programs.update(kind.with_options(resolve(kind.takes(), options, kind.about.name)).programs)
-        except ValueError:
-            continue
-    return programs
+def _at_hand(tunnel: str) -> dict[str, str]:
+    """The brought programs of a tunnel; what is wrong with the configuration is told in their own rows."""
+    try:
+        return brought.found(registry.tunnel(tunnel).about.brought, {})
+    except ToolError:
+        return {}
 
 
-PACKAGES = {
-    "certutil": "libnss3-tools",
-    "ip": "iproute2",
-    "ipsec": "libreswan",
-    "modprobe": "kmod",
-    "nebula-cert": "nebula",
-    "nft": "nftables",
-    "nginx": "nginx-light",
-    "nsenter": "util-linux",
-    "pgrep": "procps",
-    "ping": "iputils-ping",
-    "pk12util": "libnss3-tools",
-    "pppd": "ppp",
-    "pptp": "pptp-linux",
-    "scp": "openssh-client",
-    "sha256sum": "coreutils",
-    "ssh": "openssh-client",
-    "ssh-keygen": "openssh-client",
-    "sshd": "openssh-server",
-    "swanctl": "strongswan-swanctl",
-    "tincd": "tinc",
-    "unshare": "util-linux",
-    "wg": "wireguard-tools",
-    "wpa_supplicant": "wpasupplicant",
-}
-"""Debian's package of a program, where it has another name."""
+def variants(name: str) -> list[str]:
+    """The spelling of a tunnel with its defaults, and with each other choice that changes what it needs."""
+    kind = registry.tunnel(name)
+    needs = {name: _needs(name)}
+    for option, declared in kind.takes().items():
+        for choice in declared.choices or (("on", "off") if declared.kind == "switch" else ()):
+            try:
+                needs[f"{name}:{option}={choice}"] = _needs(f"{name}:{option}={choice}")
+            except ValueError:
+                continue
+    return [text for text, needed in needs.items() if text == name or needed != needs[name]]
 
 
-def _native_program(program: str) -> Finding:
-    holders = [TOOLS[name] for name, programs in HOLDS.items() if program in programs]
-    found = shutil.which(program) or next((f"{tool.folder}/bin/{program}" for tool in holders if tool.installed), None)
-    mend = holders[0].build if holders else f"apt-get install {PACKAGES.get(program, program)}"
-    return Finding(f"native lab: {program}", bool(found), found or "not installed", "" if found else mend)
+def _needs(text: str) -> tuple[object, ...]:
+    about = stack.declared(spelling.stack(text)[0])
+    outer = "outer=ipv6" in text
+    return about.programs, about.brought, lacks.over(about.modules, 6 if outer else 4)
 
 
-def _native_kind(name: str, probe: str, module: str) -> Finding:
-    if not shutil.which("unshare"):
-        return Finding(f"native lab: {name}", False, "cannot be tried without unshare", "apt-get install util-linux")
-    done = subprocess.run(["unshare", "--net", "sh", "-c", probe], capture_output=True, text=True)
-    if done.returncode == 0:
-        return Finding(f"native lab: {name}", True, "this kernel has it")
-    return Finding(
-        f"native lab: {name}",
-        False,
-        (done.stderr.strip() or f"status {done.returncode}").splitlines()[0],
-        f"a kernel with the module {module}; or --lab vm",
-    )
+def _same(what: str, found: dict[str, list[Lack]]) -> list[Finding]:
+    """One row for all that lack the same."""
+    grouped: dict[tuple[Lack, ...], list[str]] = {}
+    for name, missing in found.items():
+        grouped.setdefault(tuple(missing), []).append(name)
+    return [
+        _lacking(what, lack)._replace(found=f"{', '.join(names)}: lacks {_named(lack)}")
+        if lack
+        else Finding(what, True, ", ".join(names))
+        for lack, names in grouped.items()
+    ]
+
+
+def _lacking(what: str, missing: Sequence[Lack]) -> Finding:
+    return Finding(what, False, f"lacks {_named(missing)}", _mends(missing))
+
+
+def _named(missing: Sequence[Lack]) -> str:
+    return ", ".join(one.what for one in missing)
+
+
+def _mends(missing: Sequence[Lack]) -> str:
+    """The mends, each once; packages that are to be installed in one command."""
+    mends = dict.fromkeys(one.mend for one in missing)
+    packages = [mend.removeprefix(APT) for mend in mends if mend.startswith(APT)]
+    return "; ".join([*([APT + " ".join(packages)] if packages else []), *(m for m in mends if not m.startswith(APT))])

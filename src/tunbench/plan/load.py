@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from tunbench.plan import places, study, tested
 from tunbench.plan.lists import EXAMPLES
-from tunbench.plan.model import Lab, Plan
+from tunbench.plan.model import AUTO, Lab, Plan
 from tunbench.plan.places import shown
 from tunbench.plan.study import FULL, Beside
 from tunbench.plan.tested import Mistake
@@ -193,8 +193,9 @@ def _override(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, A
         return data
     lab = dict(lab)
     if "lab" in overrides and overrides["lab"] != lab.get("kind", "vm"):
-        # The clock was chosen for another lab: without --clock, the new one has its own default.
-        lab.pop("clock", None)
+        if overrides["lab"] != AUTO:
+            # The clock was chosen for another lab: without --clock, the new one has its own default.
+            lab.pop("clock", None)
         lab["kind"] = overrides["lab"]
     if "clock" in overrides:
         lab["clock"] = overrides["clock"]

@@ -29,7 +29,10 @@ MOST_REPEATS = 10_000
 MOST_SHARDS = 250_000
 """A plan that is larger is a mistake: it would take months."""
 
-KINDS = ("vm", "native")
+AUTO = "auto"
+"""The native lab where this machine can run all of the plan in it, else the vm lab: decided before a run begins."""
+
+KINDS = ("vm", "native", AUTO)
 LATER_KINDS = ("ssh",)
 CLOCKS = ("virtual", "real")
 
@@ -104,7 +107,10 @@ Patterns = Annotated[list[cut.Pattern], PlainValidator(cut.read_patterns)]
 
 
 class Lab(BaseModel):
-    """Where a plan runs, and on which clock: a vm lab's is virtual unless it says otherwise, any other's is real."""
+    """Where a plan runs, and on which clock: a vm lab's is virtual unless it says otherwise, the native one's is real.
+
+    With `auto` the clock is that of the vm lab, if it comes to that.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -113,10 +119,10 @@ class Lab(BaseModel):
 
     @model_validator(mode="after")
     def _clock_of_kind(self) -> Self:
-        if self.kind != "vm" and self.clock == "virtual":
+        if self.kind == "native" and self.clock == "virtual":
             raise MistakeAt(f'the {self.kind} lab has the real clock only: write "real", or take the vm lab', "clock")
         if not self.clock:
-            self.clock = "virtual" if self.kind == "vm" else "real"
+            self.clock = "real" if self.kind == "native" else "virtual"
         return self
 
 

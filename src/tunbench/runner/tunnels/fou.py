@@ -35,8 +35,11 @@ class Fou(Tunnel):
     @classmethod
     def with_options(cls, options: Options) -> About:
         """The version field of the IP packet inside stands directly behind the UDP header."""
-        version = FAMILIES[str(options["inner"])] << 4
-        return cls.about._replace(evidence=f"{cls.about.evidence} and udp[8] & 0xf0 = {version:#x}")
+        inner = FAMILIES[str(options["inner"])]
+        return cls.about._replace(
+            evidence=f"{cls.about.evidence} and udp[8] & 0xf0 = {inner << 4:#x}",
+            modules=("fou", "fou6", *links.ip_in_ip_modules(inner)),
+        )
 
     def up(self, node: Node) -> None:
         """Opens the port for the protocol of what is inside, and makes the interface towards the other endpoint."""

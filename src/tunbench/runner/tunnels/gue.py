@@ -34,8 +34,11 @@ class Gue(Tunnel):
     @classmethod
     def with_options(cls, options: Options) -> About:
         """All of the header: variant, control bit, length and flags are 0, and the second byte is the protocol."""
-        protocol = links.PROTOCOLS[FAMILIES[str(options["inner"])]]
-        return cls.about._replace(evidence=f"{cls.about.evidence} and udp[8:4] = {protocol << 16:#010x}")
+        inner = FAMILIES[str(options["inner"])]
+        return cls.about._replace(
+            evidence=f"{cls.about.evidence} and udp[8:4] = {links.PROTOCOLS[inner] << 16:#010x}",
+            modules=("fou", "fou6", *links.ip_in_ip_modules(inner)),
+        )
 
     def up(self, node: Node) -> None:
         """Opens the port, and makes the interface towards the other endpoint."""

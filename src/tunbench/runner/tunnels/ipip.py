@@ -30,7 +30,7 @@ class Ipip(Tunnel):
     def with_options(cls, options: Options) -> About:
         """The protocol number says what is inside."""
         inner = FAMILIES[str(options["inner"])]
-        return cls.about._replace(evidence=f"ip proto {links.PROTOCOLS[inner]}")
+        return cls.about._replace(evidence=f"ip proto {links.PROTOCOLS[inner]}", modules=links.ip_in_ip_modules(inner))
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""

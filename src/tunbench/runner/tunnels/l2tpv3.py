@@ -63,7 +63,10 @@ class L2tpv3(Tunnel):
             ETHERNET,
         )
         return cls.about._replace(
-            headers=headers, evidence=EVIDENCE[encap], ports=cls.about.ports if encap == "udp" else ()
+            headers=headers,
+            evidence=EVIDENCE[encap],
+            ports=cls.about.ports if encap == "udp" else (),
+            modules=cls.about.modules if encap == "ip" else ("l2tp_eth", "l2tp_netlink"),
         )
 
     def up(self, node: Node) -> None:

@@ -62,6 +62,7 @@ class Ipsec(Tunnel):
             routes=MODES[str(options["mode"])].interface,
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),
             programs=daemon.programs,
+            modules=("esp4", "esp6", *MODES[str(options["mode"])].modules),
             packages=("linux-image-amd64", *daemon.packages),
             addons=daemon.addons,
             version=daemon.version,

@@ -14,12 +14,16 @@ EVERYTHING = {4: "0.0.0.0/0", 6: "::/0"}
 
 
 class Mode(NamedTuple):
-    """A mode: that of ESP, whether it has an interface of its own, and what goes up and comes down with it."""
+    """A mode: that of ESP, whether it has an interface of its own, and what goes up and comes down with it.
+
+    `modules` are the kernel's for that interface.
+    """
 
     esp: str
     interface: bool
     up: Callable[[Tunnel, Node], None]
     down: Callable[[Tunnel, Node], None]
+    modules: tuple[str, ...] = ()
 
 
 def nothing(tunnel: Tunnel, node: Node) -> None:
@@ -68,9 +72,9 @@ MODES = {
     # Policies for the two addresses below.
     "transport": Mode("transport", False, nothing, nothing),
     # Policies for everything, with the mark that the interface gives to packets.
-    "vti": Mode("tunnel", True, add_vti, del_interface),
+    "vti": Mode("tunnel", True, add_vti, del_interface, ("ip_vti", "ip6_vti")),
     # Policies for everything, with the ID of the interface.
-    "xfrm": Mode("tunnel", True, add_xfrm, del_interface),
+    "xfrm": Mode("tunnel", True, add_xfrm, del_interface, ("xfrm_interface",)),
 }
 """By the name of the option; the first is the default."""
 
