@@ -1,6 +1,7 @@
 """Which shards a run asks for: those of the plan and, with `until`, more of the same, block after block."""
 
 from collections.abc import Iterable
+from random import Random
 from typing import Any
 
 from tunbench.journal import read
@@ -37,9 +38,18 @@ class Asked:
             self._settle(group)
 
     def waiting(self) -> list[Shard]:
-        """The shards that are asked for and not done, by repeat, and within a repeat in the plan's order."""
-        shards = [shard for group in self.groups.values() for shard in group if shard.id not in self.done]
-        return sorted(shards, key=lambda shard: shard.repeat)
+        """The shards that are asked for and not done, in the order in which they are executed."""
+        return self.in_order(shard for group in self.groups.values() for shard in group if shard.id not in self.done)
+
+    def in_order(self, shards: Iterable[Shard]) -> list[Shard]:
+        """By repeat, and within a repeat in the plan's order; on the real clock in a random one.
+
+        There the machine drifts, and what always came first would be favoured. The order follows from the plan's seed
+        and from each shard alone: it is the same whatever is done already.
+        """
+        if self.plan.lab.clock == "virtual":
+            return sorted(shards, key=lambda shard: shard.repeat)
+        return sorted(shards, key=lambda shard: (shard.repeat, Random(f"{self.plan.seed}-order-{shard.id}").random()))
 
     def possible(self) -> list[Shard]:
         """The shards that may be asked for besides: those of further blocks of all groups that are not settled."""

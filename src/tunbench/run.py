@@ -165,7 +165,10 @@ def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journ
         book.append(event, sync=event["event"] in ("trial", "shard"))
         folders.setdefault(told.shard.id, TrialFolders(folder, told.shard.spec())).take(told.event)
         watch(told)
-        waiting.extend(asked.take(told.shard, event))
+        if more := asked.take(told.shard, event):
+            rest = asked.in_order([*waiting, *more])
+            waiting.clear()
+            waiting.extend(rest)
         for answer in asked.told():
             book.append(answer, sync=True)
             watch(pool.Told(told.shard, answer))

@@ -29,6 +29,8 @@ FIRST = 10
 VALUES = 12
 """Values of an axis that the summary names; of more, the first and the last."""
 
+SHUFFLED = "On this clock the shards of a repeat are executed in a random order that follows from the seed."
+
 app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
 
 PlanArgument = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's file, or the name of a shipped plan.")]
@@ -131,6 +133,8 @@ def show(
         if until := loaded.plan.until:
             more = f"listed are the first {shards[-1].repeat} repeats; until asks for more in blocks of {BLOCK}"
             console.print(f"{more}, up to {until.max}", highlight=False)
+        if loaded.plan.lab.clock != "virtual":
+            console.print(SHUFFLED, highlight=False)
         for name, plan_of in loaded.plans.items() if len(loaded.plans) > 1 else (("", loaded.plan),):
             of_scale = f"at the scale {name}: " if name else ""
             console.print(of_scale + told(plan_of, count), highlight=False, soft_wrap=True)
