@@ -129,7 +129,8 @@ def _inner(argv: Sequence[str]) -> list[str]:
     words = list(argv)
     if words[:2] == ["ip", "-n"]:
         return ["ip", *words[3:]]
-    return words[words.index("--") + 1 :] if words[0] == "nsenter" else words
+    inner = words[words.index("--") + 1 :] if words[0] == "nsenter" else words
+    return inner[3:] if inner[0] == "taskset" else inner
 
 
 def two_nodes(shell: FakeShell, events: FakeEvents) -> list[Node]:

@@ -63,6 +63,7 @@ def one_core(monkeypatch: pytest.MonkeyPatch, cores: set[int] | None = None) -> 
     asked: list[set[int]] = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: cores or {0})
     monkeypatch.setattr(os, "sched_setaffinity", lambda pid, mask: asked.append(set(mask)))
+    monkeypatch.setattr(os, "cpu_count", lambda: len(cores or {0}))
     return asked
 
 

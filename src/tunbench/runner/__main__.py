@@ -1,6 +1,7 @@
 """Executes one shard: `python3 -m tunbench.runner SHARD EVENTS`, as root of a lab's own namespaces or VM."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ def main(shard: str, events: str) -> None:
         # The lab's own /run and /mnt, in memory: nothing is left of them, and nothing of the machine's is touched.
         for folder in ("/run", HOME.parent):
             subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder)], check=True)
-        live(spec, LocalShell(), EventStream(stream))
+        live(spec, LocalShell(), EventStream(stream), os.sched_getaffinity(0))
 
 
 main(sys.argv[1], sys.argv[2])

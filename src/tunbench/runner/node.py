@@ -50,7 +50,10 @@ def typed(argv: Sequence[str]) -> str:
 
 
 class Node:
-    """One host of a lab. `enter` is put before each command; the root of the lab has none and the name `lab`."""
+    """One host of a lab. `enter` is put before each command; the root of the lab has none and the name `lab`.
+
+    What stands in it behind `--` says on which cores the node runs: a person would type that too.
+    """
 
     def __init__(self, name: str, shell: Shell, events: Events, enter: Sequence[str] = ()) -> None:
         self.name = name
@@ -177,7 +180,10 @@ class Node:
 
     def typed(self, argv: Sequence[str]) -> str:
         """The command with its `ip netns exec`."""
-        return typed(argv) if self.name == "lab" else f"ip netns exec {self.name} {typed(argv)}"
+        if self.name == "lab":
+            return typed(argv)
+        pinned = [] if argv[0] in BATCHES or "--" not in self.enter else self.enter[self.enter.index("--") + 1 :]
+        return f"ip netns exec {self.name} {typed([*pinned, *argv])}"
 
     def tails(self) -> dict[str, str]:
         """The tail of every log of this node."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tunbench.runner.events import Events
 from tunbench.runner.node import HOME, CommandFailed, Node
+from tunbench.runner.pinning import Pins
 from tunbench.runner.shell import Process, Result, Shell, wait_until
 
 PATIENCE = 10.0
@@ -40,17 +41,19 @@ exec sleep infinity
 
 
 @contextmanager
-def made(names: Sequence[str], name_server: str, shell: Shell, events: Events) -> Iterator[dict[str, Node]]:
+def made(
+    names: Sequence[str], name_server: str, shell: Shell, events: Events, pins: Pins | None = None
+) -> Iterator[dict[str, Node]]:
     """Nodes of these names, and the root of the lab as `lab`; ended, with all that runs in them, on leaving.
 
-    Raises CommandFailed where the namespaces of a node cannot be had.
+    With `pins` what runs on a node runs on its cores. Raises CommandFailed where a node's namespaces cannot be had.
     """
     lab = Node("lab", shell, events)
     holders: dict[str, Process] = {}
     try:
         for name in names:
             holders[name] = _hold(name, name_server, shell)
-        enters = {name: _entrance(name, holder) for name, holder in holders.items()}
+        enters = {name: _entrance(name, holder, pins) for name, holder in holders.items()}
         lab.shell.run(["ip", "-batch", "-"], PATIENCE, _attachments(enters))
         lab.note("\n".join(f"ip netns add {name}; mkdir -p {HOME / name}" for name in names))
         yield {"lab": lab} | {name: Node(name, shell, events, enter) for name, enter in enters.items()}
@@ -73,14 +76,15 @@ def _hold(name: str, name_server: str, shell: Shell) -> Process:
     )
 
 
-def _entrance(name: str, holder: Process) -> list[str]:
+def _entrance(name: str, holder: Process, pins: Pins | None) -> list[str]:
     """The words before a command that make it run on the node, once its namespaces are there."""
     pid = HOME / name / ".pid"
     wait_until(lambda: (pid.exists() and pid.read_text().endswith("\n")) or holder.poll() is not None, PATIENCE, 0.005)
     if not pid.exists():
         result = Result(holder.poll(), "", _log(name).read_text())
         raise CommandFailed(f"making the namespaces of the node {name}", result)
-    return ["nsenter", "--target", pid.read_text().strip(), "--mount", "--net", "--uts", "--pid", "--"]
+    words = ["nsenter", "--target", pid.read_text().strip(), "--mount", "--net", "--uts", "--pid", "--"]
+    return [*words, "taskset", "-c", pins.of(name)] if pins else words
 
 
 def _attachments(enters: Mapping[str, Sequence[str]]) -> str:

@@ -1,10 +1,22 @@
 """The life of a shard, from nodes to teardown."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from tunbench.runner import impairment, leftovers, nodes, registry, spelling, stack, topology, trials, tuning, underlay
+from tunbench.runner import (
+    impairment,
+    leftovers,
+    nodes,
+    pinning,
+    registry,
+    spelling,
+    stack,
+    topology,
+    trials,
+    tuning,
+    underlay,
+)
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.events import Events
 from tunbench.runner.node import Node
@@ -27,14 +39,20 @@ BRING_UP = "up"
 UP = {"connect": Metric("s", "time until the first endpoint had an answer from every other one")}
 
 
-def live(spec: Spec, shell: Shell, events: Events) -> None:
-    """Lives through a shard. Each of its trials gets a verdict, whatever happens."""
+def live(spec: Spec, shell: Shell, events: Events, cores: Collection[int] = ()) -> None:
+    """Lives through a shard. Each of its trials gets a verdict, whatever happens.
+
+    `cores` are those that it may use: where there are enough, each node that packets pass has one to itself.
+    """
     waiting = [BRING_UP, *spec["workloads"]]
     roles = stack.roles(spec["stack"])
     under = underlay.of(spec["underlay"], topology.read(spec["topology"]), spec["tuning"]["mtu"], roles)
     try:
         events.tell("phase", name="nodes", at=now())
-        with nodes.made(under.names, under.name_server, shell, events) as made:
+        pins = pinning.pins(under.passed, cores)
+        if pins:
+            events.tell("pinned", nodes=dict(pins.nodes), rest=list(pins.rest))
+        with pinning.kept_away(pins), nodes.made(under.names, under.name_server, shell, events, pins) as made:
             pile = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
             _live_in(Site(made, under, pile), spec, waiting, events)
     except FAILURES as reason:

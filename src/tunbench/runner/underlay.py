@@ -48,6 +48,11 @@ class Underlay(NamedTuple):
         return [*self.endpoints, *self.topology.hosts.values(), *self.roles, self.middle, EDGE]
 
     @property
+    def passed(self) -> list[str]:
+        """The names of those that packets of a tunnel pass or come from: all but the edge."""
+        return [name for name in self.names if name != EDGE]
+
+    @property
     def leaves(self) -> dict[str, Overlay]:
         """What stands around the middle: endpoints, nodes with a role, and the edge."""
         edge = next(iter(self.endpoints.values()))._replace(address=self.name_server)
