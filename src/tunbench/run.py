@@ -22,9 +22,11 @@ from tunbench.journal import journal, read
 from tunbench.journal.folders import TrialFolders, place
 from tunbench.journal.journal import Journal
 from tunbench.journal.record import Record
-from tunbench.labs import choose, payload
+from tunbench.labs import choose, condition, payload
 from tunbench.labs.alone import alone
+from tunbench.labs.condition import Condition
 from tunbench.labs.native import NativeLab
+from tunbench.labs.noise import Beside
 from tunbench.labs.vm import VmLab
 from tunbench.plan.expand import expand
 from tunbench.plan.load import read as read_plan
@@ -121,9 +123,17 @@ def held(order: Order) -> AbstractContextManager[None]:
     return alone() if order.lab.kind == "native" else nullcontext()
 
 
-def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
+def examine(order: Order) -> Condition | None:
+    """The condition of this machine, as far as it has a part in the numbers: not on the virtual clock."""
+    if order.lab.clock == "virtual":
+        return None
+    return condition.examine(order.lab.kind, order.shards, os.sched_getaffinity(0))
+
+
+def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition | None = None) -> list[str]:
     """Executes what the journal does not hold yet. Returns the trials that came out otherwise than before.
 
+    `found` is the condition of this machine, which the journal is told.
     Raises RunError where the disk is full, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
     """
     try:
@@ -132,6 +142,8 @@ def go(folder: Path, order: Order, workers: int, watch: Watch) -> list[str]:
         raise RunError(f"cannot write to {folder}: {error.strerror}; make it writable") from None
     try:
         book.repair()
+        if found:
+            book.append(found.event)
         with _scratch(folder) as scratch, interruptible():
             return _execute(folder, order, workers, watch, book, scratch)
     except OSError as error:
@@ -153,12 +165,13 @@ def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journ
     known = dict(asked.trials)
     folders: dict[str, TrialFolders] = {}
     changed = asked.changed
+    beside = None if order.lab.clock == "virtual" else Beside()
     waiting = deque(asked.waiting())
     # A run may have been killed between the end of a block and its answer.
     for answer in asked.told():
         book.append(answer, sync=True)
     for told in pool.execute(order.lab, waiting, workers, scratch):
-        event = {"shard": told.shard.id, **told.event}
+        event = {"shard": told.shard.id, **told.event, **(beside.hear(told.shard.id, told.event) if beside else {})}
         earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
         if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):
             changed.append(place(told.shard.spec(), event["workload"]))

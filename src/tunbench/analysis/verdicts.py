@@ -35,11 +35,11 @@ def counts(trials: Sequence[TrialResult]) -> dict[str, int]:
 
 
 def summary(trials: Sequence[TrialResult]) -> str:
-    """The verdict of several trials in words: the one they share, or how many have each."""
+    """The verdict of several trials in words: the one they share, or how many have each; and how many are noisy."""
     counted = {verdict: number for verdict, number in counts(trials).items() if number}
-    if len(counted) == 1:
-        return next(iter(counted))
-    return ", ".join(f"{number} {verdict}" for verdict, number in counted.items()) or "not run"
+    words = list(counted) if len(counted) == 1 else [f"{number} {verdict}" for verdict, number in counted.items()]
+    noisy = sum(bool(trial.noisy) for trial in trials)
+    return ", ".join([*words, *([f"{noisy} noisy"] if noisy else [])]) or "not run"
 
 
 def summaries(

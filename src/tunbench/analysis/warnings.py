@@ -10,18 +10,18 @@ from tunbench.analysis.cells import per_trial
 from tunbench.analysis.frame import measured
 from tunbench.analysis.statistics import FEWEST
 from tunbench.journal.record import Record, Warned
+from tunbench.labs import condition, noise
+from tunbench.labs.condition import Kind
 
 TOO_FEW_TRIALS = "too-few-trials"
 
-
-class Kind(NamedTuple):
-    """What a warning means, and the mend."""
-
-    meaning: str
-    mend: str
-
-
 KINDS = {
+    **condition.KINDS,
+    noise.NAME: Kind(
+        "something else had processor time while a trial was measured",
+        "Its numbers count like any other's: look at how far they lie apart from those of quiet repeats. Then let the "
+        "machine come to rest, and run the plan again.",
+    ),
     TOO_FEW_TRIALS: Kind(
         "too few trials for a 95 % interval",
         f"Raise repeats to at least {FEWEST} in the plan, better to 10.",

@@ -79,9 +79,12 @@ def execute(folder: Path, order: running.Order, workers: int, console: Console) 
     waiting, possible = ahead.waiting(), ahead.possible()
     seconds = estimate([*waiting, *possible], workers, order.lab.clock)
     most = order.plan.until.max if order.plan.until else 0
+    found = running.examine(order)
+    for line in found.lines if found else ():
+        _say(console, line)
     try:
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
-            return running.go(folder, order, workers, display.watch)
+            return running.go(folder, order, workers, display.watch, found)
     except KeyboardInterrupt:
         _say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
         raise typer.Exit(INTERRUPTED) from None

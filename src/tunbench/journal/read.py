@@ -11,6 +11,7 @@ from typing import Any
 from tunbench.journal import journal
 from tunbench.journal.folders import folder_of, named, place
 from tunbench.journal.record import Block, Record, Sample, TrialResult, Warned
+from tunbench.labs import noise
 from tunbench.plan.shard import canonical
 
 Event = dict[str, Any]
@@ -52,7 +53,7 @@ def assemble(events: list[Event]) -> Record:
         if shard in specs
     ]
     record = Record(
-        manifest={**head["manifest"], "programs": _versions(events)},
+        manifest={**head["manifest"], **_conditions(events), "programs": _versions(events)},
         trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
         warnings=_warnings(events, specs),
         durations=_durations(events, native=head["manifest"]["lab"]["kind"] == "native"),
@@ -149,7 +150,16 @@ def result(
     folder = str(folder_of(spec, event["workload"]))
     logs = event.get("logs", {})
     return TrialResult(
-        cell, event["verdict"], event["reason"], folder, samples, logs, command, lab["kind"], lab["clock"]
+        cell,
+        event["verdict"],
+        event["reason"],
+        folder,
+        samples,
+        logs,
+        command,
+        lab["kind"],
+        lab["clock"],
+        _noise(event),
     )
 
 
@@ -181,7 +191,29 @@ def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned,
         for event in events
         if event["event"] == "outside"
     }
-    return (*found, *outside)
+    condition = {
+        Warned(name, "this machine", text): None
+        for event in events
+        if event["event"] == "condition"
+        for name, text in event["findings"]
+    }
+    noisy = {
+        Warned(noise.NAME, place(specs[shard], workload), _noise(event)): None
+        for (shard, workload), event in trials(events).items()
+        if _noise(event) and shard in specs
+    }
+    return (*condition, *found, *outside, *noisy)
+
+
+def _noise(trial: Event) -> str:
+    """What disturbed a trial."""
+    return str(trial.get(noise.NAME, ""))
+
+
+def _conditions(events: Iterable[Event]) -> dict[str, Any]:
+    """The facts of the machine, as they were found when it was last examined."""
+    facts = [event["facts"] for event in events if event["event"] == "condition"]
+    return {"condition": facts[-1]} if facts else {}
 
 
 def _blocks(events: Iterable[Event]) -> tuple[Block, ...]:

@@ -18,7 +18,8 @@ Sample = tuple[str, str, float, float | None, str, str]
 class TrialResult:
     """One execution of a cell: which, its verdict (`ok`, `failed`, `unsupported`), and its samples.
 
-    `command` is that of its commands that took longest, as a person types it.
+    `command` is that of its commands that took longest, as a person types it. `noisy` says what disturbed it on the
+    real clock; it is empty where nothing did.
     """
 
     cell: dict[str, Any]
@@ -30,6 +31,7 @@ class TrialResult:
     command: str = ""
     lab: str = "vm"
     clock: str = "virtual"
+    noisy: str = ""
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:

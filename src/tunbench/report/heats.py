@@ -37,7 +37,7 @@ def headline(view: View) -> Table:
                     for (_, metric, _, more), found in zip(shown, here, strict=True)
                     for field in _headline(view, found, (run, stack), metric, more)
                 ]
-                kind = "failed" if "failed" in verdict else verdict if verdict == "ok" else "unsupported"
+                kind = "failed" if "failed" in verdict else "ok" if verdict.startswith("ok") else "unsupported"
                 place = {"run": run, "stack": stack, "name": _called(view, stack, run), "condition": condition}
                 # Where not all is well, only that is told.
                 told_of = verdict.partition(" ok, ")[2] or verdict

@@ -47,8 +47,8 @@ STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
 
 
 def style_of(verdict: str) -> str:
-    """How the terminal shows a verdict; what is none of the usual ones is bad news."""
-    return STYLES.get(verdict, "bold red")
+    """How the terminal shows a verdict; what is none of the usual ones is bad news, but for what is only noisy."""
+    return STYLES.get(verdict, "yellow" if verdict.startswith("ok, ") else "bold red")
 
 
 def light(name: str) -> str:

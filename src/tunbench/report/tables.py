@@ -66,11 +66,12 @@ class Table(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """A trial as the report links to it: its repeat, its verdict, and the address of its commands."""
+    """A trial as the report links to it: its repeat, its verdict, the address of its commands, what disturbed it."""
 
     repeat: int
     verdict: str
     href: str
+    noisy: str = ""
 
 
 class Executions(NamedTuple):
@@ -101,7 +102,9 @@ def everything(view: View) -> Table:
     )
     varied = _varied(view)
     rows = [
-        place(view, row, (*_measured(row), *(ratio(value) for value in varied.get(_key(row), (None, None, None)))))
+        place(
+            view, row, (*_measured(view, row), *(ratio(value) for value in varied.get(_key(row), (None, None, None))))
+        )
         for row in view.cells.iter_rows(named=True)
     ]
     return Table("measured", caption, columns, rows)
@@ -142,7 +145,7 @@ def executions(view: View) -> list[Executions]:
             workload,
             run,
             [
-                Execution(trial.cell["repeat"], trial.verdict, commands(trial, base))
+                Execution(trial.cell["repeat"], trial.verdict, commands(trial, base), trial.noisy)
                 for trial, base in view.trials[run, stack, condition, workload]
             ],
             Row((), *numbers(view, run, stack, condition, workload)),
@@ -193,15 +196,16 @@ def numbers(view: View, run: str, stack: str, condition: str, workload: str) -> 
     return view.stacks.index(stack), view.conditions.index(condition), of_workload, view.labels.index(run)
 
 
-def _measured(row: Mapping[str, Any]) -> tuple[Field, ...]:
+def _measured(view: View, row: Mapping[str, Any]) -> tuple[Field, ...]:
     shown = units.scale(row["median"], row["unit"])
     low, high = (Field(units.shown(row[name], row["unit"], shown), row[name]) for name in ("low", "high"))
+    noisy = view.noisy(row["run"], row["stack"], row["condition"], row["workload"])
     kind = row["kind"] if row["kind"] != RANGE else f"{row['kind']} ({100 * row['coverage']:.0f}{units.NBSP}%)"
     return (
         Field(row["workload"], kind="stack workload"),
         Field(spelled(row["metric"], row["statistic"]), kind="metric"),
         Field(row["unit"], kind="quiet"),
-        Field(str(row["n"]), row["n"]),
+        Field(f"{row['n']}, {noisy} noisy" if noisy else str(row["n"]), row["n"]),
         Field(units.quantity(row["median"], row["unit"]), row["median"]),
         low,
         high,

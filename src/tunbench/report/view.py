@@ -58,6 +58,11 @@ class View:
         found = self.runs[self.labels.index(run)]
         return found.verdicts.get((stack, condition, workload), "not run")
 
+    def noisy(self, run: str, stack: str, condition: str, workload: str) -> int:
+        """How many trials of a cell that count were disturbed."""
+        trials = self.trials.get((run, stack, condition, workload), [])
+        return sum(bool(trial.noisy) and trial.verdict == "ok" for trial, _ in trials)
+
     def measuring(self, metric: str) -> list[str]:
         """The workloads that measured a metric, in the order of the plan."""
         measured = set(self.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
