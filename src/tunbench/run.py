@@ -25,7 +25,7 @@ from tunbench.journal.record import Record
 from tunbench.labs import choose, condition, payload
 from tunbench.labs.alone import alone
 from tunbench.labs.condition import Condition
-from tunbench.labs.native import NativeLab
+from tunbench.labs.native import OWN, NativeLab
 from tunbench.labs.noise import Beside
 from tunbench.labs.vm import VmLab
 from tunbench.plan.expand import expand
@@ -106,7 +106,13 @@ def create(folder: Path, order: Order) -> None:
 
 
 def _refuse_another(folder: Path, order: Order) -> None:
-    """Raises RunError where the folder holds anything but the first moments of a run that never began."""
+    """Raises RunError where the folder holds anything but the first moments of a run that never began.
+
+    Or where the lab would not see it.
+    """
+    for own in OWN if order.lab.kind == "native" else ():
+        if folder.resolve().is_relative_to(own):
+            raise RunError(f"{folder}: the native lab mounts its own {own}; name a folder elsewhere with --out")
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder with --out")
     if (folder / journal.NAME).exists() and journal.events(folder, 1):

@@ -93,3 +93,16 @@ def test_a_run_that_is_refused_leaves_nothing_and_exits_with_2(
     assert result.exit_code == 2
     assert f"process {other}" in result.stderr
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("folder", ["/run/mine", "/mnt/data/mine"])
+def test_a_folder_that_the_lab_would_not_see_is_refused(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_here(monkeypatch, tmp_path)
+    assert not Path(folder).exists()
+    monkeypatch.setattr("tests.unit.runs.ScriptedLab.kind", "native")
+    result = invoke("run", "plan.toml", "--out", folder)
+    assert result.exit_code == 2
+    assert "the native lab mounts its own /" in result.stderr
+    assert not Path(folder).exists()

@@ -12,9 +12,13 @@ from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra, needed, told
 from tunbench.labs.vm import LabError
 from tunbench.plan.shard import Machine, Shard, canonical
+from tunbench.runner.node import HOME
 
 NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
 """The runner is the first process of its own PID namespace: with it ends everything that it made."""
+
+OWN = (Path("/run"), HOME.parent)
+"""Folders over which the runner mounts file systems of its own."""
 
 
 @dataclass(frozen=True)
