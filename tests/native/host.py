@@ -23,6 +23,8 @@ SETTING = """\
 mount -t tmpfs tmpfs /srv && mkdir /srv/here && mount --bind "$0" /srv/here
 mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /mnt
 ip link set lo up
+# The host has its addresses of IPv6 at once, and not while something else is tested.
+sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0
 ip link add uplink type veth peer name far && ip link set uplink up && ip link set far up
 ip address add 192.0.2.1/24 dev uplink && ip address add 2001:db8::1/64 dev uplink nodad
 ip neighbour add 192.0.2.9 lladdr 02:00:00:00:00:09 dev uplink nud permanent

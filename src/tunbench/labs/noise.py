@@ -91,7 +91,9 @@ class Beside:
             return {}
         noise = between(self.begun.pop(shard), read())
         text = said(noise)
-        return {"noise": noise._asdict()} | ({NAME: text} if text else {})
+        return {"noise": {name: round(value, 4) for name, value in noise._asdict().items()}} | (
+            {NAME: text} if text else {}
+        )
 
 
 def _others(own: int) -> float:
