@@ -66,6 +66,7 @@ def test_nothing_is_said_of_a_machine_that_is_as_it_should_be(examined: Examined
     assert found.findings == []
     assert {name: fact for name, fact in found.facts.items() if name != "offloads of veth"} == {
         "load of others": "0.0 %",
+        "processes": condition.EVERY,
         "governor": "performance",
         "turbo": "off",
         "clocksource": "tsc",
@@ -108,6 +109,14 @@ def test_each_thing_that_disturbs_is_found(files: dict[str, str], finding: tuple
     found = examined(files)
     assert found.findings == [finding]
     assert found.lines == [f"{finding[0]}: {finding[1]}. {KINDS[finding[0]].mend}"]
+
+
+@pytest.mark.parametrize(("space", "found"), [("pid:[4026531836]", False), ("pid:[4026532281]", True)])
+def test_in_a_container_load_may_be_hidden(space: str, found: bool, examined: Examined, tmp_path: Path) -> None:
+    (tmp_path / "proc/self/ns").mkdir(parents=True)
+    (tmp_path / "proc/self/ns/pid").symlink_to(space)
+    finding = ("hidden-load", "its PID namespace is not the first one")
+    assert examined({}).findings == ([finding] if found else [])
 
 
 def test_what_a_machine_does_not_show_is_not_held_against_it(examined: Examined) -> None:

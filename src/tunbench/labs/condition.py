@@ -33,6 +33,10 @@ KINDS = {
         "other programs kept the processors busy before the run began",
         "End them (`top` shows them), or run the plan in the vm lab on the virtual clock, which they cannot disturb.",
     ),
+    "hidden-load": Kind(
+        "this is a container, and the processes of others on the same machine are not seen",
+        "Run it outside of the container, on the machine itself; here no trial is marked that others disturbed.",
+    ),
     "frequency-scaling": Kind(
         "the processors change their frequency with their load",
         "Fix it with `sudo cpupower frequency-set -g performance`.",
@@ -93,7 +97,7 @@ def examine(kind: str, shards: Sequence[Shard], cores: Iterable[int]) -> Conditi
     before = noise.read()
     time.sleep(SECONDS)
     load = noise.between(before, noise.read())
-    facts = {"load of others": _percent(load.others), **_processors(), **_system()}
+    facts = {"load of others": _percent(load.others), "processes": _seen(), **_processors(), **_system()}
     # The nodes of a VM have its kernel and its cores, not this machine's.
     facts |= {**_network(), "pinning": _pinning(shards, set(cores))} if kind == "native" else {}
     told = [(name, text) for name, text in _findings(facts, load) if text]
@@ -109,6 +113,7 @@ def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[str, str]]
     stolen, swap = facts["stolen since boot"], facts["swap used"]
     return [
         ("other-load", f"other processes took {_percent(load.others)} of a second" * (load.others > noise.SHARE)),
+        ("hidden-load", "its PID namespace is not the first one" * (facts["processes"] != EVERY)),
         ("frequency-scaling", f"the governor is {governors}" * (governors not in ("performance", UNKNOWN))),
         ("turbo", "it is on" * (turbo == "on")),
         ("stolen-time", f"{stolen} of the time since it booted" * (_share(stolen) > STOLEN)),
@@ -120,10 +125,23 @@ def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[str, str]]
     ]
 
 
+EVERY = "all of the machine are seen"
+
+FIRST = "pid:[4026531836]"
+"""The machine's first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h."""
+
 NOT_PINNED = "not pinned: "
 
 UNKNOWN = "not shown"
 """What a fact is that this machine does not show: a virtual one has no frequency of its own."""
+
+
+def _seen() -> str:
+    """Whether the processes of others are seen."""
+    try:
+        return EVERY if str((noise.PROC / "self/ns/pid").readlink()) == FIRST else "those of a container are seen"
+    except OSError:
+        return EVERY
 
 
 def _processors() -> dict[str, str]:
