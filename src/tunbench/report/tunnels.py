@@ -78,7 +78,9 @@ def _section(kind: type[Tunnel]) -> Iterator[str]:
         headers = [(one.name, str(one.size), one.source) for one in (*form.outside, *form.inside)]
         yield from _table(("what", "bytes", "source"), headers)
     yield from (f"Evidence in a capture: `{kind.evidence(_options(kind), about.outer[0])}`", "")
-    if needs := [*about.modules, *dict.fromkeys((*about.programs, *about.brought))]:
+    # Modules are those of all options: what one of them leaves out, another one needs.
+    modules = dict.fromkeys((*kind.about.modules, *about.modules))
+    if needs := [*modules, *dict.fromkeys((*about.programs, *about.brought))]:
         yield from (f"Needs: {_listed(needs)}.{_from_where(about)}", "")
 
 
