@@ -4,11 +4,10 @@ import hashlib
 import json
 import os
 import platform
-import shutil
 import subprocess
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -33,12 +32,11 @@ from tunbench.plan.load import read as read_plan
 from tunbench.plan.load import reference_of
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, canonical
+from tunbench.scratch import scratch
 from tunbench.toolbox.carried import Wanted, equipped, wanted
 
 Watch = Callable[[pool.Told], None]
 """Is told of everything that happens, for a progress display."""
-
-SCRATCH = ".scratch"
 
 DEPENDS_ON = {
     "shards": "plan",
@@ -150,8 +148,8 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition 
         book.repair()
         if found:
             book.append(found.event)
-        with _scratch(folder) as scratch, interruptible():
-            return _execute(folder, order, workers, watch, book, scratch)
+        with interruptible(), scratch(folder) as place_to_run:
+            return _execute(folder, order, workers, watch, book, place_to_run)
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "
@@ -166,7 +164,7 @@ def ahead(folder: Path, order: Order) -> Asked:
     return Asked(order.plan, order.shards, journal.events(folder))
 
 
-def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journal, scratch: Path) -> list[str]:
+def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journal, where: Path) -> list[str]:
     asked = ahead(folder, order)
     known = dict(asked.trials)
     folders: dict[str, TrialFolders] = {}
@@ -176,13 +174,15 @@ def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journ
     # A run may have been killed between the end of a block and its answer.
     for answer in asked.told():
         book.append(answer, sync=True)
-    for told in pool.execute(order.lab, waiting, workers, scratch):
+    for told in pool.execute(order.lab, waiting, workers, where):
         event = {"shard": told.shard.id, **told.event, **(beside.hear(told.shard.id, told.event) if beside else {})}
         earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
         if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):
             changed.append(place(told.shard.spec(), event["workload"]))
         book.append(event, sync=event["event"] in ("trial", "shard"))
-        folders.setdefault(told.shard.id, TrialFolders(folder, told.shard.spec())).take(told.event)
+        folders.setdefault(told.shard.id, TrialFolders(folder, told.shard.spec())).take(told.event, earlier is not None)
+        if event["event"] == "shard" and event["state"] != "started":
+            del folders[told.shard.id]
         watch(told)
         if more := asked.take(told.shard, event):
             rest = asked.in_order([*waiting, *more])
@@ -225,17 +225,6 @@ def describe(order: Order) -> dict[str, Any]:
         "runner": payload.digest(),
         **order.lab.check({shard.stack for shard in order.shards}, machines.values()),
     }
-
-
-@contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    scratch = (folder / SCRATCH).absolute()
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def order(text: str, file: str, overrides: dict[str, Any], files: Mapping[str, str] = MappingProxyType({})) -> Order:

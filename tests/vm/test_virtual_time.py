@@ -61,7 +61,7 @@ def test_a_killed_run_resumes_to_the_same_fingerprint(
     assert done.returncode == 0, done.stderr
     assert finished <= set(read.trials(journal.events(tmp_path / "run")))
     assert read.record(tmp_path / "run").manifest["fingerprint"] == undisturbed
-    assert not (tmp_path / "run" / ".scratch").exists()
+    assert list((tmp_path / "run").glob(".*")) == []
 
 
 def test_ctrl_c_stops_within_5_s_and_says_how_to_go_on(text: str, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_ctrl_c_stops_within_5_s_and_says_how_to_go_on(text: str, tmp_path: Path
     assert process.returncode == 130
     assert f"tunbench run --resume {tmp_path / 'run'}" in printed.replace("\n", "")
     assert _labs_of(tmp_path) == []
-    assert not (tmp_path / "run" / ".scratch").exists()
+    assert list((tmp_path / "run").glob(".*")) == []
 
 
 def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from tunbench.runner import stack, topology, underlay
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
 
+COMMANDS = "commands.sh"
+
 LONGEST = 200
 """Characters of a component of a path; file systems take 255 bytes."""
 
@@ -72,8 +74,11 @@ class TrialFolders:
         self.own: list[str] = []
         self.captures: dict[str, bytes] = {}
 
-    def take(self, event: dict[str, Any]) -> None:
-        """Takes one event of the shard; a trial's end writes its folder."""
+    def take(self, event: dict[str, Any], again: bool = False) -> None:
+        """Takes one event of the shard; a trial's end writes its folder.
+
+        A folder that is there stays where a trial is executed `again`: the first result counts, and the folder is its own.
+        """
         if event["event"] == "phase":
             self.phase = event["name"]
             if self.phase == "trial":
@@ -83,7 +88,7 @@ class TrialFolders:
         elif event["event"] == "capture":
             self.captures[event["name"]] = zlib.decompress(base64.b64decode(event["pcap"]))
         elif event["event"] == "trial":
-            self._write(event)
+            self._write(event, again)
 
     def _remember(self, text: str) -> None:
         if self.phase in SETUP:
@@ -91,21 +96,32 @@ class TrialFolders:
         elif self.phase == "trial":
             self.own.append(text)
 
-    def _write(self, trial: dict[str, Any]) -> None:
+    def _write(self, trial: dict[str, Any], again: bool) -> None:
         folder = self.run / folder_of(self.spec, trial["workload"])
+        # What the proof captured stands with the trial that follows it.
+        captures, self.captures = self.captures, {}
+        if again and _is_whole(folder):
+            return
         folder.mkdir(parents=True, exist_ok=True)
+        for name, text in _files(trial):
+            (folder / _slug(name)).write_text(text)
+        for name, pcap in captures.items():
+            (folder / _slug(name)).write_bytes(pcap)
+        # The last file says that all others are there.
+        (folder / COMMANDS).write_text(self._script(trial))
+
+    def _script(self, trial: dict[str, Any]) -> str:
         title = place(self.spec, trial["workload"])
         form, roles = topology.read(self.spec["topology"]), stack.roles(self.spec["stack"])
         names = underlay.of(self.spec["underlay"], form, roles=roles).names
         images = "".join(f" --with {name}" for name in beyond(self.spec["stack"]))
         head = HEAD.format(title=title, nodes=" ".join(names), images=images)
-        (folder / "commands.sh").write_text(head + "\n".join([*self.setup, *self.own]) + "\n")
-        for name, text in _files(trial):
-            (folder / _slug(name)).write_text(text)
-        for name, pcap in self.captures.items():
-            (folder / _slug(name)).write_bytes(pcap)
-        # What the proof captured stands with the trial that follows it.
-        self.captures = {}
+        return head + "\n".join([*self.setup, *self.own]) + "\n"
+
+
+def _is_whole(folder: Path) -> bool:
+    file = folder / COMMANDS
+    return file.exists() and file.stat().st_size > 0
 
 
 def _files(trial: dict[str, Any]) -> Sequence[tuple[str, str]]:

@@ -8,8 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-BOUND = ("setpriv", "--pdeathsig", "KILL")
-"""Before a command: the kernel ends it together with the process that started it."""
+BOUND = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
+"""Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
+command does not begin where the process has ended before the kernel knew."""
+
+
+def bound(argv: Sequence[str]) -> list[str]:
+    """The command that ends with this process, however that happens."""
+    return [*BOUND, str(os.getpid()), *argv]
 
 
 class Execution:
@@ -24,7 +30,7 @@ class Execution:
         with (folder / "output.log").open("wb") as output:
             # A group of its own lets us end all of it.
             self.process = subprocess.Popen(
-                [*BOUND, *argv],
+                bound(argv),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

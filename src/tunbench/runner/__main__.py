@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tunbench.runner import limits
 from tunbench.runner.events import EventStream
 from tunbench.runner.node import HOME
 from tunbench.runner.shard import live
@@ -14,6 +15,7 @@ from tunbench.runner.shell import LocalShell
 
 def main(shard: str, events: str) -> None:
     """Reads the shard, lives through it and writes its events."""
+    limits.bind()
     spec = json.loads(Path(shard).read_text())
     with Path(events).open("a") as stream:
         # The lab's own /run and /mnt, in memory: nothing is left of them, and nothing of the machine's is touched.

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
+from tunbench.runner import limits
 from tunbench.runner.formats import IP, Format, Header
 from tunbench.runner.node import HOME, Node
 from tunbench.runner.options import Option, Options
@@ -253,7 +254,7 @@ class Tunnel:
         for node, daemons in self.daemons.items():
             for daemon in daemons:
                 if (status := daemon.poll()) is not None:
-                    return f"its daemon on {node} ended with status {status}"
+                    return f"its daemon on {node} {limits.ending(status)}"
         return ""
 
     def settle(self, node: Node) -> None:

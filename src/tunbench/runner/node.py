@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tunbench.runner import limits
 from tunbench.runner.events import Events
 from tunbench.runner.shell import Process, Result, Shell, wait_until
+from tunbench.runner.talk import PRINTED
 
 HOME = Path("/mnt/lab")
 """Where a lab keeps the files of its nodes: a file system in memory, the same path on every node."""
@@ -27,7 +29,7 @@ class CommandFailed(Exception):
 
     def __init__(self, shown: str, result: Result) -> None:
         self.result = result
-        how = "did not end in time" if result.status is None else f"ended with status {result.status}"
+        how = "did not end in time" if result.status is None else limits.ending(result.status)
         words = (result.stderr.strip() or result.stdout.strip())[-TAIL:]
         super().__init__(f"{shown}: {how}" + (f": {words}" if words else ""))
 
@@ -171,8 +173,12 @@ class Node:
         self.events.tell("file", node=self.name, path=str(path), text=text)
 
     def read(self, path: Path) -> str:
-        """The text of a file."""
-        return path.read_text(errors="replace")
+        """The text of a file. Raises ValueError where it is longer than what a command may print."""
+        with path.open("rb") as file:
+            data = file.read(PRINTED + 1)
+        if len(data) > PRINTED:
+            raise ValueError(f"{path} has more than {PRINTED >> 20} MiB")
+        return data.decode(errors="replace")
 
     def read_shown(self, path: Path) -> Shown:
         """The first line of a file, journaled as the shell text that reads it."""
@@ -187,7 +193,12 @@ class Node:
 
     def tails(self) -> dict[str, str]:
         """The tail of every log of this node."""
-        return {name: self.read(path)[-TAIL:] for name, path in self.logs.items() if path.exists()}
+        return {name: _tail(path) for name, path in self.logs.items() if path.exists()}
+
+    def flooded(self) -> str:
+        """Which log of this node has grown until it could grow no more, if any has."""
+        full = [name for name, path in self.logs.items() if path.exists() and path.stat().st_size >= limits.FILE]
+        return f"the log {full[0]} has grown to {limits.FILE >> 20} MiB" if full else ""
 
     def note(self, shown: str) -> None:
         """Journals what stands for something that was done in another way than a person would type it."""
@@ -201,3 +212,10 @@ def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(0o600)
     path.write_text(text)
+
+
+def _tail(path: Path) -> str:
+    """The last characters of a log, of which there may be a great many; each takes four bytes at most."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4 * TAIL))
+        return file.read().decode(errors="replace")[-TAIL:]

@@ -1,9 +1,11 @@
 """Makes nodes: a process holds the namespaces of each, and they vanish with it."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tunbench.runner import limits
 from tunbench.runner.events import Events
 from tunbench.runner.node import HOME, CommandFailed, Node
 from tunbench.runner.pinning import Pins
@@ -35,7 +37,7 @@ set -e
 read -r pid rest </proc/self/stat
 mount --all --fstab {home}/.fstab
 echo {name} >/proc/sys/kernel/hostname
-echo $pid >{home}/.pid
+{bound}echo $pid >{home}/.pid
 exec sleep infinity
 """
 
@@ -60,7 +62,9 @@ def made(
     finally:
         for holder in holders.values():
             holder.kill()
-        shell.run(["ip", "-batch", "-"], PATIENCE, "".join(f"netns del {name}\n" for name in holders))
+        # What fills the lab with processes takes a moment to end; the names are in the lab's own memory.
+        with suppress(OSError):
+            shell.run(["ip", "-batch", "-"], PATIENCE, "".join(f"netns del {name}\n" for name in holders))
 
 
 def _hold(name: str, name_server: str, shell: Shell) -> Process:
@@ -70,7 +74,9 @@ def _hold(name: str, name_server: str, shell: Shell) -> Process:
     (home / ".etc" / "resolv.conf").write_text(f"nameserver {name_server}\n")
     (home / ".etc" / "hosts").write_text(HOSTS.format(name=name))
     (home / ".fstab").write_text(MOUNTS.format(home=home))
-    script = HOLD.format(name=name, home=home)
+    most = limits.processes(os.uname().release)
+    bound = f"echo {most} >/proc/sys/kernel/pid_max\n" if most else ""
+    script = HOLD.format(name=name, home=home, bound=bound)
     return shell.start(
         ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-c", script], _log(name)
     )

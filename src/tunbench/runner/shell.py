@@ -6,11 +6,16 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import IO, NamedTuple, Protocol
+
+from tunbench.runner.talk import PRINTED, TOO_MUCH, talk
 
 
 class Result(NamedTuple):
-    """How a command ended. A status of None says that its time limit (in seconds) ran out."""
+    """How a command ended. A status of None says that its time limit (in seconds) ran out.
+
+    That of one which printed too much is SIGPIPE, as if nobody had read on.
+    """
 
     status: int | None
     stdout: str
@@ -45,9 +50,7 @@ class Background:
 
     def __init__(self, argv: Sequence[str], log: Path) -> None:
         with log.open("ab") as file:
-            self.popen = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
-            )
+            self.popen = _begin(argv, subprocess.DEVNULL, file)
 
     def poll(self) -> int | None:
         """The exit status, or None while it runs."""
@@ -74,21 +77,12 @@ class LocalShell:
 
     def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
         """Runs a command to its end, or to the end of its time limit in seconds."""
-        popen = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        try:
-            stdout, stderr = popen.communicate(stdin.encode(), timeout)
-            status: int | None = popen.returncode
-        except subprocess.TimeoutExpired:
-            _signal_group(popen.pid, signal.SIGKILL)
-            stdout, stderr = _rest_of(popen)
-            status = None
-        return Result(status, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+        popen = _begin(argv, subprocess.PIPE, subprocess.PIPE)
+        broken, out, err = talk(popen, stdin.encode(), timeout, lambda: _signal_group(popen.pid, signal.SIGKILL))
+        stdout, stderr = out.decode(errors="replace"), err.decode(errors="replace")
+        if broken == TOO_MUCH:
+            return Result(-signal.SIGPIPE, stdout, f"{stderr}\nit printed more than {PRINTED >> 20} MiB")
+        return Result(None if broken else popen.returncode, stdout, stderr)
 
     def start(self, argv: Sequence[str], log: Path) -> Background:
         """Starts a command in the background."""
@@ -105,15 +99,12 @@ def wait_until(done: Callable[[], bool], timeout: float, interval: float = 0.02)
     return True
 
 
-def _rest_of(popen: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
-    """What a killed program had printed. One that left its group may hold the pipes open: it is not waited for."""
+def _begin(argv: Sequence[str], source: int, sink: int | IO[bytes]) -> "subprocess.Popen[bytes]":
+    """Starts a program that leads a process group of its own. Raises OSError."""
     try:
-        return popen.communicate(timeout=0.5)
-    except subprocess.TimeoutExpired as late:
-        for pipe in (popen.stdin, popen.stdout, popen.stderr):
-            if pipe:
-                pipe.close()
-        return late.stdout or b"", late.stderr or b""
+        return subprocess.Popen(argv, stdin=source, stdout=sink, stderr=sink, start_new_session=True)
+    except BlockingIOError:
+        raise OSError(f"{argv[0]} cannot be started: the lab has no process left, because something forks") from None
 
 
 def _alive(group: int) -> bool:

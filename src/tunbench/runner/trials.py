@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tunbench.runner import asked, probe, proof, relayed, stack
+from tunbench.runner import asked, limits, probe, proof, relayed, stack
 from tunbench.runner.asked import Asked
 from tunbench.runner.contract import StackFailed, Unsupported
 from tunbench.runner.events import Events
@@ -95,17 +95,18 @@ def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
 
 def _attempts(what: Asked, trials: Sequence[Trial], probes: Sequence[str]) -> list[Outcome]:
     """Executes all trials, with the probes before and after what is under way at once."""
+    attempt = partial(_attempt, what.module, limits.ENDLESS + 10 * what.seconds)
     if not what.together:
-        return [_attempt(what.module, trial, probes) for trial in trials]
+        return [attempt(trial, probes) for trial in trials]
     with probe.beside(probes, *trials), ThreadPoolExecutor(len(trials)) as several:
-        return list(several.map(partial(_attempt, what.module), trials))
+        return list(several.map(attempt, trials))
 
 
-def _attempt(module: ModuleType, trial: Trial, probes: Sequence[str] = ()) -> Outcome:
+def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[str] = ()) -> Outcome:
     try:
         for program in module.ABOUT.programs:
             stack.require(trial.client, program)
-        with probe.beside(probes, trial):
+        with probe.beside(probes, trial), limits.within(limit):
             module.execute(trial)
     except Unsupported as why:
         return Outcome("unsupported", str(why))
@@ -125,8 +126,12 @@ def _proof_again(site: Site, events: Events) -> Outcome:
 
 
 def _ended(site: Site) -> Outcome:
-    """Whether a daemon of the stack has ended though nobody asked it to: what was measured is of another stack."""
+    """Whether a daemon of the stack has ended or fills a log: what was measured is not of the stack that was asked for.
+
+    A daemon ends where nobody asked it to, and a log is full where it has grown as far as it may.
+    """
     ended = [f"{layer.about.name}: {how}" for layer in site.stack.layers if (how := layer.ended())]
+    ended += [how for node in site.nodes.values() if (how := node.flooded())]
     return Outcome("failed", "; ".join(ended)) if ended else OK
 
 
