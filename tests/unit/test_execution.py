@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.unit.test_shell import gone, written
-from tunbench.labs.execution import Execution
+from tunbench.labs.execution import BOUND, Execution, bound
 from tunbench.runner.shell import wait_until
 
 
@@ -79,7 +79,7 @@ def test_stopping_needs_no_consent(tmp_path: Path) -> None:
 CONTROLLER = """
 import sys, time
 from pathlib import Path
-from tunbench.labs.execution import Execution
+from tunbench.labs.execution import BOUND, Execution, bound
 folder = Path(sys.argv[1])
 one = Execution(["sleep", "100"], folder)
 (folder / "pid").write_text(f"{one.process.pid}\\n")
@@ -94,3 +94,22 @@ def test_the_lab_dies_with_the_controlling_process_however_that_happens(tmp_path
     os.kill(controller.pid, signal.SIGKILL)
     controller.wait()
     assert wait_until(lab, 5)
+
+
+def test_a_lab_does_not_begin_where_the_controlling_process_has_ended_before_the_kernel_knew(tmp_path: Path) -> None:
+    argv = [*BOUND, "1", "touch", str(tmp_path / "begun")]
+    assert subprocess.run(argv).returncode == 1
+    assert not (tmp_path / "begun").exists()
+    subprocess.run(bound(["touch", str(tmp_path / "begun")]), check=True)
+    assert (tmp_path / "begun").exists()
+
+
+def test_last_words_of_a_file_without_end_are_its_tail_alone(tmp_path: Path) -> None:
+    one = begun(tmp_path, "true")
+    assert wait_until(lambda: not one.running(), 10)
+    with one.console.open("wb") as file:
+        file.truncate(1 << 40)
+        file.seek(0, 2)
+        file.write(b"last")
+    assert one.last_words() == "\0" * 1996 + "last"
+    one.stop()

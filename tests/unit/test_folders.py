@@ -143,6 +143,18 @@ def test_captures_stand_with_the_trial_that_follows_them_and_with_no_other(tmp_p
     }
 
 
+def test_the_folder_of_the_result_that_counts_is_kept(tmp_path: Path) -> None:
+    folder = taken(tmp_path, trial(outputs={"ping.txt": "first\n"}))
+    folders = TrialFolders(tmp_path, SPEC)
+    folders.take(trial(outputs={"ping.txt": "second\n"}), again=True)
+    assert (folder / "ping.txt").read_text() == "first\n"
+    # What a kill left half written is written again.
+    (folder / "commands.sh").write_text("")
+    folders.take(trial(outputs={"ping.txt": "third\n"}), again=True)
+    assert (folder / "ping.txt").read_text() == "third\n"
+    assert (folder / "commands.sh").read_text()
+
+
 def test_captures_without_a_trial_leave_nothing(tmp_path: Path) -> None:
     taken(tmp_path / "run", captured_as("proof-0.pcap", b"some"))
     assert not (tmp_path / "run").exists()

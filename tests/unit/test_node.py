@@ -183,3 +183,19 @@ def test_a_log_that_a_program_writes_on_its_own_is_kept(home: Path) -> None:
     (home / "a" / "own.log").write_text("x" * TAIL + "connected")
     assert a.tails() == {"a/own.log": "x" * (TAIL - 9) + "connected"}
     assert events.told == []
+
+
+def test_of_a_log_without_end_the_tail_alone_is_read_and_it_is_told(home: Path) -> None:
+    a, _ = node(FakeShell())
+    a.start("daemon", log="flood")
+    assert a.flooded() == ""
+    with (home / "a" / "flood.log").open("r+b") as file:
+        # A sparse file, which no memory would hold.
+        file.truncate(1 << 40)
+        file.seek(0, 2)
+        file.write("last ünïcode".encode())
+    assert a.tails()["a/flood.log"].endswith("last ünïcode")
+    assert len(a.tails()["a/flood.log"]) == TAIL
+    assert a.flooded() == "the log a/flood.log has grown to 256 MiB"
+    with pytest.raises(ValueError, match=r"flood\.log has more than 64 MiB$"):
+        a.read(home / "a" / "flood.log")

@@ -1,11 +1,13 @@
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tunbench.runner import limits, shell, talk
 from tunbench.runner.shell import LocalShell, Result, wait_until
 
 SHELL = LocalShell()
@@ -55,6 +57,48 @@ def test_the_time_limit_ends_the_whole_group_and_keeps_what_was_printed(tmp_path
     assert result == Result(None, "begun\n", "")
     assert time.monotonic() - began < 10
     assert wait_until(gone(written(tmp_path / "pid")), 5)
+
+
+def test_a_command_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talk, "PRINTED", 1 << 20)
+    monkeypatch.setattr(shell, "PRINTED", 1 << 20)
+    began = time.monotonic()
+    result = sh("echo begun >&2; trap '' PIPE; while :; do yes 2>/dev/null; done", 60)
+    assert time.monotonic() - began < 30
+    assert result.status == -signal.SIGPIPE
+    assert result.stderr == "begun\n\nit printed more than 1 MiB"
+    assert result.stdout == ("y\n" * talk.KEPT)[-talk.KEPT :]
+
+
+def test_what_is_almost_too_much_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talk, "PRINTED", 1 << 20)
+    text = "x" * (1 << 20)
+    assert SHELL.run(["cat"], 20, text) == Result(0, text, "")
+
+
+def test_input_that_nobody_reads_is_no_failure() -> None:
+    assert SHELL.run(["true"], 20, "x" * (1 << 20)) == Result(0, "", "")
+
+
+def test_a_program_that_closes_its_output_still_has_a_time_limit() -> None:
+    began = time.monotonic()
+    assert sh("exec >&- 2>&-; sleep 100", 0.5).status is None
+    assert time.monotonic() - began < 10
+
+
+def test_a_command_ends_where_whoever_waits_for_it_is_interrupted(tmp_path: Path) -> None:
+    with pytest.raises(TimeoutError), limits.within(1.5):
+        sh(f"echo $$ >{tmp_path}/pid; sleep 100", 60)
+    assert wait_until(gone(written(tmp_path / "pid")), 5)
+
+
+def test_where_there_is_no_process_left_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with pytest.raises(OSError, match=r"^cat cannot be started: the lab has no process left, because something forks$"):
+        SHELL.run(["cat"], 1)
 
 
 def test_the_time_limit_holds_for_a_program_that_ignores_signals() -> None:

@@ -77,7 +77,7 @@ class TrialFolders:
     def take(self, event: dict[str, Any], again: bool = False) -> None:
         """Takes one event of the shard; a trial's end writes its folder.
 
-        A folder that is there stays where a trial is executed `again`: the first result counts, and the folder is its own.
+        The folder of one that is executed `again` stays as it is: the first result counts, and the folder is its own.
         """
         if event["event"] == "phase":
             self.phase = event["name"]

@@ -12,6 +12,9 @@ BOUND = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && e
 """Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
 command does not begin where the process has ended before the kernel knew."""
 
+LAST = 2000
+"""Characters of the tail of a file that are last words."""
+
 
 def bound(argv: Sequence[str]) -> list[str]:
     """The command that ends with this process, however that happens."""
@@ -62,9 +65,12 @@ class Execution:
 
     def last_words(self) -> str:
         """The tail of what the lab printed outside its events."""
-        texts = [
-            path.read_text(errors="replace")[-2000:]
-            for path in (self.console, self.folder / "output.log")
-            if path.exists()
-        ]
+        texts = [_tail(path) for path in (self.console, self.folder / "output.log") if path.exists()]
         return "\n".join(text.strip() for text in texts if text.strip())
+
+
+def _tail(path: Path) -> str:
+    """The last characters of a file, which may be larger than the memory."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4 * LAST))
+        return file.read().decode(errors="replace")[-LAST:]

@@ -46,7 +46,7 @@ def ending(status: int) -> str:
     """How a program ended, in words: `status` is its exit status, or the negative number of a signal."""
     if status >= 0:
         return f"ended with status {status}"
-    name = signal.Signals(-status).name
+    name = signal.Signals(-status).name if -status in signal.valid_signals() and -status < 32 else f"signal {-status}"
     why = {
         "SIGXFSZ": f": it wrote more than {FILE >> 20} MiB into a file",
         "SIGKILL": ", as the kernel does where memory has run out",
