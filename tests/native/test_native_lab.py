@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.traces import traces
 from tests.vm.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
 
@@ -25,50 +25,6 @@ WORKLOADS = ["ping:count=10", "iperf3-tcp:duration=1", "iperf3-udp:duration=1"]
 def native(stacks: list[str], profiles: str, workloads: list[str]) -> str:
     """The text of a plan for the native lab."""
     return plan(stacks, profiles, workloads, clock="real").replace('"vm"', '"native"')
-
-
-def traces() -> dict[str, list[str]]:
-    """What a lab could leave behind on this machine."""
-    commands = {
-        "interfaces": ["ip", "-br", "link"],
-        "addresses": ["ip", "-br", "address"],
-        "routes": ["ip", "route", "show", "table", "all"],
-        "rules": ["ip", "rule"],
-        "qdiscs": ["tc", "qdisc", "show"],
-        "namespaces": ["ip", "netns"],
-        "held namespaces": ["lsns", "-n", "-o", "TYPE,NPROCS,COMMAND"],
-        "sysctls": [
-            "sh",
-            "-c",
-            "sysctl -a 2>/dev/null | grep -E '^net\\.(ipv4|ipv6|core)' | grep -v -E 'random|stable'",
-        ],
-    }
-    found = {
-        name: sorted(subprocess.run(argv, capture_output=True, text=True).stdout.splitlines())
-        for name, argv in commands.items()
-    }
-    found["mounts"] = sorted(Path("/proc/self/mounts").read_text().splitlines())
-    found["processes"] = sorted(_lab_processes())
-    found["files"] = sorted(
-        str(path) for folder in ("/run", "/mnt", "/var/run/netns") for path in Path(folder).glob("*")
-    )
-    # The processes that look are there in each look.
-    found["held namespaces"] = [line for line in found["held namespaces"] if "unshare" in line or "sleep" in line]
-    return found
-
-
-def _lab_processes() -> Iterator[str]:
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_text().split("\0")
-        except OSError:
-            continue
-        if (
-            "tunbench.runner" in words
-            or words[0] in ("iperf3", "tcpdump", "openvpn", "unshare")
-            or words[:2] == ["sleep", "infinity"]
-        ):
-            yield " ".join(words)
 
 
 def test_what_the_kernel_has_is_measured_and_nothing_is_left(tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""`kill -9` of the controlling process and of QEMU: after --resume the fingerprint is that of an undisturbed run."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.kills import Killer
+from tests.vm.measuring import plan
+from tunbench.journal import read
+from tunbench.runner.shell import wait_until
+
+pytestmark = [pytest.mark.vm, pytest.mark.reliability]
+
+PLAN = plan(["none", "wireguard"], '["baseline"]', ["ping:count=10"])
+
+Property = Callable[[str, object], None]
+
+
+class Alike:
+    """Says that each run has the fingerprint of the first."""
+
+    def __init__(self) -> None:
+        self.fingerprint = ""
+
+    def check(self, run: Path) -> None:
+        record = read.record(run)
+        assert record.interrupted == ()
+        assert {trial.verdict for trial in record.trials} == {"ok"}
+        self.fingerprint = self.fingerprint or record.manifest["fingerprint"]
+        assert record.manifest["fingerprint"] == self.fingerprint
+        assert (run / "report.html").read_text().rstrip().endswith("</html>")
+
+
+def killed(count: int, seed: int, folder: Path, record_property: Property) -> None:
+    killer = Killer(PLAN, folder, "qemu-system-x86_64", "VM", Alike().check)
+    record_property("reliability", f"{killer.kill(count, seed).figure}; one fingerprint")
+
+
+@pytest.mark.timeout(1200)
+def test_the_fingerprint_is_the_same_after_5_kills(tmp_path: Path, record_property: Property) -> None:
+    killed(5, 1, tmp_path, record_property)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_the_fingerprint_is_the_same_after_100_kills(tmp_path: Path, record_property: Property) -> None:
+    killed(100, 2, tmp_path, record_property)
+
+
+def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, record_property: Property) -> None:
+    alike = Alike()
+    killer = Killer(PLAN, tmp_path, "qemu-system-x86_64", "VM", alike.check)
+    process = killer.begin(run := tmp_path / "run")
+    assert wait_until(lambda: bool(killer.labs(run)), 60)
+    os.kill(killer.labs(run)[0], 9)
+    assert process.wait(300) == 1
+    assert "1 shards were interrupted; go on with: tunbench run --resume" in killer.printed()
+    assert len(read.record(run).interrupted) == 1
+    assert killer.begin(run).wait(300) == 0
+    alike.check(run)
+    record_property("reliability", "1 of 2 shards interrupted and told, exit code 1; --resume completes it")
