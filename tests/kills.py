@@ -151,3 +151,24 @@ def _moment(run: Path) -> str:
         return "nothing"
     last = events[-1]
     return f"{last['event']} {last.get('state', last.get('name', ''))}".strip()
+
+
+def suspend(first: int, seconds: float) -> None:
+    """Stops a process with all that it started, for so long."""
+    stopped: set[int] = set()
+    while fresh := set(family(first)) - stopped:
+        for pid in fresh:
+            os.kill(pid, signal.SIGSTOP)
+        stopped |= fresh
+    time.sleep(seconds)
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that it started, as far as they are there."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid, *(one for child in children for one in family(int(child)))]

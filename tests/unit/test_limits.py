@@ -39,7 +39,7 @@ def test_memory_that_a_process_may_not_have_is_refused_and_what_is_reserved_does
     [
         (1, "ended with status 1"),
         (-25, "was ended by SIGXFSZ: it wrote more than 256 MiB into a file"),
-        (-9, "was ended by SIGKILL, as the kernel does where memory has run out"),
+        (-9, "was ended by SIGKILL, as happens where memory has run out"),
         (-11, "was ended by SIGSEGV"),
         (-40, "was ended by signal 40"),
     ],

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.fakes import Call, FakeEvents, FakeLabShell, move_home
-from tunbench.runner import nodes, underlay
+from tunbench.runner import limits, nodes, underlay
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.outside import watched
 
@@ -52,6 +52,20 @@ def test_a_node_has_its_own_files(home: Path) -> None:
     assert mounts == ["/run", "/tmp", "/var/lib", "/etc", "/sys", "/proc"]
     script = shell.started[0].call.argv[-1]
     assert "echo a >/proc/sys/kernel/hostname" in script
+
+
+@pytest.mark.parametrize("most", [0, 2000])
+def test_a_node_has_so_many_processes_where_the_kernel_counts_them(
+    most: int, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "processes", lambda release: most)
+    shell = FakeLabShell(home, "proof-none.pcap")
+    with nodes.made(["a"], "10.0.3.2", shell, FakeEvents()):
+        pass
+    # After the node has a /proc of its own, or it would be the limit of the whole machine.
+    _, _, after = shell.started[0].call.argv[-1].partition("mount --all")
+    assert ("echo 2000 >/proc/sys/kernel/pid_max" in after) == bool(most)
+    assert "pid_max" not in shell.started[0].call.argv[-1].partition("mount --all")[0]
 
 
 def test_a_node_that_cannot_be_had_says_why(home: Path) -> None:

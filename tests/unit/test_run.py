@@ -1,8 +1,11 @@
 import errno
 import json
 import os
+import random
 import signal
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, cast
 
@@ -223,6 +226,58 @@ def test_a_torn_last_line_is_repaired_before_going_on(tmp_path: Path) -> None:
     go(tmp_path, ordered(), 1, lambda _: None)
     assert len(journal.events(tmp_path)) > len(whole.splitlines())
     assert read.record(tmp_path).interrupted == ()
+
+
+@pytest.mark.reliability
+def test_a_journal_torn_at_any_byte_goes_on_to_the_same_fingerprint(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    finished(tmp_path / "whole")
+    whole = (tmp_path / "whole" / journal.NAME).read_bytes()
+    cuts = random.Random(1).sample(range(len(whole)), 60)
+    for cut in cuts:
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        (folder / "plan.toml").write_text(PLAN)
+        (folder / journal.NAME).write_bytes(whole[:cut])
+        if not journal.events(folder, 1):
+            create(folder, ordered())
+        assert go(folder, ordered(), 2, lambda _: None) == []
+        assert fingerprint(folder) == fingerprint(tmp_path / "whole")
+    record_property("reliability", f"{len(cuts)} cuts at random bytes of {len(whole)}: one fingerprint")
+
+
+@pytest.mark.reliability
+def test_a_clock_that_is_set_back_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    class Back(datetime):
+        """Each look at the clock is an hour before the last."""
+
+        looks = 0
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Back":
+            cls.looks += 1
+            return cls(2026, 1, 1, tzinfo=tz) - timedelta(hours=cls.looks)
+
+    finished(tmp_path / "whole")
+    monkeypatch.setattr(run, "datetime", Back)
+    monkeypatch.setattr(time, "time", lambda: 2e9 - 3600 * Back.looks)
+    order = ordered()
+    folder = tmp_path / run.default_folder("any").name
+    create(folder, order)
+    with pytest.raises(KeyboardInterrupt):
+        go(folder, order, 2, after(2, KeyboardInterrupt))
+    assert go(folder, ordered(), 2, lambda _: None) == []
+    assert run.finish(folder).manifest["fingerprint"] == fingerprint(tmp_path / "whole")
+    assert Back.looks >= 2
+    # An hour that comes twice has a name that is taken: nothing is written over.
+    before = (folder / journal.NAME).read_bytes()
+    with pytest.raises(RunError, match="is another run"):
+        create(folder, ordered())
+    assert (folder / journal.NAME).read_bytes() == before
+    record_property("reliability", "an hour back at each look: same fingerprint, no folder written over")
 
 
 def test_a_full_disk_is_a_message_and_what_was_measured_is_kept(

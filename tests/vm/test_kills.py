@@ -1,12 +1,13 @@
 """`kill -9` of the controlling process and of QEMU: after --resume the fingerprint is that of an undisturbed run."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.kills import Killer
+from tests.kills import Killer, suspend
 from tests.vm.measuring import plan
 from tunbench.journal import read
 from tunbench.runner.shell import wait_until
@@ -61,3 +62,16 @@ def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, recor
     assert killer.begin(run).wait(300) == 0
     alike.check(run)
     record_property("reliability", "1 of 2 shards interrupted and told, exit code 1; --resume completes it")
+
+
+def test_a_machine_that_is_suspended_changes_nothing(tmp_path: Path, record_property: Property) -> None:
+    alike = Alike()
+    killer = Killer(PLAN, tmp_path, "qemu-system-x86_64", "VM", alike.check)
+    for name, pause in (("undisturbed", 0.0), ("suspended", 10.0)):
+        process = killer.begin(run := tmp_path / name)
+        assert wait_until(lambda run=run: bool(killer.labs(run)), 60)  # type: ignore[misc]
+        time.sleep(4)
+        suspend(process.pid, pause)
+        assert process.wait(300) == 0, killer.printed()
+        alike.check(run)
+    record_property("reliability", "10 s in which no process of the run had the processor: one fingerprint")

@@ -13,7 +13,8 @@ signal: setrlimit(2)."""
 
 MEMORY = 4 << 30
 """Bytes of memory of its own that a process may write to, used or not: RLIMIT_DATA of setrlimit(2). 256 threads with
-stacks of 8 MiB each take half of it. A VM has less memory altogether, and its kernel ends the largest process."""
+stacks of 8 MiB each take half of it. It is also what all processes of a node may use together (`hunger`). A VM has less
+memory altogether, and its kernel ends the largest process."""
 
 PROCESSES = 2000
 """Processes and threads of a node, where the kernel counts them by PID namespace: Linux 6.14, kernel/pid.c. In a VM
@@ -49,7 +50,7 @@ def ending(status: int) -> str:
     name = signal.Signals(-status).name if -status in signal.valid_signals() and -status < 32 else f"signal {-status}"
     why = {
         "SIGXFSZ": f": it wrote more than {FILE >> 20} MiB into a file",
-        "SIGKILL": ", as the kernel does where memory has run out",
+        "SIGKILL": ", as happens where memory has run out",
     }
     return f"was ended by {name}{why.get(name, '')}"
 

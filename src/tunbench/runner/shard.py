@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from tunbench.runner import (
+    hunger,
     impairment,
     leftovers,
     nodes,
@@ -52,7 +53,11 @@ def live(spec: Spec, shell: Shell, events: Events, cores: Collection[int] = ()) 
         pins = pinning.pins(under.passed, cores)
         if pins:
             events.tell("pinned", nodes=dict(pins.nodes), rest=list(pins.rest))
-        with pinning.kept_away(pins), nodes.made(under.names, under.name_server, shell, events, pins) as made:
+        with (
+            pinning.kept_away(pins),
+            nodes.made(under.names, under.name_server, shell, events, pins) as made,
+            hunger.watched(made.values()),
+        ):
             pile = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
             _live_in(Site(made, under, pile), spec, waiting, events)
     except FAILURES as reason:

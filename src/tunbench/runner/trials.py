@@ -108,6 +108,8 @@ def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[st
             stack.require(trial.client, program)
         with probe.beside(probes, trial), limits.within(limit):
             module.execute(trial)
+            if not trial.samples:
+                raise WorkloadFailed("it ended without a result")
     except Unsupported as why:
         return Outcome("unsupported", str(why))
     except FAILURES as why:

@@ -1,0 +1,125 @@
+"""Tunnels and workloads that run wild on this kernel: each fails with its reason, and harms nothing else."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import hostile
+from tests.native.test_native_lab import native
+from tests.traces import traces
+from tests.vm.measuring import execute, verdicts
+from tunbench.runner import limits
+
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.reliability,
+    pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
+]
+
+Property = Callable[[str, object], None]
+
+PING, TCP = "ping:count=200,interval=0.01", "iperf3-tcp:duration=1"
+
+SMALL = {"limits": ("MEMORY = 4 << 30", "MEMORY = 1 << 29")}
+"""So that the machine that tests need not have 8 GiB to spare."""
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "reason"),
+    [
+        pytest.param(hostile.HANGS, "ip netns exec a sleep 1000: did not end in time", id="hangs"),
+        pytest.param(hostile.FORKS, "none: its daemon on a ended with status 2", id="forks"),
+        pytest.param(
+            hostile.FLOODS,
+            "none: its daemon on a was ended by SIGXFSZ: it wrote more than 256 MiB into a file",
+            id="floods-its-log",
+        ),
+        pytest.param(hostile.EATS, "none: its daemon on a ended with status 1", id="eats-memory"),
+        pytest.param(
+            hostile.SHARED_OUT,
+            "none: its daemon on a was ended by SIGKILL, as happens where memory has run out",
+            id="eats-memory-by-many-processes",
+        ),
+    ],
+)
+def test_a_tunnel_that_runs_wild_fails_with_its_reason(
+    tunnel: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
+) -> None:
+    if tunnel == hostile.FORKS and not limits.processes(os.uname().release):
+        pytest.skip("this kernel does not count the processes of a PID namespace")
+    before, began = traces(), time.monotonic()
+    hostile.smuggle(monkeypatch, {"none": tunnel}, changes=SMALL)
+    record = execute(tmp_path / "run", native(["none", "openvpn"], '["baseline"]', [PING]), workers=1)
+    found = verdicts(record)
+    assert found["none", PING][0] == "failed"
+    assert found["none", PING][1].startswith(reason)
+    assert found["openvpn", PING][0] == "ok", "another stack is not concerned"
+    assert traces() == before
+    record_property("reliability", f"failed: “{reason}”; the other stack ok; {time.monotonic() - began:.0f} s for both")
+
+
+def test_a_tunnel_that_dies_while_it_is_measured_fails_that_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
+) -> None:
+    hostile.smuggle(monkeypatch, {"none": hostile.DIES})
+    long = "ping:count=600,interval=0.01"
+    found = verdicts(execute(tmp_path / "run", native(["none"], '["baseline"]', [long]), workers=1))
+    assert found["none", "up"][0] == "ok", "it was there before"
+    assert found["none", long] == ("failed", "none: its daemon on a ended with status 0")
+    record_property("reliability", "failed: “none: its daemon on a ended with status 0”, 4 s after it began")
+
+
+def test_what_the_daemon_said_last_stands_with_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
+) -> None:
+    hostile.smuggle(monkeypatch, {"none": hostile.EATS}, changes=SMALL)
+    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING]), workers=1)
+    [trial] = [trial for trial in record.trials if trial.cell["workload"] == PING]
+    assert "memory exhausted" in trial.logs["a/none-0.log"]
+    record_property("reliability", trial.logs["a/none-0.log"].strip())
+
+
+@pytest.mark.parametrize(
+    "tunnel", [pytest.param(hostile.DEAF, id="ignores-SIGTERM"), pytest.param(hostile.BOMB, id="fork-bomb")]
+)
+def test_a_tunnel_that_does_not_want_to_end_is_ended(
+    tunnel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
+) -> None:
+    if tunnel == hostile.BOMB and not limits.processes(os.uname().release):
+        pytest.skip("this kernel does not count the processes of a PID namespace")
+    before, began = traces(), time.monotonic()
+    hostile.smuggle(monkeypatch, {"none": tunnel})
+    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING]), workers=1)
+    took = time.monotonic() - began
+    assert took < 120
+    assert record.interrupted == (), "the shard came to its end"
+    assert traces() == before
+    record_property("reliability", f"{verdicts(record)['none', PING][0]}; nothing left; {took:.0f} s")
+
+
+@pytest.mark.parametrize(
+    ("workload", "reason"),
+    [
+        pytest.param(hostile.NEVER_ENDS, "ip netns exec a sleep 1000: did not end in time", id="never-ends"),
+        pytest.param(hostile.LOOPS, "it did not end within ", id="loops-for-ever"),
+        pytest.param(hostile.GARBAGE, "ping printed no summary: ", id="prints-garbage"),
+        pytest.param(hostile.TOO_MUCH, "was ended by SIGPIPE: it printed more than 64 MiB", id="prints-100-MB"),
+        pytest.param(hostile.SILENT, "ping printed no summary: ''", id="exits-0-without-a-result"),
+        pytest.param(hostile.NOTHING, "it ended without a result", id="measures-nothing"),
+    ],
+)
+def test_a_workload_that_runs_wild_fails_with_its_reason(
+    workload: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
+) -> None:
+    before, began = traces(), time.monotonic()
+    hostile.smuggle(monkeypatch, workload=workload, changes={"limits": ("ENDLESS = 600.0", "ENDLESS = 1.0")})
+    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING, TCP]), workers=1)
+    found = verdicts(record)
+    assert found["none", PING][0] == "failed"
+    assert reason in found["none", PING][1]
+    assert found["none", TCP][0] == "ok", "another workload is not concerned"
+    assert traces() == before
+    record_property("reliability", f"failed: “{reason}”; the other workload ok; {time.monotonic() - began:.0f} s")
