@@ -1,6 +1,7 @@
 """Executes shards side by side, as many at once as there are workers; one worker executes them one after the other."""
 
 import json
+import shutil
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -65,6 +66,8 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Ite
                     under.remove(one)
                     one.execution.stop()
                     yield _ending(one, reason)
+                    # The next ones need the room.
+                    shutil.rmtree(scratch / one.shard.id, ignore_errors=True)
             time.sleep(POLL)
     finally:
         for one in under:
