@@ -6,6 +6,7 @@ from tunbench.labs import payload
 
 TUNNELS = "tunbench/runner/tunnels"
 WORKLOADS = "tunbench/runner/workloads"
+LIMITS = "tunbench/runner/limits.py"
 
 # The bare underlay, with something beside it on each endpoint.
 BESIDE = """
@@ -67,9 +68,9 @@ def smuggle(
     monkeypatch: pytest.MonkeyPatch,
     tunnels: dict[str, str] | None = None,
     workload: str = "",
-    changes: dict[str, tuple[str, str]] | None = None,
+    limits: dict[str, str] | None = None,
 ) -> None:
-    """Hands labs these tunnels in the place of others, this workload in the place of ping, and changed modules."""
+    """Hands labs these tunnels in the place of others, this workload in the place of ping, and other limits."""
     files = payload.runner_files()
     files[f"{TUNNELS}/bare.py"] = files[f"{TUNNELS}/none.py"]
     files["tunbench/runner/sound.py"] = files[f"{WORKLOADS}/ping.py"]
@@ -77,8 +78,7 @@ def smuggle(
         files[f"{TUNNELS}/{name}.py"] = text.encode()
     if workload:
         files[f"{WORKLOADS}/ping.py"] = workload.encode()
-    for name, (old, new) in (changes or {}).items():
-        path = f"tunbench/runner/{name}.py"
-        assert old.encode() in files[path]
-        files[path] = files[path].replace(old.encode(), new.encode())
+    for old, new in (limits or {}).items():
+        assert old.encode() in files[LIMITS]
+        files[LIMITS] = files[LIMITS].replace(old.encode(), new.encode())
     monkeypatch.setattr(payload, "runner_files", lambda: files)

@@ -1,8 +1,14 @@
 """What a lab could leave behind on this machine, looked at before and after."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+MARK = "TUNBENCH_TESTED_BY"
+"""In the environment of all that these tests start, by which it is told from what others run on this machine."""
+
+os.environ[MARK] = str(os.getpid())
 
 
 def traces() -> dict[str, list[str]]:
@@ -14,7 +20,6 @@ def traces() -> dict[str, list[str]]:
         "rules": ["ip", "rule"],
         "qdiscs": ["tc", "qdisc", "show"],
         "namespaces": ["ip", "netns"],
-        "held namespaces": ["lsns", "-n", "-o", "TYPE,NPROCS,COMMAND"],
         "sysctls": [
             "sh",
             "-c",
@@ -26,27 +31,22 @@ def traces() -> dict[str, list[str]]:
         for name, argv in commands.items()
     }
     found["mounts"] = sorted(Path("/proc/self/mounts").read_text().splitlines())
-    found["processes"] = sorted(_lab_processes())
+    # A namespace is held by one of these, or by a mount.
+    found["processes"] = sorted(_our_processes())
     found["files"] = sorted(
         str(path) for folder in ("/run", "/mnt", "/var/run/netns") for path in Path(folder).glob("*")
     )
-    # The processes that look are there in each look.
-    found["held namespaces"] = [line for line in found["held namespaces"] if "unshare" in line or "sleep" in line]
     return found
 
 
-def _lab_processes() -> Iterator[str]:
+def _our_processes() -> Iterator[str]:
+    mark = f"{MARK}={os.getpid()}"
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (process / "cmdline").read_text().split("\0")
+            if mark in (process / "environ").read_text(errors="replace").split("\0"):
+                yield (process / "cmdline").read_text().replace("\0", " ")
         except OSError:
             continue
-        if (
-            "tunbench.runner" in words
-            or words[0] in ("iperf3", "tcpdump", "openvpn", "unshare")
-            or words[:2] == ["sleep", "infinity"]
-        ):
-            yield " ".join(words)
 
 
 def that_name(folder: Path) -> list[str]:

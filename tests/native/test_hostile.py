@@ -22,9 +22,10 @@ pytestmark = [
 Property = Callable[[str, object], None]
 
 PING, TCP = "ping:count=200,interval=0.01", "iperf3-tcp:duration=1"
+LONG = "ping:count=600,interval=0.01"
 
-SMALL = {"limits": ("MEMORY = 4 << 30", "MEMORY = 1 << 29")}
-"""So that the machine that tests need not have 8 GiB to spare."""
+SMALL = {"MEMORY = 4 << 30": "MEMORY = 1 << 29", "PROCESSES = 2000": "PROCESSES = 400"}
+"""Limits that are reached soon, on a machine that need not have 8 GiB to spare."""
 
 
 @pytest.mark.parametrize(
@@ -51,12 +52,12 @@ def test_a_tunnel_that_runs_wild_fails_with_its_reason(
     if tunnel == hostile.FORKS and not limits.processes(os.uname().release):
         pytest.skip("this kernel does not count the processes of a PID namespace")
     before, began = traces(), time.monotonic()
-    hostile.smuggle(monkeypatch, {"none": tunnel}, changes=SMALL)
-    record = execute(tmp_path / "run", native(["none", "openvpn"], '["baseline"]', [PING]), workers=1)
+    hostile.smuggle(monkeypatch, {"none": tunnel}, limits=SMALL)
+    record = execute(tmp_path / "run", native(["none", "openvpn"], '["baseline"]', [LONG]), workers=1)
     found = verdicts(record)
-    assert found["none", PING][0] == "failed"
-    assert found["none", PING][1].startswith(reason)
-    assert found["openvpn", PING][0] == "ok", "another stack is not concerned"
+    assert found["none", LONG][0] == "failed"
+    assert found["none", LONG][1].startswith(reason)
+    assert found["openvpn", LONG][0] == "ok", "another stack is not concerned"
     assert traces() == before
     record_property("reliability", f"failed: “{reason}”; the other stack ok; {time.monotonic() - began:.0f} s for both")
 
@@ -65,19 +66,18 @@ def test_a_tunnel_that_dies_while_it_is_measured_fails_that_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
 ) -> None:
     hostile.smuggle(monkeypatch, {"none": hostile.DIES})
-    long = "ping:count=600,interval=0.01"
-    found = verdicts(execute(tmp_path / "run", native(["none"], '["baseline"]', [long]), workers=1))
+    found = verdicts(execute(tmp_path / "run", native(["none"], '["baseline"]', [LONG]), workers=1))
     assert found["none", "up"][0] == "ok", "it was there before"
-    assert found["none", long] == ("failed", "none: its daemon on a ended with status 0")
+    assert found["none", LONG] == ("failed", "none: its daemon on a ended with status 0")
     record_property("reliability", "failed: “none: its daemon on a ended with status 0”, 4 s after it began")
 
 
 def test_what_the_daemon_said_last_stands_with_the_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
 ) -> None:
-    hostile.smuggle(monkeypatch, {"none": hostile.EATS}, changes=SMALL)
-    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING]), workers=1)
-    [trial] = [trial for trial in record.trials if trial.cell["workload"] == PING]
+    hostile.smuggle(monkeypatch, {"none": hostile.EATS}, limits=SMALL)
+    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [LONG]), workers=1)
+    [trial] = [trial for trial in record.trials if trial.cell["workload"] == LONG]
     assert "memory exhausted" in trial.logs["a/none-0.log"]
     record_property("reliability", trial.logs["a/none-0.log"].strip())
 
@@ -91,7 +91,7 @@ def test_a_tunnel_that_does_not_want_to_end_is_ended(
     if tunnel == hostile.BOMB and not limits.processes(os.uname().release):
         pytest.skip("this kernel does not count the processes of a PID namespace")
     before, began = traces(), time.monotonic()
-    hostile.smuggle(monkeypatch, {"none": tunnel})
+    hostile.smuggle(monkeypatch, {"none": tunnel}, limits=SMALL)
     record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING]), workers=1)
     took = time.monotonic() - began
     assert took < 120
@@ -115,7 +115,7 @@ def test_a_workload_that_runs_wild_fails_with_its_reason(
     workload: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
 ) -> None:
     before, began = traces(), time.monotonic()
-    hostile.smuggle(monkeypatch, workload=workload, changes={"limits": ("ENDLESS = 600.0", "ENDLESS = 1.0")})
+    hostile.smuggle(monkeypatch, workload=workload, limits={"ENDLESS = 600.0": "ENDLESS = 1.0"})
     record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING, TCP]), workers=1)
     found = verdicts(record)
     assert found["none", PING][0] == "failed"

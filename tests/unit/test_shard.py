@@ -1,4 +1,5 @@
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +231,13 @@ def test_a_daemon_that_dies_fails_every_trial_with_its_log(home: Path) -> None:
         for name in ("a", "b"):
             assert trial["logs"][f"{name}/openvpn-0.log"] == f"{name}: Cannot allocate TUN/TAP dev dynamically\n"
     assert all(process.ended for process in lab.started)
+
+
+def test_a_daemon_that_dies_before_the_proof_is_told_with_what_the_proof_did_not_see(home: Path) -> None:
+    lab, events = FakeLabShell(home, "proof-none.pcap", begins={"openvpn": lambda *_: -9}), FakeEvents()
+    live(shard("openvpn", 1, PING).spec(), lab, events)
+    for trial in events.of("trial"):
+        assert re.match("openvpn: its daemon on a was ended by SIGKILL.*; .* show its evidence", trial["reason"])
 
 
 @pytest.mark.parametrize(("proof", "verdict"), [("proof-vxlan.pcap", "ok"), ("proof-none.pcap", "failed")])

@@ -41,6 +41,16 @@ def pairs_of(workloads: Sequence[str], topology: Topology) -> list[Pair]:
 
 def prove(site: Site, pair: Pair, events: Events, least: int = 2 * proof.ECHOES) -> None:
     """Waits until the pair can talk, and proves how by at least so many packets. Raises StackFailed and ProofFailed."""
+    try:
+        _prove(site, pair, events, least)
+    except FAILURES as why:
+        # That a daemon is gone says more than what is not seen any more.
+        if (ended := _ended(site)) != OK:
+            raise StackFailed(f"{ended.reason}; {why}") from None
+        raise
+
+
+def _prove(site: Site, pair: Pair, events: Events, least: int) -> None:
     client, target = site.nodes[pair.client], site.overlays[pair.server].address
     if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.PATIENCE):
         raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.PATIENCE:g} s")
