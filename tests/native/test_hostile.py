@@ -1,6 +1,7 @@
 """Tunnels and workloads that run wild on this kernel: each fails with its reason, and harms nothing else."""
 
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,8 @@ def test_a_tunnel_that_runs_wild_fails_with_its_reason(
     record = execute(tmp_path / "run", native(["none", "openvpn"], '["baseline"]', [LONG]), workers=1)
     found = verdicts(record)
     assert found["none", LONG][0] == "failed"
-    assert found["none", LONG][1].startswith(reason)
+    # Either end may be the first.
+    assert re.match(re.escape(reason).replace(r"on\ a", "on [ab]"), found["none", LONG][1]), found["none", LONG][1]
     assert found["openvpn", LONG][0] == "ok", "another stack is not concerned"
     assert traces() == before
     record_property("reliability", f"failed: “{reason}”; the other stack ok; {time.monotonic() - began:.0f} s for both")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit import fakes
 from tests.unit.fakes import (
     CAPTURED,
     MARKER,
@@ -233,7 +234,10 @@ def test_a_daemon_that_dies_fails_every_trial_with_its_log(home: Path) -> None:
     assert all(process.ended for process in lab.started)
 
 
-def test_a_daemon_that_dies_before_the_proof_is_told_with_what_the_proof_did_not_see(home: Path) -> None:
+def test_a_daemon_that_dies_before_the_proof_is_told_with_what_the_proof_did_not_see(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(fakes.FILTERS, "udp port 1194 and udp[8] & 0xf8 = 0x48", lambda packet: False)
     lab, events = FakeLabShell(home, "proof-none.pcap", begins={"openvpn": lambda *_: -9}), FakeEvents()
     live(shard("openvpn", 1, PING).spec(), lab, events)
     for trial in events.of("trial"):
