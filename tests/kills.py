@@ -41,6 +41,13 @@ class Killed(NamedTuple):
         return f"{self.victims.total()} kills in {self.runs} runs: {whom}; after {when}; nothing lost, nothing left"
 
 
+class Whole(NamedTuple):
+    """What an undisturbed run takes: seconds, and events in its journal."""
+
+    seconds: float
+    events: int
+
+
 class Killer:
     """Runs a plan into folders of its own, and ends the run, or the lab under it, at random moments.
 
@@ -76,11 +83,14 @@ class Killer:
         return (self.folder / "stderr").read_text()
 
     def kill(self, count: int, seed: int) -> Killed:
-        """Kills so often, at moments that a seed gives, over as long as an undisturbed run takes."""
+        """Kills so often, at moments that a seed gives, over as long as an undisturbed run takes.
+
+        One half is spread over its time, of which beginning and report take much, the other over its events.
+        """
         chance = random.Random(seed)
         began = time.monotonic()
         self._finish(run := self.folder / "undisturbed")
-        whole = time.monotonic() - began
+        whole = Whole(time.monotonic() - began, len(journal.events(run)))
         self.check(run)
         while self.killed.victims.total() < count:
             run = self.folder / f"run-{self.killed.runs + 1}"
@@ -96,12 +106,17 @@ class Killer:
         assert process.wait(600) == 0, self.printed()
         self._nothing_is_left(run)
 
-    def _disturb(self, run: Path, chance: random.Random, whole: float) -> bool:
+    def _disturb(self, run: Path, chance: random.Random, whole: Whole) -> bool:
         """Begins a run and kills it, or its lab; whether there is more to do."""
         process = self.begin(run)
-        try:
-            assert process.wait(chance.uniform(0, whole)) == 0, self.printed()
-        except subprocess.TimeoutExpired:
+        if chance.random() < 0.5:
+            wait_until(lambda: process.poll() is not None, chance.uniform(0, whole.seconds))
+        else:
+            enough = _lines(run) + chance.randrange(whole.events)
+            wait_until(lambda: process.poll() is not None or _lines(run) >= enough, 600)
+        if process.poll() is not None:
+            assert process.returncode == 0, self.printed()
+        else:
             before = told(run)
             labs = self.labs(run) if chance.random() < 0.5 else []
             self.killed.victims[self.name if labs else CONTROLLER] += 1
@@ -142,6 +157,10 @@ class Killer:
 def told(run: Path) -> dict[read.Key, dict[str, Any]]:
     """The trials that a journal tells the end of, as far as there is one."""
     return read.trials(journal.events(run)) if (run / journal.NAME).exists() else {}
+
+
+def _lines(run: Path) -> int:
+    return (run / journal.NAME).read_bytes().count(b"\n") if (run / journal.NAME).exists() else 0
 
 
 def _moment(run: Path) -> str:

@@ -58,7 +58,7 @@ def test_a_tunnel_that_runs_wild_fails_with_its_reason(
     found = verdicts(record)
     assert found["none", LONG][0] == "failed"
     # Either end may be the first.
-    assert re.match(re.escape(reason).replace(r"on\ a", "on [ab]"), found["none", LONG][1]), found["none", LONG][1]
+    assert re.search(re.escape(reason).replace(r"on\ a", "on [ab]"), found["none", LONG][1]), found["none", LONG][1]
     assert found["openvpn", LONG][0] == "ok", "another stack is not concerned"
     assert traces() == before
     record_property("reliability", f"failed: “{reason}”; the other stack ok; {time.monotonic() - began:.0f} s for both")
