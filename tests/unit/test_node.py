@@ -188,7 +188,7 @@ def test_a_log_that_a_program_writes_on_its_own_is_kept(home: Path) -> None:
 def test_of_a_log_without_end_the_tail_alone_is_read_and_it_is_told(home: Path) -> None:
     a, _ = node(FakeShell())
     a.start("daemon", log="flood")
-    assert a.flooded() == ""
+    assert a.cut_logs() == ""
     with (home / "a" / "flood.log").open("r+b") as file:
         # A sparse file, which no memory would hold.
         file.truncate(1 << 40)
@@ -196,6 +196,9 @@ def test_of_a_log_without_end_the_tail_alone_is_read_and_it_is_told(home: Path) 
         file.write("last ünïcode".encode())
     assert a.tails()["a/flood.log"].endswith("last ünïcode")
     assert len(a.tails()["a/flood.log"]) == TAIL
-    assert a.flooded() == "the log a/flood.log has grown to 256 MiB"
     with pytest.raises(ValueError, match=r"flood\.log has more than 64 MiB$"):
         a.read(home / "a" / "flood.log")
+    assert a.cut_logs() == "the log a/flood.log has grown to 256 MiB"
+    assert a.tails()["a/flood.log"].endswith("last ünïcode")
+    assert (home / "a" / "flood.log").stat().st_size < 5 * TAIL
+    assert a.cut_logs() == ""

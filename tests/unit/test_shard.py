@@ -21,7 +21,7 @@ from tests.unit.fakes import (
 from tunbench.journal.folders import TrialFolders
 from tunbench.plan.profile import read_profile
 from tunbench.plan.shard import Profile, Shard
-from tunbench.runner import stack
+from tunbench.runner import limits, registry, stack
 from tunbench.runner.shard import live
 from tunbench.runner.shell import Result
 
@@ -257,3 +257,22 @@ def test_what_the_proof_captured_is_kept_whatever_it_shows(
     [kept] = (tmp_path / "run").rglob("*.pcap")
     assert kept == tmp_path / "run/trials/vxlan/baseline/up/repeat-1/proof-0.pcap"
     assert kept.read_bytes() == (CAPTURED / proof).read_bytes()
+
+
+def test_a_workload_that_measures_nothing_has_failed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry.workload("ping"), "execute", lambda trial: None)
+    events = lived(home, shard("none", 1, PING, TCP))
+    assert verdicts(events) == [("up", "ok"), (PING, "failed"), (TCP, "ok")]
+    assert events.of("trial")[1]["reason"] == "it ended without a result"
+
+
+def test_a_log_that_could_grow_no_more_fails_the_trial(home: Path) -> None:
+    def flood(call: Call, log: Path) -> int:
+        with log.open("wb") as file:
+            file.truncate(limits.FILE)
+        return 0
+
+    lab, events = FakeLabShell(home, "proof-none.pcap", begins={"iperf3": flood}), FakeEvents()
+    live(shard("none", 1, TCP, PING).spec(), lab, events)
+    assert verdicts(events) == [("up", "ok"), (TCP, "failed"), (PING, "ok")]
+    assert events.of("trial")[1]["reason"] == "the log b/iperf3.log has grown to 256 MiB"

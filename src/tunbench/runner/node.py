@@ -195,10 +195,15 @@ class Node:
         """The tail of every log of this node."""
         return {name: _tail(path) for name, path in self.logs.items() if path.exists()}
 
-    def flooded(self) -> str:
-        """Which log of this node has grown until it could grow no more, if any has."""
+    def cut_logs(self) -> str:
+        """Which logs of this node have grown until they could grow no more, if any have; their tails alone are kept.
+
+        The next trial fails too only where the program goes on.
+        """
         full = [name for name, path in self.logs.items() if path.exists() and path.stat().st_size >= limits.FILE]
-        return f"the log {full[0]} has grown to {limits.FILE >> 20} MiB" if full else ""
+        for name in full:
+            self.logs[name].write_text(_tail(self.logs[name]))
+        return f"the log {', '.join(full)} has grown to {limits.FILE >> 20} MiB" if full else ""
 
     def note(self, shown: str) -> None:
         """Journals what stands for something that was done in another way than a person would type it."""

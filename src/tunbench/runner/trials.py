@@ -143,7 +143,7 @@ def _ended(site: Site) -> Outcome:
     A daemon ends where nobody asked it to, and a log is full where it has grown as far as it may.
     """
     ended = [f"{layer.about.name}: {how}" for layer in site.stack.layers if (how := layer.ended())]
-    ended += [how for node in site.nodes.values() if (how := node.flooded())]
+    ended += [how for node in site.nodes.values() if (how := node.cut_logs())]
     return Outcome("failed", "; ".join(ended)) if ended else OK
 
 
