@@ -31,7 +31,8 @@ def daemon(script: str) -> str:
 
 
 HANGS = BESIDE.format(what='node.run("sleep", "1000", timeout=2)')
-FORKS = daemon("while :; do sleep 1000 & done")
+# Each waits for somebody to write, which nobody does.
+FORKS = daemon("mkfifo /tmp/nobody; while :; do read line </tmp/nobody & done")
 BOMB = daemon("bomb() { bomb | bomb & }; bomb; sleep 1000")
 FLOODS = daemon("exec yes this line says nothing and comes again")
 EATS = daemon("exec tail /dev/zero")
