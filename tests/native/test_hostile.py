@@ -36,7 +36,7 @@ SMALL = {"MEMORY = 4 << 30": "MEMORY = 1 << 29", "PROCESSES = 2000": "PROCESSES 
         pytest.param(hostile.FORKS, "none: its daemon on a ended with status 2", id="forks"),
         pytest.param(
             hostile.FLOODS,
-            "none: its daemon on a was ended by SIGXFSZ: it wrote more than 256 MiB into a file",
+            "none: its daemon on a was ended by SIGXFSZ: it wrote more than 128 MiB into a file",
             id="floods-its-log",
         ),
         pytest.param(hostile.EATS, "none: its daemon on a ended with status 1", id="eats-memory"),

@@ -38,7 +38,7 @@ def test_memory_that_a_process_may_not_have_is_refused_and_what_is_reserved_does
     ("status", "words"),
     [
         (1, "ended with status 1"),
-        (-25, "was ended by SIGXFSZ: it wrote more than 256 MiB into a file"),
+        (-25, "was ended by SIGXFSZ: it wrote more than 128 MiB into a file"),
         (-9, "was ended by SIGKILL, as happens where memory has run out"),
         (-11, "was ended by SIGSEGV"),
         (-40, "was ended by signal 40"),

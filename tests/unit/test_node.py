@@ -198,7 +198,7 @@ def test_of_a_log_without_end_the_tail_alone_is_read_and_it_is_told(home: Path) 
     assert len(a.tails()["a/flood.log"]) == TAIL
     with pytest.raises(ValueError, match=r"flood\.log has more than 64 MiB$"):
         a.read(home / "a" / "flood.log")
-    assert a.cut_logs() == "the log a/flood.log has grown to 256 MiB"
+    assert a.cut_logs() == "the log a/flood.log has grown to 128 MiB"
     assert a.tails()["a/flood.log"].endswith("last ünïcode")
     assert (home / "a" / "flood.log").stat().st_size < 5 * TAIL
     assert a.cut_logs() == ""

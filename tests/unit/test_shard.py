@@ -275,4 +275,4 @@ def test_a_log_that_could_grow_no_more_fails_the_trial(home: Path) -> None:
     lab, events = FakeLabShell(home, "proof-none.pcap", begins={"iperf3": flood}), FakeEvents()
     live(shard("none", 1, TCP, PING).spec(), lab, events)
     assert verdicts(events) == [("up", "ok"), (TCP, "failed"), (PING, "ok")]
-    assert events.of("trial")[1]["reason"] == "the log b/iperf3.log has grown to 256 MiB"
+    assert events.of("trial")[1]["reason"] == "the log b/iperf3.log has grown to 128 MiB"

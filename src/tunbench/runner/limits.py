@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-FILE = 256 << 20
+FILE = 128 << 20
 """Bytes of a file, such as a log. What would make it larger ends the program by SIGXFSZ, or fails where it ignores that
 signal: setrlimit(2)."""
 
