@@ -1,13 +1,14 @@
 """`kill -9` of the controlling process and of QEMU: after --resume the fingerprint is that of an undisturbed run."""
 
 import os
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.kills import Killer, suspend
+from tests.kills import RUN, Killer, suspend
 from tests.vm.measuring import plan
 from tunbench.journal import read
 from tunbench.runner.shell import wait_until
@@ -55,13 +56,17 @@ def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, recor
     killer = Killer(PLAN, tmp_path, "qemu-system-x86_64", "VM", alike.check)
     process = killer.begin(run := tmp_path / "run")
     assert wait_until(lambda: bool(killer.labs(run)), 60)
+    second = subprocess.run([*RUN, "--resume", str(run)], capture_output=True, text=True)
+    assert second.returncode == 2
+    assert f"another process writes to {run}/journal.jsonl; wait for it, or end it" in second.stderr.replace("\n", "")
     os.kill(killer.labs(run)[0], 9)
     assert process.wait(300) == 1
     assert "1 shards were interrupted; go on with: tunbench run --resume" in killer.printed()
     assert len(read.record(run).interrupted) == 1
     assert killer.begin(run).wait(300) == 0
     alike.check(run)
-    record_property("reliability", "1 of 2 shards interrupted and told, exit code 1; --resume completes it")
+    told = "a second process is refused; 1 of 2 shards interrupted and told, exit code 1; --resume completes it"
+    record_property("reliability", told)
 
 
 def test_a_machine_that_is_suspended_changes_nothing(tmp_path: Path, record_property: Property) -> None:
