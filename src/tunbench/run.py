@@ -1,6 +1,7 @@
 """Runs a plan: makes the run's folder, executes its shards, keeps the journal, and finishes with samples and report."""
 
 import hashlib
+import io
 import json
 import os
 import platform
@@ -17,7 +18,7 @@ from tunbench import __version__
 from tunbench.blocks import Asked
 from tunbench.executors import pool
 from tunbench.interrupt import interruptible
-from tunbench.journal import journal, read
+from tunbench.journal import files, journal, read
 from tunbench.journal.folders import TrialFolders, place
 from tunbench.journal.journal import Journal
 from tunbench.journal.record import Record
@@ -33,6 +34,7 @@ from tunbench.plan.load import reference_of
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, canonical
 from tunbench.scratch import scratch
+from tunbench.toolbox import brought
 from tunbench.toolbox.carried import Wanted, equipped, wanted
 
 Watch = Callable[[pool.Told], None]
@@ -84,9 +86,9 @@ def create(folder: Path, order: Order) -> None:
         _refuse_another(folder, order)
         manifest = describe(order)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "plan.toml").write_text(order.text)
+        files.write(folder / "plan.toml", order.text)
         if order.reference:
-            (folder / order.reference.name).write_bytes(order.reference.read_bytes())
+            files.write(folder / order.reference.name, order.reference.read_bytes())
         book = Journal(folder)
         book.repair()
         head = {
@@ -95,8 +97,8 @@ def create(folder: Path, order: Order) -> None:
             "planned": sum(len(shard.workloads) + 1 for shard in order.shards),
         }
         # Where brought programs lie, so that the run goes on with the same.
-        files = {name: file for name, file in order.wanted.files.items() if file}
-        head |= {"overrides": order.overrides, **({"files": files} if files else {})}
+        given = {name: file for name, file in order.wanted.files.items() if file}
+        head |= {"overrides": order.overrides, **({"files": given} if given else {})}
         book.append({**head, "manifest": manifest}, sync=True)
         book.close()
     except OSError as error:
@@ -201,8 +203,10 @@ def finish(folder: Path) -> Record:
 
     record = read.record(folder)
     try:
-        (folder / "manifest.json").write_text(json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
-        frame(record).write_parquet(folder / "samples.parquet")
+        files.write(folder / "manifest.json", json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
+        packed = io.BytesIO()
+        frame(record).write_parquet(packed)
+        files.write(folder / "samples.parquet", packed.getvalue())
         html.write(record, folder / "report.html")
     except OSError as error:
         raise RunError(
@@ -227,14 +231,14 @@ def describe(order: Order) -> dict[str, Any]:
     }
 
 
-def order(text: str, file: str, overrides: dict[str, Any], files: Mapping[str, str] = MappingProxyType({})) -> Order:
+def order(text: str, file: str, overrides: dict[str, Any], given: Mapping[str, str] = MappingProxyType({})) -> Order:
     """What a plan's text asks for, with what the command line overrides, and the files of brought programs.
 
     Raises PlanError, ToolError and ImageError.
     """
     loaded = read_plan(text, Path(file), overrides)
     shards = expand(loaded.plan)
-    needs = wanted({shard.stack for shard in shards}, files)
+    needs = wanted({shard.stack for shard in shards}, given)
     choice = choose.auto(loaded.plan.lab, shards, needs.files)
     if choice:
         # As if the command line had asked for it, so that the run goes on in the same lab.
@@ -251,11 +255,10 @@ def reopen(folder: Path) -> Order:
     Raises RunError, JournalError, PlanError, LabError, ToolError and ImageError.
     """
     head = read.header(journal.events(folder, 1))
-    try:
-        text = (folder / "plan.toml").read_text()
-    except OSError as error:
-        raise RunError(f"cannot read {folder}/plan.toml: {error.strerror}") from None
-    again = order(text, str(folder / "plan.toml"), dict(head["overrides"]), head.get("files", {}))
+    text, given = read.plan(folder), head.get("files", {})
+    for name, file in given.items():
+        brought.check_known(name, file)
+    again = order(text, str(folder / "plan.toml"), head.get("overrides", {}), given)
     now = describe(again)
     for key, name in DEPENDS_ON.items():
         if now.get(key) != head["manifest"].get(key):

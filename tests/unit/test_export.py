@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.records import PING, TCP, cell, realistic, record, trial
 from tunbench.analysis.findings import find
 from tunbench.report import export, heats, view
-from tunbench.report.latex import escaped, latex, spreadsheet
+from tunbench.report.latex import escaped, latex, no_formula, spreadsheet
 from tunbench.report.tables import Column, Field, Row, Table
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "export"
@@ -45,7 +45,14 @@ def test_a_spreadsheet_gives_back_what_it_was_given(rows: list[tuple[str, float]
     table = Table("x", "", columns, [Row((Field(name), Field("~", value))) for name, value in rows])
     head, *found = csv.reader(io.StringIO(spreadsheet(table), newline=""))
     assert head == ["stack", "speed (bit/s)"]
-    assert [(name, float(value)) for name, value in found] == rows
+    assert [(name, float(value)) for name, value in found] == [(no_formula(name), value) for name, value in rows]
+
+
+def test_a_spreadsheet_has_no_formula() -> None:
+    names = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "none", "a=1")
+    assert [no_formula(name) for name in names] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "none", "a=1"]
+    table = Table("x", "", (Column("stack"), Column("speed", True)), [Row((Field("=1"), Field("=2")))])
+    assert "'=1,'=2" in spreadsheet(table)
 
 
 def test_a_long_table_goes_on_on_the_next_page() -> None:

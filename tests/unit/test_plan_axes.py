@@ -149,11 +149,14 @@ def test_swept_values_can_be_cut() -> None:
 
 
 def test_a_cell_is_cut_by_the_axes_that_a_table_names() -> None:
-    cell = dict.fromkeys(cut.AXES, "x")
-    assert cut.kept(cell, [], [])
-    assert not cut.kept(cell, [{"stack": "y"}], [])
-    assert not cut.kept(cell, [], [{"stack": "x", "profile": "?"}])
-    assert cut.kept(cell, [{"stack": "y"}, {"stack": "x"}], [{"stack": "x", "profile": "y"}])
+    def kept(include: list[dict[str, str]], exclude: list[dict[str, str]]) -> bool:
+        axes = {axis: ["x", "z"] for axis in cut.AXES}
+        return cut.cutting(axes, include, exclude)([(axis, "x") for axis in axes])
+
+    assert kept([], [])
+    assert not kept([{"stack": "y"}], [])
+    assert not kept([], [{"stack": "x", "profile": "?"}])
+    assert kept([{"stack": "y"}, {"stack": "x"}], [{"stack": "x", "profile": "y"}])
 
 
 def test_a_larger_mtu_makes_room_for_more_layers() -> None:

@@ -14,7 +14,7 @@ from tunbench.plan.shard import Shard
 SHARDS = [shard("none", repeat) for repeat in range(1, 6)]
 
 PHASE = {"event": "phase", "name": "nodes", "at": 1.0}
-TRIAL = {"event": "trial", "workload": "ping:count=5", "verdict": "ok"}
+TRIAL = {"event": "trial", "workload": "ping:count=5", "verdict": "ok", "reason": "", "samples": []}
 END = {"event": "phase", "name": "end", "at": 2.0}
 
 

@@ -64,7 +64,7 @@ def test_what_is_no_run_does_not_go_on(tmp_path: Path, lab: ScriptedLab) -> None
     with pytest.raises(PlanError, match="is not TOML"):
         reopen(tmp_path)
     (tmp_path / "plan.toml").unlink()
-    with pytest.raises(RunError, match=r"cannot read .*plan\.toml: No such file or directory"):
+    with pytest.raises(JournalError, match=r"cannot read .*plan\.toml: No such file or directory"):
         reopen(tmp_path)
 
 

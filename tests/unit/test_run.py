@@ -16,7 +16,7 @@ from tests.unit.runs import FACTS, PLAN, ScriptedLab, batches, events, finished,
 from tunbench import run
 from tunbench.executors import pool
 from tunbench.executors.pool import Told
-from tunbench.journal import journal, read
+from tunbench.journal import files, journal, read
 from tunbench.journal.journal import Journal
 from tunbench.labs.vm import LabError
 from tunbench.plan.shard import Shard
@@ -317,6 +317,6 @@ def test_a_disk_that_is_full_at_the_end_is_a_message(tmp_path: Path, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     finished(tmp_path)
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(files, "write", full)
     with pytest.raises(RunError, match="No space left on device"):
         run.finish(tmp_path)

@@ -1,6 +1,7 @@
 """Programs that the user brings: where they are found, what the cache keeps of them, and what a run says of them."""
 
 import hashlib
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -226,8 +227,27 @@ def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monk
     file = str(program(home / "zt"))
     order = running.order(PLAN, "any.toml", {}, {"zerotier-one": file})
     running.create(home / "run", order)
+    brought.taken("zerotier-one", file)
     running.reopen(home / "run")
     assert [wanted.files for wanted in taken] == [{"zerotier-one": file}] * 2
+
+
+def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setattr(running, "equipped", lambda given, wanted: given)
+    file = program(home / "zt")
+    running.create(home / "run", running.order(PLAN, "any.toml", {}, {"zerotier-one": str(file)}))
+    file.write_text(f"#!/bin/sh\ntouch {home}/started\n")
+    with pytest.raises(ToolError, match="zt was never brought on this machine, and no program is started because"):
+        running.reopen(home / "run")
+    assert not (home / "started").exists()
+    # A pipe or device would be read for ever.
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ToolError, match="zt cannot be read: it is no regular file"):
+        running.reopen(home / "run")
 
 
 @pytest.mark.parametrize("kind", ["tools", "brought"])

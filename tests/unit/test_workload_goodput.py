@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tests.unit.test_mutated_output import edited, replaced
+from tests.unit.outputs import edited, replaced
 from tunbench.runner import iperf3
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result

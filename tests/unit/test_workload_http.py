@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
-from tests.unit.test_mutated_output import VALUES, edited, replaced, sound, walk
+from tests.unit.outputs import VALUES, edited, of, replaced, sound, walk
 from tunbench.runner import asked
 from tunbench.runner.contract import Overlay
 from tunbench.runner.options import resolve
@@ -109,7 +109,7 @@ def test_every_value_may_be_anything() -> None:
         before = container[key]
         for value in VALUES:
             container[key] = value
-            sound(lambda text: http.parse(text, 20, 10_000), json.dumps(data))
+            sound(of("http", lambda text: http.parse(text, 20, 10_000), []), json.dumps(data))
         container[key] = before
 
 
@@ -119,8 +119,11 @@ def test_reports_that_were_changed_give_sound_values_or_have_failed(seed: int) -
     dice = random.Random(seed)
     name, requests = dice.choice([("clean", 20), ("limited", 10), ("killed", 400)])
     text = captured(f"hey-{name}.json")
-    sound(lambda changed: http.parse(changed, requests, 10_000), edited(text, dice))
-    sound(lambda changed: http.parse(changed, requests, 10_000), json.dumps(replaced(json.loads(text), dice)))
+    sound(of("http", lambda changed: http.parse(changed, requests, 10_000), []), edited(text, dice))
+    sound(
+        of("http", lambda changed: http.parse(changed, requests, 10_000), []),
+        json.dumps(replaced(json.loads(text), dice)),
+    )
 
 
 def test_the_commands() -> None:

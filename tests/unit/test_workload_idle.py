@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import Call, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tests.unit.test_mutated_output import edited
+from tests.unit.outputs import edited
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import Answer, Begin, Call, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tests.unit.test_mutated_output import edited, replaced
+from tests.unit.outputs import edited, replaced
 from tunbench.runner import irtt
 from tunbench.runner.contract import Overlay
 from tunbench.runner.options import resolve

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
-from tests.unit.test_mutated_output import edited, sound
+from tests.unit.outputs import edited, of, sound
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
@@ -56,4 +56,4 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int) -> None:
     dice = random.Random(seed)
-    sound(lambda text: ping.parse(text, 0.01, df=True), edited(captured(dice.choice(REFUSALS)), dice))
+    sound(of("ping", lambda text: ping.parse(text, 0.01, df=True), []), edited(captured(dice.choice(REFUSALS)), dice))

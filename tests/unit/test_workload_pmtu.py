@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home, pcap, two_nodes
-from tests.unit.test_mutated_output import VALUES
+from tests.unit.outputs import VALUES
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS

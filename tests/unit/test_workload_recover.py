@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home
 from tests.unit.fakes import interface as named
-from tests.unit.test_mutated_output import NUMBERS, edited
+from tests.unit.outputs import NUMBERS, edited
 from tunbench.runner import blocking, outages, registry, stack, stream
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.node import Node

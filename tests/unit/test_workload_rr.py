@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import Call, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tests.unit.test_mutated_output import edited, sound
+from tests.unit.outputs import edited, of, sound
 from tunbench.runner import serving
 from tunbench.runner.contract import Overlay, Unsupported
 from tunbench.runner.options import resolve
@@ -137,8 +137,8 @@ def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int, prot
     dice = random.Random(seed)
     name = dice.choice(NAMES)
     text, log = captured(f"rr-{name}.txt"), captured(f"rr-{name}.csv")
-    sound(lambda changed: rr.parse(changed, log, proto, 50), edited(text, dice))
-    sound(lambda changed: rr.parse(text, changed, proto, 50), edited(log, dice))
+    sound(of("rr", lambda changed: rr.parse(changed, log, proto, 50), []), edited(text, dice))
+    sound(of("rr", lambda changed: rr.parse(text, changed, proto, 50), []), edited(log, dice))
 
 
 @pytest.mark.parametrize(("given", "tcp"), [({}, " --tcp"), ({"proto": "udp", "size": "200", "duration": "3"}, "")])

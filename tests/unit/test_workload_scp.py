@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tests.unit.test_mutated_output import edited, sound
+from tests.unit.outputs import edited, of, sound
 from tunbench.runner import spelling
 from tunbench.runner.contract import Overlay
 from tunbench.runner.node import CommandFailed
@@ -70,7 +70,7 @@ def test_torn_sums_have_failed() -> None:
 @given(seed=st.integers(0, 2**32))
 def test_sums_that_were_edited_are_those_of_one_file_or_have_failed(seed: int) -> None:
     changed = edited(SUMS, random.Random(seed))
-    sound(lambda text: scp.parse(text, 1000, 1, 1), changed)
+    sound(of("scp", lambda text: scp.parse(text, 1000, 1, 1), []), changed)
     digests = re.findall(r"^[0-9a-f]{64}(?=  /)", changed, re.MULTILINE)
     if len(set(digests)) != 1:
         with pytest.raises(WorkloadFailed):

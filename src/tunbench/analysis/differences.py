@@ -62,7 +62,7 @@ def _text(record: Record, *keys: str) -> str:
         # Whole, not by name: a profile of the same name may ask for something else.
         return ", ".join(canonical(one) if isinstance(one, dict) else str(one) for one in value)
     if isinstance(value, dict) and {"version", "digest"} <= value.keys():
-        return f"{value['version']} ({value['digest'][:12]})"
+        return f"{value['version']} ({str(value['digest'])[:12]})"
     return "" if value is None else str(value)
 
 

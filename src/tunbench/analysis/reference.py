@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from tunbench.journal import files
 from tunbench.plan import places
 from tunbench.plan.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.plan.load import Loaded, PlanError, reference_of
@@ -17,6 +18,9 @@ from tunbench.runner.options import nearest
 COLUMNS = ("table", "system", "condition", "metric", "statistic", "unit", "value", "source")
 """The columns of a reference: one row a published number, its value and unit as they were published."""
 
+
+LARGEST = 16 << 20
+"""Bytes of a reference; the largest that is shipped has some 400,000."""
 
 MOST = 20
 """Mistakes of a reference that are told at once."""
@@ -106,8 +110,10 @@ def read(loaded: Loaded) -> list[Published]:
 def published(path: Path) -> list[Published]:
     """All rows of a reference, in its order. Raises PlanError, with one line for each mistake."""
     try:
-        table = pl.read_csv(path, infer_schema=False).fill_null("")
-    except (OSError, pl.exceptions.PolarsError) as error:
+        table = pl.read_csv(files.text(path, LARGEST).encode(), infer_schema=False).fill_null("")
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
+    except pl.exceptions.PolarsError as error:
         raise PlanError(f"{path}: this is no CSV file that can be read: {str(error).splitlines()[0]}") from None
     if tuple(table.columns) != COLUMNS:
         raise PlanError(f"{path}:1: the columns are {','.join(table.columns)}: write {','.join(COLUMNS)}")

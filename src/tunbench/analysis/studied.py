@@ -10,7 +10,6 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.grouping import Grouped, grouped
 from tunbench.analysis.lookup import measured
 from tunbench.journal import journal, read
-from tunbench.journal.journal import JournalError
 from tunbench.plan import load
 from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.study import Study
@@ -29,12 +28,7 @@ class Assessment(NamedTuple):
 def of_run(folder: Path) -> Loaded:
     """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
     head = read.header(journal.events(folder, 1))
-    path = folder / "plan.toml"
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise JournalError(f"cannot read {path}: {error.strerror}") from None
-    return load.read(text, path, head["overrides"])
+    return load.read(read.plan(folder), folder / "plan.toml", head.get("overrides", {}))
 
 
 def is_study(loaded: Loaded) -> bool:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import typer
 
+from tunbench.plain import plain
 from tunbench.plan.load import PlanError
 
 BAD_INPUT = 2
@@ -18,5 +19,5 @@ def bad_input_exits(*others: type[Exception]) -> Iterator[None]:
     try:
         yield
     except mistakes as error:
-        typer.echo(str(error), err=True)
+        typer.echo(plain(str(error)), err=True)
         raise typer.Exit(BAD_INPUT) from None

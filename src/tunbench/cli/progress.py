@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from tunbench.executors.pool import Told
 from tunbench.journal.folders import place
+from tunbench.plain import plain
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
 
@@ -71,7 +72,8 @@ class Display:
         elif event["event"] == "trial":
             self.progress.advance(self.lines[shard.id])
             if event["verdict"] != "ok":
-                self.console.print(f"{name}, {event['workload']}: {event['verdict']}: {event['reason']}", markup=False)
+                why = plain(event["reason"])
+                self.console.print(f"{name}, {event['workload']}: {event['verdict']}: {why}", markup=False)
 
     def _ask(self, answer: dict[str, Any]) -> None:
         """Takes the answer of a block: another one is asked for, or none of those that were possible comes."""

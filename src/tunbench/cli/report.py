@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.errors import bad_input_exits
-from tunbench.journal import read
+from tunbench.journal import files, read
 from tunbench.journal.journal import JournalError
 
 NAME = "report.html"
@@ -25,7 +25,7 @@ def report(
 ) -> None:
     """Write the report of a run, or of several side by side: one HTML file that works offline."""
     with bad_input_exits(JournalError, OSError):
-        from tunbench.report import export as files
+        from tunbench.report import export as exported
         from tunbench.report import html, sections
 
         path = out or (runs[0] / NAME if len(runs) == 1 else Path(NAME))
@@ -34,12 +34,16 @@ def report(
             for run, label in zip(runs, _labels(runs), strict=True)
         ]
         whole = html.seen(shown)
-        path.write_text(html.rendered(whole, sections.made_elsewhere(whole, shown)), encoding="utf-8")
+        page = html.rendered(whole, sections.made_elsewhere(whole, shown))
+        if out:
+            out.write_text(page, encoding="utf-8")
+        else:
+            files.write(path, page)
         study = sections.assessment(whole.runs[0], runs[0]) if export and len(runs) == 1 else None
-        written = files.write(whole, export, study) if export else []
+        written = exported.write(whole, export, study) if export else []
     typer.echo(path)
     if export:
-        typer.echo(f"{export / files.INDEX} lists {len(written)} files")
+        typer.echo(f"{export / exported.INDEX} lists {len(written)} files")
 
 
 def _way(run: Path, page: Path) -> str:

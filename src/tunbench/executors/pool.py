@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from tunbench.journal import sound
 from tunbench.labs.execution import Execution
 from tunbench.plan.expand import shard_seconds
 from tunbench.plan.shard import Shard
@@ -78,8 +79,10 @@ def _news(one: Under) -> Iterator[Told]:
     for line in one.execution.lines():
         try:
             event = json.loads(line)
-            expected = event.pop("n") == len(one.told) and isinstance(event["event"], str)
-        except (ValueError, KeyError, TypeError, AttributeError):
+            expected = event.pop("n") == len(one.told)
+            # What no reader of the journal would take must not get into it.
+            sound.check({"shard": one.shard.id, **event}, sound.EVENTS)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return
         if not expected:
             return

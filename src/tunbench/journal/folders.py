@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tunbench.journal import files
 from tunbench.labs.extras import beyond
 from tunbench.runner import stack, topology, underlay
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
 
 COMMANDS = "commands.sh"
+
+LARGEST = 64 << 20
+"""Bytes of a capture; that of a proof has some ten packets."""
 
 LONGEST = 200
 """Characters of a component of a path; file systems take 255 bytes."""
@@ -86,7 +90,8 @@ class TrialFolders:
         elif event["event"] in ("command", "file"):
             self._remember(_as_shell(event))
         elif event["event"] == "capture":
-            self.captures[event["name"]] = zlib.decompress(base64.b64decode(event["pcap"]))
+            # Of what would unpack to more than any proof has, the beginning is kept.
+            self.captures[event["name"]] = zlib.decompressobj().decompress(base64.b64decode(event["pcap"]), LARGEST)
         elif event["event"] == "trial":
             self._write(event, again)
 
@@ -97,18 +102,18 @@ class TrialFolders:
             self.own.append(text)
 
     def _write(self, trial: dict[str, Any], again: bool) -> None:
-        folder = self.run / folder_of(self.spec, trial["workload"])
+        relative = folder_of(self.spec, trial["workload"])
         # What the proof captured stands with the trial that follows it.
         captures, self.captures = self.captures, {}
-        if again and _is_whole(folder):
+        if again and _is_whole(self.run / relative):
             return
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = files.folder(self.run, relative)
         for name, text in _files(trial):
-            (folder / _slug(name)).write_text(text)
+            files.write(folder / _slug(name), text)
         for name, pcap in captures.items():
-            (folder / _slug(name)).write_bytes(pcap)
+            files.write(folder / _slug(name), pcap)
         # The last file says that all others are there.
-        (folder / COMMANDS).write_text(self._script(trial))
+        files.write(folder / COMMANDS, self._script(trial))
 
     def _script(self, trial: dict[str, Any]) -> str:
         title = place(self.spec, trial["workload"])

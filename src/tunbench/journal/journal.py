@@ -3,13 +3,30 @@
 import fcntl
 import json
 import os
+from collections.abc import Iterator
+from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from tunbench.journal import files, sound
 
 NAME = "journal.jsonl"
 
 VERSION = 2
 """Of what events hold: it grows where an older version could not be read any more."""
+
+LARGEST = 8 << 30
+"""Bytes of a journal that is read. One of a million samples has some hundred million."""
+
+LONGEST = 512 << 20
+"""Bytes of a line. The longest hold the outputs of a trial: one of 600,000 round trips has some 100 million."""
+
+BLOCK = 1 << 20
+"""Bytes in which the last line is looked for."""
+
+MARKS = (b",", b"[", b"{")
+MOST = 64_000_000
+"""Signs in front of a value that a journal has at most; a sample has seven. Each may become 100 bytes of memory."""
 
 
 class JournalError(Exception):
@@ -22,7 +39,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
         # Unbuffered: a line that the disk did not take must not come back when the file is closed.
-        self.file = self.path.open("ab", buffering=0)
+        self.file = files.appended(self.path)
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -44,9 +61,16 @@ class Journal:
 
     def repair(self) -> None:
         """Takes away a last line that is torn, as a crash leaves it."""
-        data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
+        with files.opened(self.path) as file:
+            whole = size = file.seek(0, os.SEEK_END)
+            while whole:
+                begin = max(0, whole - BLOCK)
+                file.seek(begin)
+                found = file.read(whole - begin).rfind(b"\n") + 1
+                whole = begin + found
+                if found:
+                    break
+        if whole < size:
             os.ftruncate(self.file.fileno(), whole)
 
     def close(self) -> None:
@@ -55,23 +79,52 @@ class Journal:
 
 
 def events(folder: Path, most: int | None = None) -> list[dict[str, Any]]:
-    """All events of a journal, less a torn last line, or its first ones. Raises JournalError."""
+    """All events of a journal, less a torn last line, or its first ones. Raises JournalError.
+
+    What is read of each has been checked, unless the journal is of another version.
+    """
     path = folder / NAME
     try:
-        data = path.read_bytes()
+        with files.opened(path) as file:
+            return list(islice(_events(path, file), most))
     except OSError as error:
         raise JournalError(
             f"{folder} is no run: {error.strerror} ({path.name}); name the folder that tunbench run made"
         ) from None
-    found = []
-    for number, line in enumerate(data.split(b"\n")[:-1][:most], start=1):
-        try:
-            event = json.loads(line)
-            event["event"]
-        except (ValueError, KeyError, TypeError):
+
+
+def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
+    values, known = 0, True
+    if os.fstat(file.fileno()).st_size > LARGEST:
+        raise JournalError(f"{path} has more than {LARGEST >> 30} GiB, and no report can be made of so much")
+    for number in count(1):
+        line = file.readline(LONGEST)
+        if not line.endswith(b"\n"):
+            if len(line) < LONGEST:
+                return
+            raise JournalError(f"{path}, line {number}: longer than {LONGEST >> 20} MiB, which no event is")
+        values += sum(map(line.count, MARKS))
+        if values > MOST:
             raise JournalError(
-                f"{path}, line {number}: not an event; the journal is damaged. What stands above that line is whole: "
-                "cut the file there to keep it"
+                f"{path}, line {number}: more than {MOST} values up to here; no report can be made of them"
+            )
+        try:
+            event = json.loads(line, parse_constant=_refuse)
+            # What another version wrote is not ours to check: whoever reads its header says so.
+            known = known and (number > 1 or event["event"] != "run" or event.get("journal") == VERSION)
+            sound.check(event, sound.EVENTS if known else {})
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise JournalError(
+                f"{path}, line {number}: {_reason(error)}; the journal is damaged. What stands above that line is "
+                "whole: cut the file there to keep it"
             ) from None
-        found.append(event)
-    return found
+        yield event
+
+
+def _refuse(name: str) -> None:
+    raise sound.Unsound(f"it has the number {name}")
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong in words; a parser's own are not for the user."""
+    return str(error) if isinstance(error, sound.Unsound) else "not an event"

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tunbench.journal import journal
+from tunbench.journal import files, journal
 from tunbench.journal.folders import folder_of, named, place
 from tunbench.journal.record import Block, Record, Sample, TrialResult, Warned
 from tunbench.labs import noise
+from tunbench.plain import plain
+from tunbench.plan.load import LARGEST
 from tunbench.plan.shard import canonical
 
 Event = dict[str, Any]
@@ -26,6 +28,15 @@ def record(folder: Path) -> Record:
     """All that a run's folder holds. Raises JournalError."""
     with _uncollected():
         return assemble(journal.events(folder))
+
+
+def plan(folder: Path) -> str:
+    """The text of the plan that a run was begun with. Raises JournalError."""
+    path = folder / "plan.toml"
+    try:
+        return files.text(path, LARGEST)
+    except OSError as error:
+        raise journal.JournalError(f"cannot read {path}: {error.strerror}") from None
 
 
 @contextmanager
@@ -53,7 +64,7 @@ def assemble(events: list[Event]) -> Record:
         if shard in specs
     ]
     record = Record(
-        manifest={**head["manifest"], **_conditions(events), "programs": _versions(events)},
+        manifest={**_plain({**head["manifest"], **_conditions(events)}), "programs": _versions(events)},
         trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
         warnings=_warnings(events, specs),
         durations=_durations(events, native=head["manifest"]["lab"]["kind"] == "native"),
@@ -148,14 +159,13 @@ def result(
         for moment in (None if at is None else float(at),)
     )
     folder = str(folder_of(spec, event["workload"]))
-    logs = event.get("logs", {})
     return TrialResult(
         cell,
         event["verdict"],
-        event["reason"],
+        plain(event["reason"]),
         folder,
         samples,
-        logs,
+        _plain(event.get("logs", {})),
         command,
         lab["kind"],
         lab["clock"],
@@ -175,24 +185,26 @@ def _commands(events: Iterable[Event]) -> dict[Key, str]:
             took, shell = event.get("took") or 0.0, event["shell"]
             if not shell.startswith("until ") and took > longest.get(key, (-1.0, ""))[0]:
                 longest[key] = (took, shell)
-    return {key: shell for key, (_, shell) in longest.items()}
+    return {key: plain(shell) for key, (_, shell) in longest.items()}
 
 
 def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned, ...]:
     found = {
-        Warned(event["name"], place(specs[event["shard"]]), event["text"]): None
+        Warned(event["name"], place(specs[event["shard"]]), plain(event["text"])): None
         for event in events
-        if event["event"] == "warning"
+        if event["event"] == "warning" and event["shard"] in specs
     }
     outside = {
         Warned(
-            "outside", place(specs[event["shard"]]), f"{event['packets']} packets, the first: {event['first'][0]}"
+            "outside",
+            place(specs[event["shard"]]),
+            f"{event['packets']} packets, the first: {plain(event['first'][0])}",
         ): None
         for event in events
-        if event["event"] == "outside"
+        if event["event"] == "outside" and event["shard"] in specs
     }
     condition = {
-        Warned(name, "this machine", text): None
+        Warned(name, "this machine", plain(text)): None
         for event in events
         if event["event"] == "condition"
         for name, text in event["findings"]
@@ -207,7 +219,7 @@ def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned,
 
 def _noise(trial: Event) -> str:
     """What disturbed a trial."""
-    return str(trial.get(noise.NAME, ""))
+    return plain(trial.get(noise.NAME, ""))
 
 
 def _conditions(events: Iterable[Event]) -> dict[str, Any]:
@@ -257,7 +269,16 @@ def _durations(events: Iterable[Event], native: bool) -> dict[str, float]:
 
 
 def _versions(events: Iterable[Event]) -> dict[str, str]:
-    return dict(sorted((event["program"], event["text"]) for event in events if event["event"] == "version"))
+    return dict(sorted((event["program"], plain(event["text"])) for event in events if event["event"] == "version"))
+
+
+def _plain(value: Any) -> Any:
+    """JSON whose texts a terminal and a page can show."""
+    if isinstance(value, dict):
+        return {plain(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return plain(value) if isinstance(value, str) else value
 
 
 def _is_state(event: Event, state: str) -> bool:

@@ -1,6 +1,6 @@
 """What `include` and `exclude` leave of a plan's product."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
@@ -13,6 +13,9 @@ AXES = ("topology", "tuning", "machine", "profile", "stack", "workload")
 Pattern = Mapping[str, str]
 """Shell patterns of the values of some axes; all of them must match."""
 
+MOST = 100
+"""Tables of `include`, and of `exclude`."""
+
 EXAMPLE = '{ stack = "openvpn*", profile = "high" }'
 
 
@@ -20,6 +23,8 @@ def read_patterns(value: object) -> list[Pattern]:
     """The tables of `include` or `exclude`. Raises MistakeAt."""
     if not isinstance(value, list):
         raise ValueError(f"{shown(value)} is not a list: write for example [{EXAMPLE}]")
+    if len(value) > MOST:
+        raise ValueError(f"{len(value)} tables are too many: at most {MOST} are allowed")
     for number, table in enumerate(value):
         if not isinstance(table, dict):
             raise MistakeAt(f"{shown(table)} is not a table: write for example {EXAMPLE}", number)
@@ -33,10 +38,26 @@ def read_patterns(value: object) -> list[Pattern]:
     return list(value)
 
 
-def kept(cell: Pattern, include: Sequence[Pattern], exclude: Sequence[Pattern]) -> bool:
-    """Whether a cell matches any of `include`, if there are any, and none of `exclude`."""
-    included = not include or any(_matches(cell, one) for one in include)
-    return included and not any(_matches(cell, one) for one in exclude)
+def cutting(
+    axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude: Sequence[Pattern]
+) -> Callable[[Iterable[tuple[str, str]]], bool]:
+    """Whether a cell, given as axes with values, matches any of `include`, if there are any, and none of `exclude`.
+
+    The tables that each value matches are known beforehand, as bits of a number: there may be a million cells.
+    """
+    masks = [
+        {(axis, value): _matched(axis, value, tables) for axis, values in axes.items() for value in values}
+        for tables in (include, exclude)
+    ]
+
+    def kept(cell: Iterable[tuple[str, str]]) -> bool:
+        included, excluded = (1 << len(include)) - 1, (1 << len(exclude)) - 1
+        for place in cell:
+            included &= masks[0][place]
+            excluded &= masks[1][place]
+        return (not include or included > 0) and not excluded
+
+    return kept
 
 
 def check(axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude: Sequence[Pattern]) -> None:
@@ -46,11 +67,13 @@ def check(axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude
             for axis, pattern in table.items():
                 if not any(fnmatchcase(value, pattern) for value in axes[axis]):
                     known = nearest(pattern, list(axes[axis]))
-                    raise MistakeAt(f'"{pattern}" matches no {axis} of this plan{known}', name, number, axis)
-    cells = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
-    if (include or exclude) and not any(kept(cell, include, exclude) for cell in cells):
+                    raise MistakeAt(f"{shown(pattern)} matches no {axis} of this plan{known}", name, number, axis)
+    kept = cutting(axes, include, exclude)
+    cells = (zip(axes, values, strict=True) for values in product(*axes.values()))
+    if (include or exclude) and not any(map(kept, cells)):
         raise MistakeAt("nothing is left of the plan: take one of the tables away", "exclude" if exclude else "include")
 
 
-def _matches(cell: Pattern, table: Pattern) -> bool:
-    return all(fnmatchcase(cell[axis], pattern) for axis, pattern in table.items())
+def _matched(axis: str, value: str, tables: Sequence[Pattern]) -> int:
+    """The tables that a value matches, or that say nothing of its axis, as the bits of a number."""
+    return sum(1 << number for number, table in enumerate(tables) if fnmatchcase(value, table.get(axis, "*")))

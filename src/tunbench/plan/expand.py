@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from tunbench.plan import wall
-from tunbench.plan.cut import kept
+from tunbench.plan.cut import AXES, cutting
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, seed_of_repeat
 from tunbench.plan.stack import compared
@@ -46,11 +46,11 @@ def shards_of(plan: Plan, repeats: int) -> list[Shard]:
     axes = (plan.topology, plan.tuning, plan.machine, plan.profiles, compared(plan.stacks))
     workloads = sorted(plan.workloads, key=restarts)
     probes = None if plan.probes is None else tuple(plan.probes)
+    cut, kept = plan.include or plan.exclude, cutting(plan.axes, plan.include, plan.exclude)
     cells = []
     for shape, tuning, machine, profile, stack in product(*axes):
-        cell = {"topology": shape, "tuning": tuning.name, "machine": machine.name}
-        cell |= {"profile": profile.name, "stack": stack}
-        left = tuple(one for one in workloads if kept({**cell, "workload": one}, plan.include, plan.exclude))
+        names = (shape, tuning.name, machine.name, profile.name, stack)
+        left = tuple(one for one in workloads if not cut or kept(zip(AXES, (*names, one), strict=True)))
         if left:
             cells.append((shape, tuning, machine, profile, stack, left))
     return [
@@ -73,8 +73,13 @@ def trials(shards: Iterable[Shard]) -> int:
 def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> float:
     """Seconds of wall clock until `workers` have executed the shards, each taking the next as soon as it is idle."""
     free_at = [0.0] * max(1, workers)
+    known: dict[tuple[object, ...], float] = {}
     for shard in shards:
-        heapq.heapreplace(free_at, free_at[0] + shard_seconds(shard, clock))
+        # All repeats of a shard take the same time.
+        alike = (shard.stack, shard.profile.name, shard.topology, shard.machine.name, shard.workloads)
+        if alike not in known:
+            known[alike] = shard_seconds(shard, clock)
+        heapq.heapreplace(free_at, free_at[0] + known[alike])
     return max(free_at)
 
 
@@ -88,9 +93,9 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
 
     def seconds(workload: str) -> float:
         if clock != "virtual":
-            return asked.read(workload).seconds
+            return wall.read(workload).seconds
         return wall.busy_second(shard.stack) * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
 
     return wall.bring_up(shard.stack) + sum(
-        len(asked.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads
+        len(wall.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads
     )

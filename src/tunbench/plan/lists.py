@@ -7,6 +7,7 @@ from pydantic import PlainValidator, TypeAdapter, ValidationInfo
 
 from tunbench.plan.places import MistakeAt
 from tunbench.plan.shard import Machine, Profile, Tuning
+from tunbench.plan.sweep import MOST
 
 EXAMPLES = {
     "name": 'name = "my-plan"',
@@ -24,6 +25,9 @@ EXAMPLES = {
 }
 """How each key is written; the end of a message about it."""
 
+MOST_ENTRIES = 1_000
+"""Entries of a list."""
+
 Read = Callable[[object, dict[str, Any]], list[Any]]
 """What an entry stands for, given the keys of the plan that have been read already."""
 
@@ -36,8 +40,22 @@ def several(key: str, read: Read, meaning: Callable[[Any], Hashable], or_one: bo
     def check(value: object, info: ValidationInfo) -> list[Any]:
         if or_one and not isinstance(value, list):
             return read(value, info.data)
+        if isinstance(value, list) and len(value) > MOST_ENTRIES:
+            raise ValueError(
+                f"{len(value)} entries are too many: at most {MOST_ENTRIES} are allowed; sweeps are shorter"
+            )
+        left = MOST
+
+        def some(one: object) -> list[Any]:
+            nonlocal left
+            found = read(one, info.data) if left >= 0 else []
+            left -= len(found)
+            if left < 0:
+                raise ValueError(f"up to here the list has more than {MOST} values: sweep over less")
+            return found
+
         # Here every entry is read, so that all of their mistakes are told.
-        entry = Annotated[list[Any], PlainValidator(lambda one: read(one, info.data))]
+        entry = Annotated[list[Any], PlainValidator(some)]
         return _flat(key, TypeAdapter(list[entry]).validate_python(value), meaning)
 
     return check

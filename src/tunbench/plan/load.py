@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from tunbench import plain
 from tunbench.plan import places, study, tested
 from tunbench.plan.lists import EXAMPLES
 from tunbench.plan.model import AUTO, Lab, Plan
@@ -26,6 +27,19 @@ OVERRIDES: dict[str, places.Path] = {
 """The options of the command line that override a plan, and what of it."""
 
 Model = TypeVar("Model", bound=BaseModel)
+
+LARGEST = 1 << 18
+"""Bytes of a plan; the largest that is shipped has some 76,000."""
+
+STEPS = 40
+DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{STEPS}}}""")
+"""A key of more steps than any table has: for those, tomllib takes time with their square."""
+
+LARGEST_NUMBER = 10**30
+"""What no number of a plan exceeds: TOML's own have 64 bits."""
+
+MOST_LOOKED_AT, MOST_TOLD = 1000, 50
+"""Mistakes of a plan that are put into words, and those that are told at once."""
 
 POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 """Where tomllib says that it stopped."""
@@ -140,7 +154,7 @@ def _validated(model: type[Model], data: Mapping[str, Any]) -> tuple[Model | Non
     try:
         return model.model_validate(data), []
     except ValidationError as error:
-        told = error.errors()
+        told = error.errors()[:MOST_LOOKED_AT]
         return None, [Mistake(_path(one), _sentence(one), _unnamed(one), one["type"] == "missing") for one in told]
 
 
@@ -157,7 +171,11 @@ def _no_scale(wanted: str, scales: Mapping[str, Any], file: str) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise PlanError(f"{path}: this is larger than {LARGEST >> 10} KiB, and no plan")
+        return data.decode()
     except OSError as error:
         raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -165,12 +183,36 @@ def _text(path: Path) -> str:
 
 
 def _parsed(text: str, file: str) -> dict[str, Any]:
+    if found := DOTTED.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise PlanError(f"{file}:{line}: a key of more than {STEPS} steps, such as a.b.c: no table is nested so deeply")
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PlanError(_syntax(str(error), text, file)) from None
+    except ValueError:
+        # Python reads no number of more than some thousand digits.
+        raise PlanError(f"{file}: this is not TOML that can be read: it has a number of too many digits") from None
     except RecursionError:
         raise PlanError(f"{file}: this is not TOML that can be read: it is nested too deeply") from None
+    _check_bearable(data, text, file)
+    return data
+
+
+def _check_bearable(data: dict[str, Any], text: str, file: str) -> None:
+    """Raises PlanError where tables and lists are nested more deeply, or a number is larger, than any plan has."""
+    waiting: list[tuple[places.Path, object]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        if len(path) > STEPS:
+            raise PlanError(f"{file}: this is not TOML that can be read: it is nested too deeply")
+        if isinstance(value, dict):
+            waiting += [((*path, key), one) for key, one in value.items()]
+        elif isinstance(value, list):
+            waiting += [((*path, number), one) for number, one in enumerate(value)]
+        elif isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+            line = places.line_of(path, places.lines(text))
+            raise PlanError(f"{file}:{line}: {plain.line(places.written(path))}: a number of too many digits")
 
 
 def _syntax(message: str, text: str, file: str) -> str:
@@ -210,8 +252,10 @@ def _report(mistakes: Iterable[Mistake], text: str, file: str, overrides: Mappin
         line = None if option or (one.missing and len(one.path) == 1) else places.line_of(one.path, lines)
         place = f"--{option}" if option else f"{file}:{line}" if line else file
         key = "" if option or not one.path or one.unnamed else f"{places.written(one.path)}: "
-        found.append((line or 0, f"{place}: {key}{one.sentence}"))
-    return "\n".join(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: pair[0])))
+        found.append((line or 0, f"{place}: {plain.line(key + one.sentence)}"))
+    told = list(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: pair[0])))
+    more = [f"{file}: and {len(told) - MOST_TOLD} more mistakes"] if len(told) > MOST_TOLD else []
+    return "\n".join([*told[:MOST_TOLD], *more])
 
 
 def _unnamed(mistake: Any) -> bool:

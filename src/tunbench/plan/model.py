@@ -26,7 +26,7 @@ PLAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 LARGEST_SEED = (1 << 63) - 1
 MOST_REPEATS = 10_000
-MOST_SHARDS = 250_000
+MOST_SHARDS, MOST_TRIALS = 250_000, 1_000_000
 """A plan that is larger is a mistake: it would take months."""
 
 AUTO = "auto"
@@ -177,15 +177,21 @@ class Plan(BaseModel):
                 f"the plan has {number} shards before any are cut, and at most {MOST_SHARDS} are allowed: "
                 f"sweep over less, or lower {'max of until' if self.until else 'repeats'}"
             )
+        if number * len(self.workloads) > MOST_TRIALS:
+            raise ValueError(
+                f"the plan has {number * len(self.workloads)} trials before any are cut, and at most {MOST_TRIALS} are "
+                "allowed: sweep over less"
+            )
         cut.check(axes, self.include, self.exclude)
         self._stacks_join(axes)
         return self
 
     def _stacks_join(self, axes: dict[str, list[str]]) -> None:
         """Raises MistakeAt where a stack cannot join the endpoints of a topology, and no cut takes that away."""
+        kept = cut.cutting(axes, self.include, self.exclude)
         for shape, stack in product(self.topology, self.stacks):
             if reason := misfit(stack, shape):
                 cells = product(*({**axes, "topology": [shape], "stack": [stack]}).values())
-                if any(cut.kept(dict(zip(axes, cell, strict=True)), self.include, self.exclude) for cell in cells):
+                if any(kept(zip(axes, cell, strict=True)) for cell in cells):
                     mend = f'take one of them away, or exclude = [{{ topology = "{shape}", stack = "{stack}" }}]'
                     raise MistakeAt(f"{reason}: {mend}", "stacks")

@@ -12,6 +12,9 @@ from tunbench.plan.shard import Machine, Profile, Tuning
 from tunbench.runner.options import nearest
 from tunbench.runner.spelling import NAME
 
+LONGEST = 64
+"""Characters of a name, as of a plan's."""
+
 One = TypeVar("One", Profile, Tuning, Machine)
 Table = Mapping[str, Any]
 
@@ -65,6 +68,6 @@ def name_of(kind: Kind, table: Table) -> str:
     if "name" not in table:
         raise ValueError(f"the {kind.what} has no name, and results are known by it: write for example {kind.example}")
     name = table["name"]
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > LONGEST:
         raise MistakeAt(f"{shown(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
     return name

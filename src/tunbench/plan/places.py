@@ -2,8 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 Path = tuple[str | int, ...]
+
+LONGEST, DEEPEST = 200, 5
+"""Characters of a value, and lists within lists of it, that a message shows."""
 
 END = ""
 """The token behind the last one."""
@@ -28,16 +32,24 @@ class MistakeAt(ValueError):
 
 
 def shown(value: object) -> str:
-    """A value as a plan would write it."""
+    """A value as a plan would write it, or as much of it as a message bears."""
+    text = _shown(value, DEEPEST)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _shown(value: object, deeper: int) -> str:
     match value:
         case bool():
             return str(value).lower()
         case str():
-            return f'"{value}"'.replace("\n", "\\n")
+            return f'"{value[: LONGEST + 1]}"'.replace("\n", "\\n")
+        case list() | dict() if not deeper:
+            return "…"
         case list():
-            return f"[{', '.join(shown(one) for one in value)}]"
+            return f"[{', '.join(_shown(one, deeper - 1) for one in value[:LONGEST])}]"
         case dict():
-            return f"{{ {', '.join(f'{key} = {shown(one)}' for key, one in value.items())} }}"
+            some = islice(value.items(), LONGEST)
+            return f"{{ {', '.join(f'{key:.{LONGEST}} = {_shown(one, deeper - 1)}' for key, one in some)} }}"
         case _:
             return str(value)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from tunbench.plan import sweep
+from tunbench.plan.places import shown
 from tunbench.plan.shard import needed_underlay
 from tunbench.runner import asked, spelling, underlay
 from tunbench.runner.contract import SMALLEST_MTU, About, Overlay
@@ -14,18 +15,21 @@ BARE = "none"
 BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}
 """The bare underlay of the kinds that are not the usual one."""
 
+LONGEST = 1000
+"""Characters of a stack and of a workload."""
+
 Meaning = tuple[object, ...]
 """What a spelling says, with every default filled in: two spellings of one thing have one meaning."""
 
 
 def read_stacks(value: object, mtu: int = MTU) -> list[str]:
     """The stacks that an entry of a plan stands for: one, or those of its sweeps. Raises ValueError."""
-    return [read_stack(text, mtu) for text in sweep.spellings(_text(value, "stack", "wireguard+vxlan"))]
+    return [read_stack(text, mtu) for text in _swept(value, "stack", "wireguard+vxlan")]
 
 
 def read_workloads(value: object) -> list[str]:
     """The workloads that an entry of a plan stands for: one, or those of its sweeps. Raises ValueError."""
-    return [read_workload(text) for text in sweep.spellings(_text(value, "workload", "iperf3-tcp:duration=2"))]
+    return [read_workload(text) for text in _swept(value, "workload", "iperf3-tcp:duration=2")]
 
 
 def compared(stacks: Sequence[str]) -> list[str]:
@@ -140,7 +144,14 @@ def _families_fit(layers: list[spelling.Part], mtu: int) -> None:
             )
 
 
+def _swept(value: object, what: str, example: str) -> list[str]:
+    """The spellings that an entry stands for; one with many values in it may be long."""
+    return sweep.spellings(value) if isinstance(value, str) else [_text(value, what, example)]
+
+
 def _text(value: object, what: str, example: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f'{value!r} is not a {what}: write its spelling in quotes, such as "{example}"')
+        raise ValueError(f'{shown(value)} is not a {what}: write its spelling in quotes, such as "{example}"')
+    if len(value) > LONGEST:
+        raise ValueError(f"{shown(value)} has {len(value)} characters: at most {LONGEST} are allowed")
     return value

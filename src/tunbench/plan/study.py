@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
 from tunbench.plan.cell import CELL, Cell, Expected, read_cell, read_expected, read_text
+from tunbench.plan.lists import MOST_ENTRIES
 from tunbench.plan.places import MistakeAt, Path, shown
 from tunbench.plan.stack import read_stack
 from tunbench.runner.options import nearest
@@ -68,6 +69,8 @@ def _tables(
     def check(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValueError(f"{shown(value)} is not a table of names: write for example {EXAMPLES[key]}")
+        if len(value) > MOST_ENTRIES:
+            raise ValueError(f"{len(value)} names are too many: at most {MOST_ENTRIES} are allowed")
         if not value and not empty:
             raise ValueError("the table is empty: name at least one")
         found = {}

@@ -8,17 +8,18 @@ from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
-from tunbench.plan.places import MistakeAt, Path, shown
+from tunbench.plan.places import LONGEST, MistakeAt, Path, shown
 
 MOST = 10_000
 """Values that one entry of a plan may sweep over."""
 
-NUMBER = re.compile(r"(?P<number>[+-]?\d{1,13}(\.\d{1,12})?)\s*(?P<unit>[A-Za-zµ%]*)")
+NUMBER = re.compile(r"(?P<number>[+-]?[0-9]{1,13}(\.[0-9]{1,12})?) *(?P<unit>[A-Za-zµ%]*)")
 """A number and its unit. With so few digits, differences and quotients are exact in Decimal's 28."""
 
 EXAMPLE = "0ms..50ms step 10ms"
 
-SWEPT = re.compile(r"=\s*(?P<value>\[[^\[\]]*\]|[^,+=\[\]]*\.\.[^,+=\[\]]*)")
+# What is behind `*+` is not tried again with fewer spaces.
+SWEPT = re.compile(r"=\s*+(?P<value>\[[^\[\]]*\]|[^,+=\[\]]*\.\.[^,+=\[\]]*)")
 """A list or a range behind an option of a spelling."""
 
 
@@ -84,7 +85,7 @@ def _of_list(entries: Sequence[object]) -> list[object]:
         if isinstance(entry, list | dict):
             raise ValueError(f"{shown(entry)} stands in a list of values: name values only")
         found += values(entry) or [entry]
-    _bounded(len(found))
+        _bounded(len(found))
     twice = next((text for text, times in Counter(map(written, found)).items() if times > 1), None)
     if twice is not None:
         raise ValueError(f"the list has {twice} twice: take one of them away")
@@ -107,6 +108,8 @@ def _of_range(text: str) -> Iterator[str]:
 
 def _ends(text: str) -> tuple[Decimal, Decimal, Decimal, str]:
     """First value, last value, step, and the unit of all three."""
+    if len(text) > LONGEST:
+        raise ValueError(f"{shown(text)} is not a range: write for example {EXAMPLE}")
     first, _, rest = text.partition("..")
     last, *step = re.split(r"\s+step\b", rest, maxsplit=1)
     if not step:
@@ -170,5 +173,7 @@ def _with(table: Mapping[str, object], chosen: Mapping[tuple[str, ...], object])
     done: dict[str, object] = {}
     for key, value in table.items():
         inside = {path[1:]: one for path, one in chosen.items() if path[0] == key}
-        done[key] = inside[()] if () in inside else _with(value, inside) if isinstance(value, dict) else value
+        done[key] = (
+            inside[()] if () in inside else _with(value, inside) if inside and isinstance(value, dict) else value
+        )
     return done

@@ -1,6 +1,7 @@
 """Whether the cells that a study's tables and claims name are cells of its plan."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import NamedTuple
 
 from tunbench.plan.cell import Cell
@@ -8,6 +9,9 @@ from tunbench.plan.grid import Grid, NoCell, grid, resolve
 from tunbench.plan.model import Plan
 from tunbench.plan.places import MistakeAt, Path
 from tunbench.plan.study import FULL, Beside, Study, Table
+
+MOST = 100
+"""Mistakes of a scale that are looked for."""
 
 
 class Mistake(NamedTuple):
@@ -33,8 +37,8 @@ def mistakes(beside: Beside, plans: Mapping[str, Plan]) -> list[Mistake]:
     found: list[Mistake] = []
     for scale, plan in plans.items():
         of = grid(plan)
-        more = [*_of_claims(beside, of), *(_of_study(beside.study, of) if beside.study else ())]
-        found += [one for one in more if scale == FULL or not one.absence]
+        more = chain(_of_claims(beside, of), _of_study(beside.study, of) if beside.study else ())
+        found += islice((one for one in more if scale == FULL or not one.absence), MOST)
     return list(dict.fromkeys(found))
 
 

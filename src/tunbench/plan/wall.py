@@ -5,7 +5,7 @@ rules of thumb, meant to be right by a quarter: they tell people whether to wait
 """
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 
 from tunbench.plan.shard import FULL_SPEED, Profile
 from tunbench.runner import asked, registry, spelling
@@ -58,11 +58,17 @@ SETTLED = 1000
 """Round trips after which TCP does not change its mean rate any more."""
 
 
+read = lru_cache(maxsize=20_000)(asked.read)
+"""What a workload is asked to do: a plan of many shards asks it of the same workloads again and again."""
+
+
+@cache
 def bring_up(stack: str) -> float:
     """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing."""
     return BRING_UP + sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
 
 
+@cache
 def busy_second(stack: str) -> float:
     """Seconds of wall clock that one second takes in which a stack keeps the full model machine busy."""
     layers = spelling.stack(stack)
@@ -126,7 +132,7 @@ def busy(workload: str, speed: int = FULL_SPEED, profile: Profile | None = None,
     In a second of a slow machine there are fewer instructions. What is held back, by its own rate or the profile's,
     leaves the machine idle for the rest of the time, which virtual time skips.
     """
-    what = asked.read(workload)
+    what = read(workload)
     if what.waits or "duration" not in what.options:
         return what.busy * (1 if what.waits else speed / FULL_SPEED)
     offered = float(what.options.get("rate", 0)) * int(what.options.get("parallel", 1))

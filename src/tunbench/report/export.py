@@ -10,7 +10,7 @@ import vl_convert
 
 from tunbench.analysis.studied import Assessment
 from tunbench.report import canvas, figures, heats, lines, questions, study_files, tables
-from tunbench.report.latex import latex, spreadsheet
+from tunbench.report.latex import latex, no_formula, spreadsheet
 from tunbench.report.tables import Table
 from tunbench.report.view import View
 
@@ -38,7 +38,7 @@ def write(view: View, folder: Path, study: Assessment | None = None) -> list[Exp
     with (folder / INDEX).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(Exported._fields)
-        writer.writerows(written)
+        writer.writerows(map(no_formula, one) for one in written)
     return written
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from tunbench.analysis.findings import find
+from tunbench.journal import files
 from tunbench.journal.record import Record
 from tunbench.report import (
     figures,
@@ -52,7 +53,7 @@ class Asked(NamedTuple):
 
 def write(record: Record, path: Path) -> None:
     """Writes the report of a run to a file in its folder. Raises OSError where that cannot be."""
-    path.write_text(page_of([Shown(record, folder=path.parent)]), encoding="utf-8")
+    files.write(path, page_of([Shown(record, folder=path.parent)]))
 
 
 def page(record: Record) -> str:

@@ -83,8 +83,13 @@ def _heading(column: Column) -> str:
 
 def _plain(column: Column, field: Field) -> str:
     if not column.number:
-        return field.text
+        return no_formula(field.text)
     if field.key is not None:
         return repr(field.key)
     # A verdict stands where there is no number.
-    return "" if field.text == units.NOTHING else field.text
+    return "" if field.text == units.NOTHING else no_formula(field.text)
+
+
+def no_formula(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: OWASP, CSV Injection."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -1,5 +1,6 @@
 """The sections of a report that other modules make, and the runs that it is about."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from markupsafe import Markup
 from tunbench.analysis.compare import CompareError
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.studied import Assessment, assess, is_study, of_run
+from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
 from tunbench.plan.load import PlanError
@@ -53,10 +55,10 @@ def made_elsewhere(whole: View, runs: Sequence[Shown]) -> list[Markup]:
 
 def assessment(findings: Findings, folder: Path | None) -> Assessment | None:
     """What a run says of the study that it reproduces; None where it is none. Raises PlanError and JournalError."""
-    if not folder or not (folder / "plan.toml").exists():
+    if not folder or not os.path.lexists(folder / "plan.toml"):
         return None
     # Only then is the journal read once more.
-    if not re.search(r"^\s*\[+(study|claim)", (folder / "plan.toml").read_text(encoding="utf-8"), re.MULTILINE):
+    if not re.search(r"^\s*\[+(study|claim)", read.plan(folder), re.MULTILINE):
         return None
     loaded = of_run(folder)
     return assess(findings, loaded) if is_study(loaded) else None

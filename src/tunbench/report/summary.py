@@ -59,6 +59,14 @@ def _details(title: str, text: str) -> str:
 def _escaped(text: str) -> str:
     """The text without what Markdown or HTML would make something of, on one line."""
     plain = " ".join(text[: changes.LONGEST].split())
-    for mark, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "'"), ("*", "\\*")):
+    for mark, instead in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("|", "\\|"),
+        ("`", "'"),
+        ("*", "\\*"),
+        ("[", "\\["),
+    ):
         plain = plain.replace(mark, instead)
     return plain

@@ -1,6 +1,5 @@
 """Impairments: one netem a direction, what the kernel installed of it, and what it dropped beyond its loss."""
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +8,9 @@ from tunbench.runner import terms as written
 from tunbench.runner.contract import Unsupported
 from tunbench.runner.expected import longest_delay, loss_deviation, mean_loss
 from tunbench.runner.node import CommandFailed, Node
+from tunbench.runner.printed import tables
 from tunbench.runner.terms import TERMS, complete, number
+from tunbench.runner.workload import WorkloadFailed
 
 Terms = written.Terms
 
@@ -48,6 +49,9 @@ SHOWN = {
 
 ROUNDED = {"duration": 1.5e-6, "ratio": 1e-9, "rate": 8}
 """What rounding may change: tc takes and shows whole µs, the kernel keeps 2⁻³² and whole bytes a second."""
+
+LARGEST = 1e18
+"""The largest number of a term: 32 bits of packets, 64 bits of nanoseconds."""
 
 PRINTED = 1.1e-5
 """How much printing may change a value, relatively: tc is given six digits, and shows six."""
@@ -104,23 +108,37 @@ def apply(node: Node, interface: str, terms: Terms) -> dict[str, Any]:
 
 def installed(node: Node, interface: str) -> dict[str, Any]:
     """What `tc` says of the netem on an interface: its options in SI units, and its counters."""
-    listed = json.loads(node.ask("tc", "-s", "-j", "qdisc", "show", "dev", interface).stdout or "[]")
-    return next((qdisc for qdisc in listed if qdisc.get("kind") == "netem"), {})
+    return netem_of(node.ask("tc", "-s", "-j", "qdisc", "show", "dev", interface).stdout)
+
+
+def netem_of(text: str) -> dict[str, Any]:
+    """The netem in what `tc -s -j qdisc show` printed; empty where there is none. Raises WorkloadFailed."""
+    return next((qdisc for qdisc in tables(text, "tc") if qdisc.get("kind") == "netem"), {})
 
 
 def counters(qdisc: Mapping[str, Any]) -> dict[str, int]:
-    """What netem has carried, dropped and still holds since it was installed."""
-    return {name: qdisc.get(name, 0) for name in ("packets", "bytes", "drops", "qlen")}
+    """What netem has carried, dropped and still holds since it was installed. Raises WorkloadFailed."""
+    found = {name: qdisc.get(name, 0) for name in ("packets", "bytes", "drops", "qlen")}
+    for name, value in found.items():
+        # The kernel's counters have 64 bits.
+        if type(value) is not int or not 0 <= value < 1 << 64:
+            raise WorkloadFailed(f"tc's JSON has no sound number at {name}: {value!r:.80}")
+    return found
 
 
 def read_back(qdisc: Mapping[str, Any]) -> dict[str, float]:
-    """The terms that `tc` shows, in SI units: what the kernel made of those that were asked for."""
+    """The terms that `tc` shows, in SI units: what the kernel made of those that were asked for.
+
+    Raises WorkloadFailed.
+    """
     terms = {}
     for name, path in SHOWN.items():
         value: Any = qdisc.get("options", {})
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
         if isinstance(value, int | float):
+            if not abs(value) <= LARGEST:
+                raise WorkloadFailed(f"tc's JSON has no sound number at {'.'.join(path)}: {value!r:.80}")
             terms[name] = float(value) * (8 if name == "rate" else 1)
     return terms
 
@@ -138,7 +156,8 @@ def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
 
 def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
     """What to warn of where netem dropped more than its loss explains (6 standard deviations); else an empty text."""
-    dropped, carried = qdisc.get("drops", 0), qdisc.get("packets", 0)
+    counted = counters(qdisc)
+    dropped, carried = counted["drops"], counted["packets"]
     mean = mean_loss(terms)
     # With a correlation, losses are rarer than asked for where they are less than a half, and else more frequent.
     loss = mean if mean is not None else number(terms, "loss") if number(terms, "loss") <= 0.5 else 1

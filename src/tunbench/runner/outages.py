@@ -1,17 +1,17 @@
 """What takes a tunnel down, and brings it back, on one node of a laboratory that goes on."""
 
-import json
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from ipaddress import ip_interface, ip_network
+from ipaddress import ip_address, ip_interface, ip_network
 
 from tunbench.runner import impairment, processes, stack
 from tunbench.runner.contract import Overlay, Tunnel, Unsupported
 from tunbench.runner.node import Node
+from tunbench.runner.printed import tables
 from tunbench.runner.site import Site
-from tunbench.runner.workload import now
+from tunbench.runner.workload import WorkloadFailed, now
 
 LAST_RESORT = "metric 9999"
 """A route that is used where there is no other one to the same network."""
@@ -124,8 +124,8 @@ def _link_address(node: Node, interface: str) -> str:
 @contextmanager
 def _remembering(node: Node, interface: str) -> Iterator[None]:
     """While it lasts, a node forgets no neighbour when its carrier goes."""
-    listed = json.loads(node.ask("ip", "-j", "neighbour", "show", "dev", interface).stdout or "[]")
-    known = [f"{one['dst']} lladdr {one['lladdr']} dev {interface} nud" for one in listed if one.get("lladdr")]
+    listed = tables(node.ask("ip", "-j", "neighbour", "show", "dev", interface).stdout, "ip")
+    known = [f"{one.get('dst')} lladdr {one['lladdr']} dev {interface} nud" for one in listed if one.get("lladdr")]
     if known:
         node.ip(*(f"neighbour replace {one} permanent" for one in known))
     yield
@@ -185,9 +185,17 @@ def forget(nodes: list[Node]) -> None:
 
 
 def _gateway(node: Node, leaf: Overlay) -> str:
-    """Where the default route of a node leads."""
-    routes = json.loads(node.ask("ip", "-j", f"-{leaf.family}", "route", "show", "default").stdout or "[]")
-    return str(routes[0]["gateway"])
+    """Where the default route of a node leads. Raises WorkloadFailed."""
+    return gateway_of(node.ask("ip", "-j", f"-{leaf.family}", "route", "show", "default").stdout)
+
+
+def gateway_of(text: str) -> str:
+    """The gateway of the first route that `ip -j route show` printed. Raises WorkloadFailed."""
+    routes = tables(text, "ip")
+    try:
+        return str(ip_address(routes[0]["gateway"]))
+    except (LookupError, ValueError):
+        raise WorkloadFailed(f"ip told no gateway: {text[-200:]!r}") from None
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def idle_of_timers(text: str) -> Clock | None:
 def idle_of_ticks(uptime: str, stat: str) -> Clock:
     """Reads /proc/uptime and /proc/stat, whose resolution is a tick of 10 ms a core."""
     cores = {core: ticks["idle"] + ticks["iowait"] for core, ticks in times(stat).items() if core != "cpu"}
-    return Clock(float(uptime.split()[0]) if uptime else 0.0, cores)
+    return Clock(float(uptime.split()[0]) if uptime.strip() else 0.0, cores)
 
 
 def times(stat: str) -> dict[str, dict[str, float]]:

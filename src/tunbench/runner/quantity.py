@@ -3,7 +3,7 @@
 import math
 import re
 
-NUMBER = re.compile(r"(?P<number>[+-]?\d+(\.\d+)?)\s*(?P<unit>[A-Za-zµ%]*)")
+NUMBER = re.compile(r"(?P<number>[+-]?[0-9]+(\.[0-9]+)?) *(?P<unit>[A-Za-zµ%]*)")
 
 DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 RATES = {"": 1.0, "bit": 1.0, "K": 1e3, "k": 1e3, "kbit": 1e3, "M": 1e6, "Mbit": 1e6, "G": 1e9, "Gbit": 1e9}

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from functools import cache
 from types import ModuleType
 
 from tunbench.runner import probes, tunnels, workloads
@@ -45,10 +46,16 @@ def probe(name: str) -> ModuleType:
 
 
 def _names(package: ModuleType) -> list[str]:
-    return sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(package.__path__))
+    return list(_found(tuple(package.__path__)))
+
+
+# A plan asks some thousand times.
+@cache
+def _found(folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(folders)))
 
 
 def _module(package: ModuleType, name: str, what: str) -> ModuleType:
-    if name not in _names(package):
+    if name not in _found(tuple(package.__path__)):
         raise ValueError(f'unknown {what} "{name}"{nearest(name, _names(package))}')
     return importlib.import_module(f"{package.__name__}.{name.replace('-', '_')}")

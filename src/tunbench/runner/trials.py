@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tunbench.runner import asked, limits, probe, proof, relayed, stack
+from tunbench.runner import asked, bounds, limits, probe, proof, relayed, stack
 from tunbench.runner.asked import Asked
 from tunbench.runner.contract import StackFailed, Unsupported
 from tunbench.runner.events import Events
@@ -18,8 +18,11 @@ from tunbench.runner.topology import Pair, Topology
 from tunbench.runner.view import views
 from tunbench.runner.workload import Metric, Sample, Trial, WorkloadFailed, now
 
-FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError)
-"""What makes a verdict `failed`. Anything else is a mistake of ours, and ends the runner with a traceback."""
+FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError, ArithmeticError)
+"""What makes a verdict `failed`, the last where one cannot calculate with what was printed.
+
+Anything else is a mistake of ours, and ends the runner with a traceback.
+"""
 
 
 class Outcome(NamedTuple):
@@ -30,6 +33,10 @@ class Outcome(NamedTuple):
 
 
 OK = Outcome("ok")
+
+SHOWN = 5
+"""Values that cannot be, of which a reason tells."""
+
 WORST_FIRST = ("failed", "unsupported", "ok")
 
 
@@ -73,15 +80,22 @@ def _execute(what: Asked, pairs: Sequence[Pair], site: Site, probes: Sequence[st
     trials = [_trial(what.options, site, pair, number * what.together) for number, pair in enumerate(pairs)]
     # The interfaces that are counted do not outlive a workload that takes the tunnel down.
     probes = () if what.module.ABOUT.restarts else probes
+    began = now()
     outcomes = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
+    metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
+    possible = _possible(trials, metrics, max(now() - began, what.seconds))
     again = _proof_again(site, events) if what.module.ABOUT.restarts else OK
     ended = _ended(site)
-    metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
     told = list(zip(pairs, trials, strict=True))
     return {
-        "verdict": min((one.verdict for one in (*outcomes.values(), again, ended)), key=WORST_FIRST.index),
-        "reason": _reason({**outcomes, "the proof afterwards": again, "the stack": ended}, alone=len(pairs) == 1),
-        "samples": [row for pair, trial in told if again == OK for row in rows(trial.samples, metrics, pair)],
+        "verdict": min((one.verdict for one in (*outcomes.values(), possible, again, ended)), key=WORST_FIRST.index),
+        "reason": _reason(
+            {**outcomes, "what was measured": possible, "the proof afterwards": again, "the stack": ended},
+            alone=len(pairs) == 1,
+        ),
+        "samples": [
+            row for pair, trial in told if again == possible == OK for row in rows(trial.samples, metrics, pair)
+        ],
         "outputs": {
             name if len(pairs) == 1 else f"{pair.name}-{name}": text
             for pair, trial in told
@@ -125,6 +139,12 @@ def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[st
     except FAILURES as why:
         return Outcome("failed", str(why))
     return OK
+
+
+def _possible(trials: Sequence[Trial], metrics: Mapping[str, Metric], lasted: float) -> Outcome:
+    """Whether all that was measured in so many seconds can be; where it cannot, none of it is believed."""
+    wrong = [what for trial in trials for what in bounds.impossible(trial.samples, metrics, lasted)]
+    return Outcome("failed", f"what was measured cannot be: {', '.join(wrong[:SHOWN])}") if wrong else OK
 
 
 def _proof_again(site: Site, events: Events) -> Outcome:

@@ -1,5 +1,6 @@
 """Programs that no registry carries: the user names their files, and each becomes an image, named by its digest."""
 
+import errno
 import hashlib
 import os
 import re
@@ -104,19 +105,41 @@ def found(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
 
 def taken(name: str, file: str) -> Brought:
     """The program of that file, with its image in the cache. Raises ToolError and ImageError."""
-    path = Path(file).resolve()
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ToolError(f"{name}: {file} cannot be read: {error.strerror}") from None
-    if not os.access(path, os.X_OK):
-        raise ToolError(f"{name}: {file} is not executable; make it so with: chmod +x {file}")
-    one = Brought(name, path, hashlib.sha256(content).hexdigest())
+    one = _of(name, file)
     try:
         image.check(one)
     except image.ImageError:
         _pack(one)
     return one
+
+
+def check_known(name: str, file: str) -> None:
+    """Raises ToolError where the program of that file was never brought on this machine.
+
+    A run's folder may come from someone else, and a program is started on this machine as it is packed.
+    """
+    one = _of(name, file)
+    try:
+        image.check(one)
+    except image.ImageError:
+        raise ToolError(
+            f"{name}: {file} was never brought on this machine, and no program is started because a run's folder names "
+            f"it; begin a new run with it: {one.build}"
+        ) from None
+
+
+def _of(name: str, file: str) -> Brought:
+    """The program of that file. Raises ToolError."""
+    path = Path(file).resolve()
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no regular file")
+        content = path.read_bytes()
+    except OSError as error:
+        raise ToolError(f"{name}: {file} cannot be read: {error.strerror}") from None
+    if not os.access(path, os.X_OK):
+        raise ToolError(f"{name}: {file} is not executable; make it so with: chmod +x {file}")
+    return Brought(name, path, hashlib.sha256(content).hexdigest())
 
 
 def _pack(one: Brought) -> None:

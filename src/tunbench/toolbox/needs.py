@@ -43,7 +43,7 @@ def version(argv: list[str]) -> str | None:
         printed = subprocess.run(argv, capture_output=True, text=True).stdout
     except OSError:
         return None
-    found = re.search(r"\d+\.\d+(?:\.\d+)?", printed)
+    found = re.search(r"[0-9]{1,9}\.[0-9]{1,9}(?:\.[0-9]{1,9})?", printed)
     return found[0] if found else None
 
 

@@ -77,8 +77,13 @@ def peak(status: str) -> int:
 
 
 def spent(stat: str) -> float:
-    """User and system time in /proc/PID/stat in seconds; the name before them may have spaces and brackets in it."""
+    """User and system time in /proc/PID/stat in seconds; the name before them may have spaces and brackets in it.
+
+    Raises ValueError.
+    """
     fields = stat.rpartition(") ")[2].split()
+    if len(fields) < 13:
+        raise ValueError(f"/proc/PID/stat has {len(fields)} fields")
     return (int(fields[11]) + int(fields[12])) * processor.TICK
 
 

@@ -54,7 +54,9 @@ def samples(before: State, after: State) -> list[Sample]:
 
 
 def _spent(before: State, after: State, core: str, kind: str) -> float:
-    """Seconds of a kind; a program's own low priority (`nice`) is user time too."""
+    """Seconds of a kind; a program's own low priority (`nice`) is user time too. Raises ValueError."""
     kinds = ("user", "nice") if kind == "user" else (kind,)
+    if core not in before.times or core not in after.times:
+        raise ValueError(f"/proc/stat does not show {core}")
     spent = [after.times[core][one] - before.times[core][one] for one in kinds]
     return round(max(0.0, sum(spent)), 2)

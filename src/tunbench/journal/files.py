@@ -1,0 +1,64 @@
+"""Files of a run's folder, which may come from someone else: no link in it is followed, to read or to write."""
+
+import errno
+import os
+import stat
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO
+
+
+def opened(path: Path) -> BinaryIO:
+    """A file to be read. Raises OSError where it is a link, or no regular file: a pipe or device may never end."""
+    _check(path)
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
+
+
+def appended(path: Path) -> FileIO:
+    """A file to be appended to, without a buffer; it is made where there is none. Raises OSError."""
+    if os.path.lexists(path):
+        _check(path)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    return FileIO(os.open(path, flags, 0o666), "ab")
+
+
+def text(path: Path, most: int) -> str:
+    """The text of a file of at most so many bytes. Raises OSError, also where it is larger or no UTF-8."""
+    with opened(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EILSEQ, f"byte {error.start} is not UTF-8") from None
+
+
+def write(path: Path, data: bytes | str) -> None:
+    """Writes a file anew: what stands in its place is taken away, so that no link is followed. Raises OSError."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+        file.write(data.encode(errors="replace") if isinstance(data, str) else data)
+
+
+def folder(run: Path, way: Path) -> Path:
+    """The folder at a way within a run's, which is made. Raises OSError where a link would lead elsewhere."""
+    run.mkdir(parents=True, exist_ok=True)
+    made = run
+    for part in way.parts:
+        made = made / part
+        if made.is_symlink():
+            raise OSError(errno.ELOOP, f"{made} is a link, and may lead out of the folder")
+        made.mkdir(exist_ok=True)
+    return made
+
+
+def _check(path: Path) -> None:
+    kind = path.lstat().st_mode
+    if stat.S_ISLNK(kind):
+        raise OSError(errno.ELOOP, f"{path.name} is a link, and may lead out of the folder")
+    if stat.S_ISDIR(kind):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(kind):
+        raise OSError(errno.EINVAL, f"{path.name} is no regular file")

@@ -1,0 +1,229 @@
+"""Whether an event of a journal is one that a run writes: all that is read of it has its type and a bearable size.
+
+A journal may come from someone else. What passes here is relied on everywhere else, so that nothing checks it again.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tunbench.plan.load import OVERRIDES
+from tunbench.runner.terms import TERMS
+
+LONGEST_NAME = 4000
+"""Characters of a name; a stack of ten layers with all of their options has some hundreds."""
+
+LARGEST = 1e30
+"""The largest value of a sample and of a fact; squares of it are still finite. A year has 3e16 ns, a disk 1e14 B."""
+
+LARGEST_WHOLE = (1 << 63) - 1
+"""The largest repeat, seed and number of trials: 64 bits with a sign."""
+
+DEEPEST, MOST_FACTS = 20, 200_000
+"""Tables within tables of a manifest, and its names and values; one of 10,000 profiles has about 100,000."""
+
+VERDICTS = ("ok", "failed", "unsupported")
+
+NAMED = re.compile(r"[0-9A-Za-zµ°][^\n]*")
+"""A name begins with a letter or digit, so that no spreadsheet takes it for a formula."""
+
+Check = Callable[[Any], None]
+"""Raises Unsound, or any error of a wrong type."""
+
+
+Kinds = Mapping[str, Mapping[str, Check]]
+"""For each kind of event, what is read of it and how that is checked."""
+
+
+class Unsound(ValueError):
+    """Something that no run writes; the message says what."""
+
+
+def check(event: Any, kinds: Kinds) -> None:
+    """Raises Unsound, which says what is wrong; an event of no kind of `kinds` has nothing that is read."""
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise Unsound("not an event")
+    _check(event, kinds.get(event["event"], {}), event["event"])
+    if event["event"] == "shard" and event.get("state") == "started" and kinds:
+        _check(event, {"spec": _spec}, "shard")
+
+
+def _check(table: Any, checks: Mapping[str, Check], what: str) -> None:
+    """Checks the values of a table; a key that ends in a question mark need not be there."""
+    if not isinstance(table, dict):
+        raise Unsound(f"{what} is no table")
+    for key, one in checks.items():
+        name = key.removesuffix("?")
+        if name not in table and name != key:
+            continue
+        try:
+            one(table[name])
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = f": {error}" if isinstance(error, Unsound) and str(error) else ""
+            raise Unsound(f"the {name} of {what} is not sound{reason}") from None
+
+
+def _that(sound: Callable[[Any], bool]) -> Check:
+    def check(value: Any) -> None:
+        if not sound(value):
+            raise Unsound
+
+    return check
+
+
+def _is_name(value: Any) -> bool:
+    short = isinstance(value, str) and len(value) <= LONGEST_NAME
+    return short and value.isprintable() and bool(NAMED.fullmatch(value))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and -LARGEST <= value <= LARGEST
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 < value < 1
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_WHOLE
+
+
+def _names(value: Any) -> None:
+    if not isinstance(value, list) or not all(map(_is_name, value)):
+        raise Unsound
+
+
+def _texts(value: Any) -> None:
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise Unsound
+
+
+def _facts(value: Any) -> None:
+    """A table of whatever JSON has, as long as that can be shown."""
+    if not isinstance(value, dict):
+        raise Unsound
+    left = MOST_FACTS
+    waiting = [(value, 0)]
+    while waiting:
+        inner, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise Unsound(f"it is nested more than {DEEPEST} deep")
+        if isinstance(inner, dict | list):
+            left -= len(inner)
+            if left < 0:
+                raise Unsound(f"it has more than {MOST_FACTS} names and values")
+            waiting += [(one, depth + 1) for one in (inner.values() if isinstance(inner, dict) else inner)]
+        elif type(inner) in (int, float) and not _is_number(inner):
+            raise Unsound("it has a number that is too large")
+
+
+def _manifest(value: Any) -> None:
+    _facts(value)
+    _check(value, {"lab": _lab, "plan?": _plan}, "the manifest")
+
+
+def _lab(value: Any) -> None:
+    _check(value, {"kind": NAME, "clock": NAME}, "the lab")
+
+
+def _plan(value: Any) -> None:
+    _check(value, {"until?": _until}, "the plan")
+
+
+def _until(value: Any) -> None:
+    _check(value, {"width": NUMBER, "confidence": _that(_is_share), "max": WHOLE, "metrics": _names}, "until")
+
+
+def _overrides(value: Any) -> None:
+    if not value.keys() <= OVERRIDES.keys() or not all(type(one) in (int, str) for one in value.values()):
+        raise Unsound
+
+
+def _paths(value: Any) -> None:
+    _texts(value)
+    if any("\0" in one for one in value.values()):
+        raise Unsound
+
+
+def _terms(value: Any) -> None:
+    for name, one in value.items():
+        declared = TERMS[name]
+        if not (one in declared.choices if declared.choices else isinstance(one, bool) or _is_number(one)):
+            raise Unsound(f"{name!r:.80}")
+
+
+def _installed(value: Any) -> None:
+    _facts(value)
+    _terms(value.get("terms", {}))
+
+
+def _profile(value: Any) -> None:
+    _check(value, {"name": NAME, "forward": _terms, "reverse": _terms, "placement?": NAME}, "the profile")
+
+
+def _named(value: Any) -> None:
+    if isinstance(value, dict):
+        _facts(value)
+    NAME(value["name"] if isinstance(value, dict) else value)
+
+
+def _spec(value: Any) -> None:
+    _check(value, SPEC, "a shard")
+
+
+def _widest(value: Any) -> None:
+    if value is not None:
+        texts = dict.fromkeys(("workload", "pair", "node", "metric", "statistic"), NAME)
+        _check(value, {**texts, "width": _that(lambda width: width is None or _is_number(width))}, "a block's answer")
+
+
+def _findings(value: Any) -> None:
+    for name, text in value:
+        NAME(name)
+        TEXT(text)
+
+
+def _samples(value: Any) -> None:
+    """Rows of metric, unit, value, moment or None, pair and node; there may be a million of them."""
+    known: set[tuple[str, str, str, str]] = set()
+    for metric, unit, number, at, pair, node in value:
+        if type(number) not in (int, float) or not -LARGEST <= number <= LARGEST:
+            raise Unsound("a value is no number, or not finite")
+        if at is not None and (type(at) not in (int, float) or not -LARGEST <= at <= LARGEST):
+            raise Unsound("a moment is no number, or not finite")
+        names = (metric, unit, pair, node)
+        if names not in known:
+            if not all(map(_is_name, names)):
+                raise Unsound("a metric, unit, pair or node has no name")
+            known.add(names)
+
+
+NAME, TEXT = _that(_is_name), _that(lambda value: isinstance(value, str))
+NUMBER, WHOLE = _that(_is_number), _that(_is_whole)
+SOME_TEXTS = _that(lambda value: bool(value) and all(isinstance(one, str) for one in value))
+
+SPEC: dict[str, Check] = {
+    **{"stack": NAME, "profile": _profile, "topology": _named, "tuning": _named, "machine": _named},
+    **{"repeat": WHOLE, "seed": WHOLE, "workloads?": _names},
+}
+
+EVENTS: Kinds = {
+    "run": {"planned": WHOLE, "manifest": _manifest, "overrides?": _overrides, "files?": _paths},
+    "shard": {"shard": NAME, "state": NAME, "wall?": NUMBER},
+    "phase": {"shard": NAME, "name": NAME, "at": NUMBER, "workload?": NAME},
+    "command": {"shard": NAME, "shell": TEXT, "took?": _that(lambda value: value is None or _is_number(value))},
+    "trial": {
+        **{"shard": NAME, "workload": NAME, "verdict": _that(lambda value: value in VERDICTS), "reason": TEXT},
+        **{"samples": _samples, "logs?": _texts, "outputs?": _texts, "noisy?": TEXT},
+    },
+    "condition": {"findings": _findings, "facts": _facts},
+    "warning": {"shard": NAME, "name": NAME, "text": TEXT},
+    "outside": {"shard": NAME, "packets": WHOLE, "first": SOME_TEXTS},
+    "version": {"program": NAME, "text": TEXT},
+    "impairment": {"asked": _terms, "installed": _installed},
+    "block": {
+        **{name: NAME for name in ("group", "stack", "profile", "topology", "tuning", "machine")},
+        **{"repeats": WHOLE, "enough": _that(lambda value: isinstance(value, bool)), "more": WHOLE, "widest": _widest},
+    },
+}
+"""What is read of each kind of event."""

@@ -1,0 +1,140 @@
+"""Whatever a plan says, it is read, or refused by one line for each mistake: in a second, and in little memory."""
+
+import os
+import re
+import resource
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.plans import SHIPPED, generated
+from tunbench.plan import expand, load
+from tunbench.plan.load import PlanError
+
+FEW = int(os.environ.get("TUNBENCH_GENERATED", "2000"))
+"""Plans that are generated; the long tests take fifty times as many."""
+
+PARTS = 50
+
+SECONDS, EACH, MEMORY = 1.0, 100e-6, 100 << 20
+"""Processor time that a plan may take, and besides for each of its trials; and bytes of memory beyond those before."""
+
+MISTAKE = re.compile(r"(any\.toml(:(?P<line>\d+)(:\d+)?)?): \S[ -~¡-￿\U00010000-\U0010ffff]*")
+"""The file, a line where there is one, and what is wrong: printable, and of bearable length."""
+
+SMALL = 'name = "any"\nstacks = ["none"]\nworkloads = ["ping"]\n'
+
+
+def refused(text: str) -> str:
+    """Why a plan is refused, in its words; empty where it is read and expanded. It must be soon."""
+    began, before, trials = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0
+    try:
+        found = load.read(text, Path("any.toml"))
+        shards = expand.expand(found.plan)
+        trials = expand.trials(shards)
+        assert expand.estimate(shards, 2, found.plan.lab.clock) >= 0
+        why = ""
+    except PlanError as error:
+        why = str(error)
+        for line in why.split("\n"):
+            matched = MISTAKE.fullmatch(line)
+            assert matched and len(line) < 2500, line
+            assert int(matched["line"] or 0) <= text.count("\n") + 1
+    took = time.process_time() - began
+    assert took < SECONDS + trials * EACH, (took, trials, why[:200])
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < MEMORY
+    return why
+
+
+def test_the_generator_makes_sound_plans_and_others() -> None:
+    # Without this the property below could hold because nothing is ever reached.
+    reasons = [refused(generated(Random(seed))) for seed in range(300)]
+    assert 15 < sum(not why for why in reasons) < 285
+    assert len({re.sub(r"[\d\"].*", "", why.partition(": ")[2]) for why in reasons}) > 30
+
+
+@settings(deadline=None, max_examples=FEW, database=None)
+@given(seed=st.integers(0, 2**64))
+def test_generated_plans(seed: int) -> None:
+    refused(generated(Random(seed)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(PARTS))
+def test_many_generated_plans(part: int) -> None:
+    for seed in range(FEW):
+        refused(generated(Random(f"{part}/{seed}")))
+
+
+HUGE = {
+    "billions of cells": SMALL.replace('"ping"', '"ping:count=1..1000 step 1"')
+    + "repeats = 10000\nprofiles = [{ name = 'p', delay = '1ms..1000ms step 1ms', loss = ['1%', '2%'] }]\n",
+    "billions in one entry": SMALL
+    + "profiles = [{ name = 'p', delay = '1ms..9999ms step 1ms', rate = '1K..9999K step 1K' }]",
+    "a range without an end": SMALL.replace('"ping"', '"ping:count=1..9999999999999 step 1"'),
+    "ranges in a list": SMALL + f"profiles = [{{ name = 'p', delay = {['0ms..9999ms step 1ms'] * 9000!r} }}]",
+    "many sweeps": SMALL.replace('"ping"', ", ".join(f'"rr:size=14..9999 step 1,duration={n}"' for n in range(1, 30))),
+    "many entries": SMALL.replace('"ping"', ", ".join(f'"ping:count={n}"' for n in range(1, 15_000))),
+    "many unknown ones": SMALL.replace('"ping"', ", ".join(f'"pong{n}"' for n in range(900))),
+    "many tables": SMALL + "exclude = [" + "{ stack = 'x*' }, " * 10_000 + "]",
+    "a cut of all cells": SMALL.replace('"ping"', '"ping:count=1..9999 step 1"')
+    + "repeats = 90\nexclude = ["
+    + ", ".join(f"{{ workload = '*count=*{n}' }}" for n in range(10))
+    + "]",
+    "a long dotted key": ".".join("a" * 100_000) + " = 1\n" + SMALL,
+    "a long table": f"{SMALL}[{'.'.join('a' * 100_000)}]\n",
+    "a long quoted key": ".".join(['"a"'] * 50_000) + " = 1\n" + SMALL,
+    "deep lists": f"{SMALL}x = {'[' * 100_000}",
+    "lists just not too deep": f"{SMALL}probes = {'[' * 300}{']' * 300}",
+    "tables just not too deep": f"{SMALL}until = {'{a=' * 150}1{'}' * 150}",
+    "many digits": f"{SMALL}seed = {'9' * 200_000}",
+    "many hexadecimal digits": f"{SMALL}seed = 0x{'f' * 200_000}",
+    "many spaces": SMALL.replace('"ping"', f'"ping:count={" " * 200_000}x"'),
+    "many spaces in a range": SMALL + f"profiles = [{{ name = 'p', delay = '1ms..2ms{' ' * 200_000}x' }}]",
+    "a long name": SMALL.replace('"any"', f'"{"a" * 200_000}"'),
+    "a long text": SMALL.replace('"none"', f'"{"x" * 200_000}"'),
+    "a long layer": SMALL.replace('"none"', f'"{"+".join(["gre"] * 50_000)}"'),
+    "many keys": SMALL + "".join(f"x{n} = 1\n" for n in range(20_000)),
+    "a large mesh": SMALL + 'topology = "mesh:nodes=1000000000"',
+    "many systems": SMALL
+    + '[study]\ntitle="t"\nauthors="a"\nyear=2000\nsource="s"\nreference="x.csv"\n[study.systems]\n'
+    + "".join(f'a{n} = "nothing{n}"\n' for n in range(9000)),
+    "many claims": SMALL
+    + "".join(
+        f'[[claim]]\nname="c{n}"\ntext="t"\nsource="s"\ncompare=[{{left={{stack="gre"}},expect="> 1"}}]\n'
+        for n in range(2500)
+    ),
+}
+"""Plans that ask for more than there is."""
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_what_is_far_too_large_is_refused_at_once(name: str) -> None:
+    assert refused(HUGE[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HUGE["billions of cells"], "any.toml: the plan has 20000000 shards before any are cut, and at most 250000"),
+        (HUGE["ranges in a list"], "any.toml:4: profiles[0].delay: a sweep over 20000 values is too long"),
+        (HUGE["many sweeps"], "any.toml:3: workloads[1]: up to here the list has more than 10000 values"),
+        (HUGE["many entries"], "any.toml:3: workloads: 14999 entries are too many: at most 1000 are allowed"),
+        (HUGE["a long dotted key"], "any.toml:1: a key of more than 40 steps"),
+        (HUGE["many hexadecimal digits"], "any.toml:4: seed: a number of too many digits"),
+        ('name = "\\u001b[2J"\nstacks = ["a\\nb"]', 'any.toml:1: name: "\N{REPLACEMENT CHARACTER}[2J" is not a name'),
+    ],
+)
+def test_why_it_is_refused(text: str, message: str) -> None:
+    assert message in refused(text)
+
+
+def test_a_plan_of_many_bytes_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "any.toml").write_text(SMALL + "#" * load.LARGEST)
+    with pytest.raises(PlanError, match=r"any\.toml: this is larger than 256 KiB, and no plan"):
+        load.load(str(tmp_path / "any.toml"))
+    assert load.load(str(next(iter(load.shipped_plans().values())))).text in SHIPPED
