@@ -25,6 +25,9 @@ Property = Callable[[str, object], None]
 PING, TCP = "ping:count=200,interval=0.01", "iperf3-tcp:duration=1"
 LONG = "ping:count=600,interval=0.01"
 
+LATER = pytest.mark.long
+"""Of those that fail in a like way, `make test` has time for the quicker ones."""
+
 SMALL = {"MEMORY = 4 << 30": "MEMORY = 1 << 29", "PROCESSES = 2000": "PROCESSES = 400"}
 """Limits that are reached soon, on a machine that need not have 8 GiB to spare."""
 
@@ -33,13 +36,13 @@ SMALL = {"MEMORY = 4 << 30": "MEMORY = 1 << 29", "PROCESSES = 2000": "PROCESSES 
     ("tunnel", "reason"),
     [
         pytest.param(hostile.HANGS, "ip netns exec a sleep 1000: did not end in time", id="hangs"),
-        pytest.param(hostile.FORKS, "none: its daemon on a ended with status 2", id="forks"),
+        pytest.param(hostile.FORKS, "none: its daemon on a ended with status 2", id="forks", marks=LATER),
         pytest.param(
             hostile.FLOODS,
             "none: its daemon on a was ended by SIGXFSZ: it wrote more than 128 MiB into a file",
             id="floods-its-log",
         ),
-        pytest.param(hostile.EATS, "none: its daemon on a ended with status 1", id="eats-memory"),
+        pytest.param(hostile.EATS, "none: its daemon on a ended with status 1", id="eats-memory", marks=LATER),
         pytest.param(
             hostile.SHARED_OUT,
             "none: its daemon on a was ended by SIGKILL, as happens where memory has run out",
@@ -106,7 +109,7 @@ def test_a_tunnel_that_does_not_want_to_end_is_ended(
     ("workload", "reason"),
     [
         pytest.param(hostile.NEVER_ENDS, "ip netns exec a sleep 1000: did not end in time", id="never-ends"),
-        pytest.param(hostile.LOOPS, "it did not end within ", id="loops-for-ever"),
+        pytest.param(hostile.LOOPS, "it did not end within ", id="loops-for-ever", marks=LATER),
         pytest.param(hostile.GARBAGE, "ping printed no summary: ", id="prints-garbage"),
         pytest.param(hostile.TOO_MUCH, "was ended by SIGPIPE: it printed more than 64 MiB", id="prints-100-MB"),
         pytest.param(hostile.SILENT, "ping printed no summary: ''", id="exits-0-without-a-result"),

@@ -8,7 +8,7 @@ import pytest
 from tests import hostile
 from tests.vm.measuring import execute, plan, verdicts
 
-pytestmark = [pytest.mark.vm, pytest.mark.reliability]
+pytestmark = [pytest.mark.vm, pytest.mark.reliability, pytest.mark.long]
 
 PING = "ping:count=200,interval=0.01"
 
