@@ -13,10 +13,10 @@ from tunbench.runner.asked import Asked
 from tunbench.runner.expected import mean_delay, mean_loss
 from tunbench.runner.terms import Terms, number
 
-BRING_UP = 10.0
+BRING_UP = 12.0
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
-DAEMONS = {"ipsec": 4, "nebula": 4, "openconnect": 4, "openvpn": 2, "pptp": 4, "tinc": 4, "yggdrasil": 2}
+DAEMONS = {"ipsec": 6, "nebula": 4, "openconnect": 6, "openvpn": 2, "pptp": 4, "tinc": 8, "yggdrasil": 2}
 """Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
 
 BUSY = 4.5
