@@ -69,6 +69,7 @@ def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, recor
     record_property("reliability", told)
 
 
+@pytest.mark.long
 def test_a_machine_that_is_suspended_changes_nothing(tmp_path: Path, record_property: Property) -> None:
     alike = Alike()
     killer = Killer(PLAN, tmp_path, "qemu-system-x86_64", "VM", alike.check)

@@ -41,6 +41,7 @@ def test_another_seed_gives_another_fingerprint(text: str, undisturbed: str, tmp
     assert execute(tmp_path / "run", text, seed=2).manifest["fingerprint"] != undisturbed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", [2, 12])
 def test_a_killed_run_resumes_to_the_same_fingerprint(
     text: str, undisturbed: str, tmp_path: Path, moment: float
