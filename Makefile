@@ -3,7 +3,7 @@
 
 TUNBENCH := .venv/bin/tunbench
 
-.PHONY: help setup quick test test-all lint clean
+.PHONY: help setup setup-tests quick test test-all lint clean
 
 help:
 	@echo "make quick     set up, and run the plan quick to a report (about 10 minutes the first time)"
@@ -16,6 +16,9 @@ help:
 setup:
 	@scripts/setup
 
+setup-tests:
+	@scripts/setup tests
+
 quick: setup
 	$(TUNBENCH) run quick
 
@@ -24,10 +27,10 @@ lint: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
-test: lint
+test: setup-tests lint
 	.venv/bin/pytest -m "not long"
 
-test-all: lint
+test-all: setup-tests lint
 	.venv/bin/pytest
 
 clean:

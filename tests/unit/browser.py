@@ -102,7 +102,7 @@ class Browser:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser with an empty profile, which is gone afterwards."""
-    assert CHROMIUM
+    assert CHROMIUM, "no chromium in PATH: apt-get install chromium"
     to_read, send = os.pipe()
     receive, to_write = os.pipe()
 

@@ -7,13 +7,11 @@ from urllib.parse import quote
 import pytest
 
 from tests.unit import journals
-from tests.unit.browser import CHROMIUM, Browser, chromium
+from tests.unit.browser import Browser, chromium
 from tests.unit.records import realistic
 from tests.unit.test_report import hostile
 from tunbench.journal import read
 from tunbench.report import html
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
 
 FIRST = "document.querySelector('#figure-0 svg')"
 NAMES = f"[...{FIRST}.querySelectorAll('.m:not(.off)')].map(row => row.querySelector('text').textContent)"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit import studies
-from tests.unit.browser import CHROMIUM, Browser, chromium
+from tests.unit.browser import Browser, chromium
 from tests.unit.records import MANIFEST, cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.analysis.studied import assess
@@ -89,8 +89,6 @@ def test_a_report_of_several_runs_makes_the_sections_of_each() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium in PATH: apt-get install chromium")
     with chromium() as made:
         yield made
 

@@ -19,7 +19,7 @@ import pytest
 from rich.console import Console
 
 from tests.unit import journals
-from tests.unit.browser import CHROMIUM, chromium
+from tests.unit.browser import chromium
 from tests.unit.fakes import FakeExecution, shard
 from tests.unit.outputs import walk
 from tests.unit.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, runs_here
@@ -382,7 +382,6 @@ def page(tmp_path: Path) -> Path:
     return run / "report.html"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
 def test_no_name_and_no_log_runs_in_the_page(page: Path, tmp_path: Path) -> None:
     with chromium() as browser:
         for path in (page, *sorted((tmp_path / "export").glob("*.svg"))[:5]):

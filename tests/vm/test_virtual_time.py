@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.traces import that_name
 from tests.vm.measuring import execute, plan, values
 from tunbench.analysis.statistics import estimate
 from tunbench.journal import journal, read
@@ -53,7 +54,7 @@ def test_a_killed_run_resumes_to_the_same_fingerprint(
     process.kill()
     process.wait()
     time.sleep(1)
-    assert _labs_of(tmp_path) == [], "the kernel ends the VMs together with the controlling process"
+    assert that_name(tmp_path) == [], "the kernel ends the VMs together with the controlling process"
     torn = tmp_path / "run" / journal.NAME
     with torn.open("ab") as file:
         file.write(b'{"event":"trial","sha')
@@ -74,7 +75,7 @@ def test_ctrl_c_stops_within_5_s_and_says_how_to_go_on(text: str, tmp_path: Path
     assert time.monotonic() - began < 5
     assert process.returncode == 130
     assert f"tunbench run --resume {tmp_path / 'run'}" in printed.replace("\n", "")
-    assert _labs_of(tmp_path) == []
+    assert that_name(tmp_path) == []
     assert list((tmp_path / "run").glob(".*")) == []
 
 
@@ -106,16 +107,3 @@ def _begin(text: str, folder: Path) -> "subprocess.Popen[str]":
     file.write_text(text)
     argv = [*COMMAND, str(file), "--out", str(folder / "run"), "--workers", "2"]
     return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=os.environ)
-
-
-def _labs_of(folder: Path) -> list[str]:
-    """The command lines of processes that have to do with a folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_text().replace("\0", " ")
-        except OSError:
-            continue
-        if str(folder) in command and "qemu" in command:
-            found.append(command)
-    return found

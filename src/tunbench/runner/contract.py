@@ -83,9 +83,10 @@ class About(NamedTuple):
     between the IP header below and the packet that it carries. `families` are those of addresses that it can carry,
     `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
     a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
-    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take. It `clamps` if it
-    rewrites the MSS of TCP connections. It `joins` so many endpoints at most, 0 for any number, and `routes` if it
-    carries packets of networks behind its endpoints. It `relays` if its packets may go through another node than the
+    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take, `own_mtu` what it gives its
+    interface whatever is below, 0 where the MTU is what fits. It `clamps` if it rewrites the MSS of TCP connections. It
+    `joins` so many endpoints at most, 0 for any number, and `routes` if it carries packets of networks behind its
+    endpoints. It `relays` if its packets may go through another node than the
     two ends: the proof is then that they do not. `roles` are the nodes that it needs besides endpoints: `prepare`,
     `up` and `down` act on them first, and what stands above never sees them. `packages` are those of Debian whose
     versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base. `tools` are
@@ -105,6 +106,7 @@ class About(NamedTuple):
     exclusive: tuple[str, ...] | None = None
     ports: tuple[str, ...] = ()
     largest_mtu: int = 65535
+    own_mtu: int = 0
     clamps: bool = False
     joins: int = 0
     routes: bool = True
@@ -227,9 +229,10 @@ class Tunnel:
 
     @classmethod
     def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU: the one that was asked for, or the largest that fits into what is below and into the program."""
-        derived = cls.format(options, below.family).largest(below.mtu)
-        return int(options["mtu"]) or min(derived, cls.about.largest_mtu)
+        """The MTU: that which was asked for, the program's own, or the largest that fits below and into the program."""
+        if fixed := int(options["mtu"]) or cls.with_options(options).own_mtu:
+            return fixed
+        return min(cls.format(options, below.family).largest(below.mtu), cls.about.largest_mtu)
 
     def file(self, node: str, name: str) -> Path:
         """The path of a file of this layer for a node, which every node can read."""
@@ -271,9 +274,9 @@ def address(family: int, index: int, number: int) -> tuple[str, int]:
 
 def common_options(about: About) -> dict[str, Option]:
     """The options that a tunnel has besides its own, which follow from what it declares."""
-    options = {
-        "mtu": Option("mtu", "derived", "MTU of the overlay in bytes", low=SMALLEST_MTU[4], high=about.largest_mtu),
-    }
+    what = "MTU of the overlay in bytes" + ("; derived: the program's own" if about.own_mtu else "")
+    low = SMALLEST_MTU[min(about.families)]
+    options = {"mtu": Option("mtu", "derived", what, low=low, high=about.largest_mtu)}
     if len(about.families) > 1:
         options["inner"] = _family("address family of the overlay")
     if len(about.outer) > 1:

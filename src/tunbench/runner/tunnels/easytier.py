@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.runner import secrets
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import TCP, UDP, Header
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -117,6 +117,7 @@ class Easytier(Tunnel):
         # That would be a network in its configuration.
         routes=False,
         relays=True,
+        own_mtu=DEFAULT_MTU - ROOM,
         modules=("tun",),
         programs=("easytier-core", "easytier-cli"),
         tools=("easytier",),
@@ -132,13 +133,9 @@ class Easytier(Tunnel):
             claims=cls.about.claims if sealed else Claims(),
             evidence=transport.evidence,
             headers=(*transport.headers, PACKET, *([SEALED] if sealed else [])),
+            own_mtu=DEFAULT_MTU - (ROOM if sealed else 0),
             ports=(f"{options['transport']} {{port}}",),
         )
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the program's own default: it does not follow from what is below."""
-        return int(options["mtu"]) or DEFAULT_MTU - (ROOM if options["encryption"] else 0)
 
     nodes: Sequence[Node] = ()
 

@@ -118,6 +118,7 @@ class Headscale(Tunnel):
         routes=False,
         relays=True,
         roles=(CONTROL,),
+        own_mtu=DEFAULT_MTU,
         modules=("tun",),
         programs=("headscale", "tailscaled", "tailscale"),
         tools=("headscale", "tailscale"),
@@ -143,11 +144,6 @@ class Headscale(Tunnel):
             name: overlay._replace(address=f"100.64.0.{number}", prefix=32)
             for number, (name, overlay) in enumerate(super().yields(options, index, below).items(), start=1)
         }
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the client's own default: it does not follow from what is below."""
-        return int(options["mtu"]) or DEFAULT_MTU
 
     nodes: Mapping[str, Node] = MappingProxyType({})
 

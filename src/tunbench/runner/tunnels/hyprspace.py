@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner import secrets
-from tunbench.runner.contract import SMALLEST_MTU, WIDTHS, About, Claims, Overlay, Tunnel
+from tunbench.runner.contract import WIDTHS, About, Claims, Tunnel
 from tunbench.runner.formats import TCP, UDP, Format, Header
 from tunbench.runner.node import Node, Shown
 from tunbench.runner.options import Option, Options
@@ -100,6 +100,7 @@ class Hyprspace(Tunnel):
         routes=False,
         relays=True,
         largest_mtu=LARGEST_MTU,
+        own_mtu=LARGEST_MTU,
         modules=("tun",),
         brought=("hyprspace",),
         version=("hyprspace", "version"),
@@ -115,17 +116,6 @@ class Hyprspace(Tunnel):
     def format(cls, options: Options, outer: int) -> Format:
         """Most headers are bounds: the length and the packet may share a frame, whose numbers may be short."""
         return super().format(options, outer)._replace(spare=SPARE)
-
-    @classmethod
-    def takes(cls) -> dict[str, Option]:
-        """The MTU is between the least of IPv4 and that of the daemon."""
-        text = "MTU of the overlay in bytes; derived: the daemon's own"
-        return super().takes() | {"mtu": Option("mtu", "derived", text, low=SMALLEST_MTU[4], high=LARGEST_MTU)}
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the daemon's own: it does not follow from what is below."""
-        return int(options["mtu"]) or LARGEST_MTU
 
     nodes: Mapping[str, Node] = MappingProxyType({})
 

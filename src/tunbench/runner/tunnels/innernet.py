@@ -77,17 +77,13 @@ class Innernet(Tunnel):
         # A peer is sent packets for its own address alone.
         routes=False,
         roles=(CONTROL,),
+        own_mtu=DEFAULT_MTU,
         modules=("wireguard",),
         programs=("innernet", "innernet-server", "wg"),
         packages=("linux-image-amd64", "wireguard-tools"),
         tools=("innernet",),
         version=("innernet", "--version"),
     )
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the client's own default: it does not follow from what is below."""
-        return int(options["mtu"]) or DEFAULT_MTU
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:

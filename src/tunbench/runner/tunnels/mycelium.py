@@ -11,10 +11,10 @@ segment of TCP; packets that follow each other closely share segments.
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import TCP, Header
 from tunbench.runner.node import Node, Shown
-from tunbench.runner.options import Option, Options
+from tunbench.runner.options import Option
 
 # $0 is the pattern of a direct route, and the rest the command that lists routes, which is not asked at once again.
 DIRECT = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
@@ -67,21 +67,11 @@ class Mycelium(Tunnel):
         routes=False,
         relays=True,
         largest_mtu=LARGEST_MTU,
+        own_mtu=LARGEST_MTU,
         modules=("tun",),
         brought=("mycelium",),
         version=("mycelium", "--version"),
     )
-
-    @classmethod
-    def takes(cls) -> dict[str, Option]:
-        """The MTU is between the least of IPv6 and that of the daemon."""
-        text = "MTU of the overlay in bytes; derived: the daemon's own"
-        return super().takes() | {"mtu": Option("mtu", "derived", text, low=1280, high=LARGEST_MTU)}
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the daemon's own: it does not follow from what is below."""
-        return int(options["mtu"]) or LARGEST_MTU
 
     nodes: Mapping[str, Node] = MappingProxyType({})
 

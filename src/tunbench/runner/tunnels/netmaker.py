@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tunbench.runner import certificates, secrets
-from tunbench.runner.contract import CONTROL, About, Claims, Overlay, StackFailed, Tunnel
+from tunbench.runner.contract import CONTROL, About, Claims, StackFailed, Tunnel
 from tunbench.runner.formats import Format
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -158,6 +158,7 @@ class Netmaker(Tunnel):
         routes=False,
         relays=True,
         roles=(CONTROL,),
+        own_mtu=DEFAULT_MTU,
         modules=("wireguard",),
         programs=("mosquitto", "mosquitto_passwd", "nginx", "openssl", "python3", "wg", "nft"),
         packages=("mosquitto", "nginx-light"),
@@ -169,11 +170,6 @@ class Netmaker(Tunnel):
     def format(cls, options: Options, outer: int) -> Format:
         """Packets are padded as WireGuard does it."""
         return super().format(options, outer)._replace(block=16, clipped=True)
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the client's own default: it does not follow from what is below."""
-        return int(options["mtu"]) or DEFAULT_MTU
 
     nodes: Mapping[str, Node] = MappingProxyType({})
 

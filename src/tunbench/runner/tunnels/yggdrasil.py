@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
+from tunbench.runner.contract import About, Claims, Tunnel
 from tunbench.runner.formats import TCP, Header
 from tunbench.runner.node import Node
 from tunbench.runner.options import Option, Options
@@ -84,6 +84,9 @@ class Yggdrasil(Tunnel):
         exclusive=(),
         ports=("tcp {port}",),
         relays=True,
+        # TCP below makes no fragments of any.
+        largest_mtu=LARGEST_MTU,
+        own_mtu=LARGEST_MTU,
         # The daemon asks the kernel for BBR congestion control, and goes on with the default where there is none.
         modules=("tun", "tcp_bbr"),
         # No version: Debian's build prints "unknown"; the packages of the image tell it.
@@ -98,17 +101,6 @@ class Yggdrasil(Tunnel):
         return cls.about._replace(
             evidence=f"tcp port {{port}} and {transport.evidence}", headers=(TCP, *transport.headers, *TRAFFIC)
         )
-
-    @classmethod
-    def takes(cls) -> dict[str, Option]:
-        """The MTU is between the least of IPv6 and the daemon's largest; TCP below makes no fragments of any."""
-        text = "MTU of the overlay in bytes; derived: the largest that the daemon takes"
-        return super().takes() | {"mtu": Option("mtu", "derived", text, low=1280, high=LARGEST_MTU)}
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the daemon's own default: it does not follow from what is below."""
-        return int(options["mtu"]) or LARGEST_MTU
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Makes keys and configuration, and learns the addresses that follow from the keys."""

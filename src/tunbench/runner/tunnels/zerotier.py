@@ -16,10 +16,10 @@ from itertools import permutations
 from pathlib import Path
 from types import MappingProxyType
 
-from tunbench.runner.contract import CONTROL, About, Claims, Overlay, StackFailed, Tunnel
+from tunbench.runner.contract import CONTROL, About, Claims, StackFailed, Tunnel
 from tunbench.runner.formats import UDP, Header
 from tunbench.runner.node import Node, Shown
-from tunbench.runner.options import Option, Options
+from tunbench.runner.options import Option
 
 # $0 is a record with words that stand for the network and a member, which are $1 and $2; $3 is the file in the
 # controller's database.
@@ -80,6 +80,7 @@ class Zerotier(Tunnel):
         relays=True,
         largest_mtu=LARGEST_MTU,
         roles=(CONTROL,),
+        own_mtu=DEFAULT_MTU,
         modules=("tun",),
         brought=("zerotier-one",),
         version=("zerotier-one", "-v"),
@@ -90,11 +91,6 @@ class Zerotier(Tunnel):
         """The MTU is what the controller tells all members."""
         text = "MTU of the overlay in bytes; derived: the daemon's own default"
         return super().takes() | {"mtu": Option("mtu", "derived", text, low=LEAST_MTU, high=LARGEST_MTU)}
-
-    @classmethod
-    def mtu(cls, options: Options, below: Overlay) -> int:
-        """The MTU that was asked for, or the daemon's own default: it does not follow from what is below."""
-        return int(options["mtu"]) or DEFAULT_MTU
 
     nodes: Mapping[str, Node] = MappingProxyType({})
 
