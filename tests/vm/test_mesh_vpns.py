@@ -51,9 +51,11 @@ def test_a_mesh_comes_up_in_a_ring_and_goes_direct(name: str, tmp_path: Path) ->
     assert leaks(tmp_path / "run") == []
 
 
-# How headscale is made to fail: a key that nobody gave, a control plane that dies, and one that nobody reaches.
+# How headscale is made to fail: a key that nobody gave, a control plane that does not start, one that dies while
+# something is measured, and one that nobody reaches.
 WRONG_KEY = ('"preauthkeys", "create", "--user", "1"', '"version"')
-DIES = ("server_url: https://{control}:{port}", "server_url: https://{control}:{port}\nnoise: 7")
+DOES_NOT_START = ("server_url: https://{control}:{port}", "server_url: https://{control}:{port}\nnoise: 7")
+DIES = ('self.start(node, *self._headscale("serve"))', 'self.start(node, "timeout", "25", *self._headscale("serve"))')
 CUT_OFF = ('f"--login-server=https://{self._control}"', '"--login-server=https://10.0.252.9"')
 
 
@@ -61,7 +63,8 @@ CUT_OFF = ('f"--login-server=https://{self._control}"', '"--login-server=https:/
     ("change", "reason"),
     [
         (WRONG_KEY, "headscale: a did not enrol within"),
-        (DIES, "headscale: its daemon on control ended with status 1"),
+        (DOES_NOT_START, "headscale: its daemon on control ended with status 1"),
+        (DIES, "the stack: headscale: its daemon on control ended with status 124"),
         (CUT_OFF, "headscale: a did not enrol within"),
     ],
 )
@@ -73,7 +76,7 @@ def test_a_failure_is_told_within_a_minute(
     assert files[name].count(change[0].encode()) == 1
     files[name] = files[name].replace(change[0].encode(), change[1].encode())
     monkeypatch.setattr(payload, "runner_files", lambda: files)
-    record = execute(tmp_path / "run", text(["headscale"], ["ping:count=10"]))
+    record = execute(tmp_path / "run", text(["headscale"], ["ping:count=25,interval=1"]))
     assert {verdict for verdict, _ in verdicts(record).values()} == {"failed"}
     assert all(why.startswith(reason) for _, why in verdicts(record).values())
     began, ended = (
