@@ -41,6 +41,7 @@ def test_a_bare_machine_is_told_all_that_it_lacks_at_once() -> None:
         SQUASHFS,
         "gcc is not installed; install it with: apt-get install gcc libc6-dev",
         "protoc is not installed; install it with: apt-get install protobuf-compiler libprotobuf-dev",
+        "the image base is not built; build it with: tunbench lab build base",
     ]
 
 
@@ -56,6 +57,7 @@ def test_a_machine_that_has_all_lacks_nothing(path: Path) -> None:
     program(path, "cargo", "cargo 1.99.0 (f2d3ce0bd 2026-03-21)")
     for name in ("tar2sqfs", "gcc", "protoc"):
         program(path, name)
+    base_image(path)
     assert needs.missing(TOOLS.values()) == []
 
 

@@ -5,7 +5,8 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 
-from tunbench.labs.image import PROGRAMS
+from tunbench.labs import image
+from tunbench.labs.definition import BASE
 from tunbench.toolbox.tools import Tool
 
 ASKED = {"go": (["go", "version"], "go"), "rust": (["cargo", "--version"], "cargo")}
@@ -16,11 +17,22 @@ def missing(tools: Iterable[Tool]) -> list[str]:
     """One line for each piece that building the tools lacks, with the mend."""
     tools = list(tools)
     lines = [line for language in ASKED for line in _language(language, [t for t in tools if t.language == language])]
-    calls = {"tar2sqfs": PROGRAMS["tar2sqfs"], **{name: mend for tool in tools for name, mend in tool.calls.items()}}
+    calls = {"tar2sqfs": image.PROGRAMS["tar2sqfs"]}
+    for tool in tools:
+        calls |= tool.calls
     for program, packages in calls.items() if tools else ():
         if not shutil.which(program):
             lines.append(f"{program} is not installed; install it with: apt-get install {packages}")
-    return lines
+    return lines + (_base() if any(tool.language == "rust" for tool in tools) else [])
+
+
+def _base() -> list[str]:
+    """Programs of Rust are linked with libraries, and those of the base image tell which of them must go along."""
+    try:
+        image.check(BASE)
+    except image.ImageError as why:
+        return [str(why)]
+    return []
 
 
 def _language(language: str, tools: list[Tool]) -> list[str]:
