@@ -79,6 +79,8 @@ def test_ctrl_c_stops_within_5_s_and_says_how_to_go_on(text: str, tmp_path: Path
     assert list((tmp_path / "run").glob(".*")) == []
 
 
+@pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
     repeats, workload = 10, "iperf3-tcp:duration=1"
     record = execute(tmp_path / "run", plan(["none", "wireguard"], '["baseline"]', [workload], repeats))
