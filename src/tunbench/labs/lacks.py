@@ -34,13 +34,16 @@ PATIENCE = 10.0
 OVER = "local 127.0.0.1 remote 127.0.0.2"
 OVER6 = "local ::1 remote ::2"
 ON = "ip link add under type veth && ip link add probe link under type"
+UP = "ip link set lo up"
+LOAD = "modprobe -aq 2>/dev/null"
+"""Before modules that the kernel does not load when they are asked for: whoever uses them loads them, too."""
 ESP = "proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128"
 
 PROBES = {
     "esp4": f"ip xfrm state add src 127.0.0.1 dst 127.0.0.2 {ESP}",
     "esp6": f"ip xfrm state add src ::1 dst ::2 {ESP}",
-    "fou": "ip fou add port 5555 ipproto 4",
-    "fou6": "ip -6 fou add port 5555 ipproto 4",
+    "fou": f"{LOAD} fou fou6; ip fou add port 5555 ipproto 4",
+    "fou6": f"{LOAD} fou fou6; ip -6 fou add port 5555 ipproto 4",
     "geneve": "ip link add probe type geneve id 1 remote 127.0.0.1",
     "ip6_gre": f"ip link add probe type ip6gre {OVER6}",
     "ip6_tunnel": f"ip link add probe type ip6tnl mode any {OVER6}",
@@ -49,13 +52,13 @@ PROBES = {
     "ip_vti": f"ip link add probe type vti {OVER} key 1",
     "ipip": f"ip link add probe type ipip {OVER}",
     "ipvlan": f"{ON} ipvlan",
-    "l2tp_ip": f"ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER}",
-    "l2tp_ip6": f"ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER6}",
+    "l2tp_ip": f"{UP} && ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER}",
+    "l2tp_ip6": f"{UP} && ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER6}",
     "l2tp_netlink": "ip l2tp show tunnel",
     "macsec": f"{ON} macsec",
     "macvlan": f"{ON} macvlan",
     # Read only: a shell that may write would leave a file where there is no device.
-    "ppp_async": ": </dev/ppp",
+    "ppp_async": f"{LOAD} ppp_generic; : </dev/ppp",
     "sit": f"ip link add probe type sit {OVER}",
     "tcp_bbr": f"sysctl -qw {tuning.CONGESTION}=bbr",
     "tun": "ip tuntap add probe mode tun",
