@@ -60,7 +60,7 @@ def _send(
 ) -> tuple[str, list[bytes], list[bytes], list[bytes]]:
     """Captures below a layer while the marker passes: where, all packets, and those that show the evidence.
 
-    The last are those that show it between other nodes, as where a daemon finds out what size passes.
+    The last are those that may pass besides: what is `beside`.
     """
     layer, client = site.stack.layers[index], site.nodes[pair.client]
     with view(site.stack, index, site.underlay, site.nodes, pair) as (watcher, interface):
@@ -74,10 +74,14 @@ def _send(
     usual = pair == site.underlay.topology.pairs[0]
     name = path.name if usual else f"{pair.name}-{path.name}"
     events.tell("capture", name=name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
-    wanted, plain = expected(layer, pair), _plain(layer)
-    evident = capture.filtered(watcher, path, wanted)
-    beside = capture.filtered(watcher, path, f"({plain}) and not ({wanted})") if wanted != plain else []
-    return f"{watcher.name}/{interface}", capture.packets(path), evident, beside
+    evident = capture.filtered(watcher, path, expected(layer, pair))
+    others = beside(layer, pair)
+    return (
+        f"{watcher.name}/{interface}",
+        capture.packets(path),
+        evident,
+        capture.filtered(watcher, path, others) if others else [],
+    )
 
 
 def examine(
@@ -88,15 +92,15 @@ def examine(
     where: str,
     seen: list[bytes],
     evident: list[bytes],
-    beside: Sequence[bytes] = (),
+    others: Sequence[bytes] = (),
     least: int = 2 * ECHOES,
 ) -> Finding:
     """Compares what was captured below a layer with what the stack claims. Raises ProofFailed.
 
-    A packet that went through another node is among those beside, and is missing among those that are evident.
+    A packet that went through another node is among the others, and is missing among those that are evident.
     """
     layer = stack.layers[index]
-    others = sum(len(packet) >= echo.PAYLOAD for packet in beside)
+    aside = sum(len(packet) >= echo.PAYLOAD for packet in others)
     large = [packet for packet in seen if len(packet) >= echo.PAYLOAD]
     shown = [packet for packet in evident if len(packet) >= echo.PAYLOAD]
     marked = [packet for packet in seen if marker in packet]
@@ -107,7 +111,7 @@ def examine(
         raise ProofFailed(
             f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {least} were to be seen"
         )
-    if (around := len(large) - others - len(shown)) > 0:
+    if (around := len(large) - aside - len(shown)) > 0:
         raise ProofFailed(f"{name}: {around} packets on {where} went around it ({evidence})")
     if hidden and marked:
         raise ProofFailed(
@@ -115,7 +119,7 @@ def examine(
         )
     if not hidden and not marked_inside:
         raise ProofFailed(f"{name}: the marker is not to be found in the packets on {where} that show its evidence")
-    return Finding(name, where, evidence, len(large) - others, len(shown), len(marked), hidden)
+    return Finding(name, where, evidence, len(large) - aside, len(shown), len(marked), hidden)
 
 
 def expected(layer: Tunnel, pair: Pair) -> str:
@@ -128,6 +132,18 @@ def expected(layer: Tunnel, pair: Pair) -> str:
         return evidence
     first, second = (layer.place.below[name].address for name in (pair.first, pair.second))
     return f"{evidence} and host {first} and host {second}"
+
+
+def beside(layer: Tunnel, pair: Pair) -> str:
+    """The pcap filter of what else may pass in the place of a layer; empty where there is nothing.
+
+    It is what the layer carries between other nodes, as where a daemon finds out what size passes, and what a node with
+    a role sends and is sent: a control plane speaks when it likes.
+    """
+    wanted, plain = expected(layer, pair), _plain(layer)
+    others = [plain] if wanted != plain else []
+    others += [f"host {role.address}" for role in layer.place.roles.values()]
+    return f"({' or '.join(f'({other})' for other in others)}) and not ({wanted})" if others else ""
 
 
 def _plain(layer: Tunnel) -> str:
