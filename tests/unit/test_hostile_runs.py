@@ -10,6 +10,7 @@ import sys
 import time
 import zlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ from tunbench.journal.journal import JournalError
 from tunbench.plain import plain
 from tunbench.plan.shard import Shard
 
-FEW = int(os.environ.get("TUNBENCH_HOSTILE", "40"))
-"""Journals that are mutated; the long test takes fifty times as many."""
+FEW, MANY = 40, 2_000
+"""Journals that are mutated: always, and in the long test."""
 
 SECONDS, MEMORY = 15.0, 2 << 30
 """Processor time and bytes of memory in which what is too large must be refused."""
@@ -59,6 +60,8 @@ NAMES = (
     *(r"\input{/etc/passwd}", r"a\write18{touch x}", "a%s{0}", "a;b,c", "a]]>", "a--><b>", "a&lt;", "rtt", "ok", "up"),
 )
 """What names, reasons and logs of a stranger may be."""
+
+Property = Callable[[str, object], None]
 
 VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2**63, 2**64, 10**400, 1e308, -1e308, 1e-320, 0.5, -0.0, float("inf"), float("nan")),
@@ -113,6 +116,11 @@ def nested(depth: int) -> Any:
     return [nested(depth - 1)] if depth else 1
 
 
+def sampled(metric: str, unit: str, value: float, at: float | None = None) -> dict[str, Any]:
+    """The end of a trial with this sample."""
+    return {**EVENTS[6], "samples": [[metric, unit, value, at, "a-b", "a"]]}
+
+
 DAMAGE: dict[str, tuple[Any, str]] = {
     "no number": (b'{"event":"phase","shard":"a","name":"up","at":NaN}', "it has the number NaN"),
     "infinite": (b'{"event":"phase","shard":"a","name":"up","at":-Infinity}', "it has the number -Infinity"),
@@ -121,15 +129,25 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "deep lists": (b'{"event":"x","y":' + b"[" * 1_000_000, "not an event"),
     "deep tables": (b'{"event":"x","y":' + b'{"a":' * 500_000, "not an event"),
     "deep but whole": (in_manifest(nested(23)), "nested more than 20 deep"),
-    "many keys": (in_manifest(dict.fromkeys(map(str, range(10**6)))), "more than 200000 names"),
+    "many keys": (in_manifest(dict.fromkeys(map(str, range(300_000)))), "more than 200000 names"),
     "no table": (b"[]", "not an event"),
     "no kind": (b'{"event":7}', "not an event"),
     "no keys": (b'{"event":"trial"}', "the shard of trial is not sound"),
     "control characters": ({**EVENTS[6], "workload": "a\x1b[2J"}, "the workload of trial is not sound"),
-    "a formula": ({**EVENTS[6], "samples": [["=1+1", "s", 1, None, "a-b", "a"]]}, "pair or node has no name"),
+    "a formula": (sampled("=1+1", "s", 1), "pair or node has no name"),
     "a torn sample": ({**EVENTS[6], "samples": [["rtt", "s", 1]]}, "the samples of trial is not sound"),
-    "a true sample": ({**EVENTS[6], "samples": [["rtt", "s", True, None, "a-b", "a"]]}, "a value is no number"),
-    "an endless sample": ({**EVENTS[6], "samples": [["rtt", "s", 1e300, None, "a-b", "a"]]}, "a value is no number"),
+    "a true sample": (sampled("rtt", "s", True), "a value is no number"),
+    "an endless sample": (sampled("rtt", "s", 1e300), "a value is no number"),
+    "an impossible sample": (sampled("loss", "ratio", 1.5), "a value is no number, or no loss in ratio that there can"),
+    "a negative sample": (sampled("rtt", "s", -0.1), "a value is no number, or no rtt in s that there can be"),
+    "a sample that is nearly nothing": (sampled("rtt", "s", 5e-324), "a value is no number, or no rtt in s"),
+    "a sample in another unit": (sampled("rtt", "B", 1), "rtt is not measured in B"),
+    "a sample in a unit of nothing": (sampled("mood", "smiles", 1), "mood is not measured in smiles"),
+    "a sample from before": (sampled("rtt", "s", 1, -2.0), "a moment is no number, or before the trial"),
+    "an impossible term": ({"event": "impairment", "asked": {"loss": 7}, "installed": {}}, "the asked of impairment"),
+    "a negative term": ({"event": "impairment", "asked": {"delay": -1}, "installed": {}}, "the asked of impairment"),
+    "a key twice": (b'{"event":"phase","shard":"a","name":"up","at":1,"at":2}', "it has a key twice"),
+    "another encoding": ('{"event":"x"}'.encode("utf-16-be"), "not an event"),
     "another verdict": ({**EVENTS[6], "verdict": "fine"}, "the verdict of trial is not sound"),
     "another spec": ({**EVENTS[1], "spec": {"stack": ["none"]}}, "the spec of shard is not sound: the stack of"),
     "another term": ({"event": "impairment", "asked": {"delay": "x"}, "installed": {}}, "the asked of impairment"),
@@ -189,29 +207,38 @@ def mutated(dice: random.Random) -> list[Any]:
     return run
 
 
-def survive(seed: str, good: Path, folder: Path) -> set[int]:
+def survive(seed: str, good: Path, folder: Path) -> list[int]:
     """Opens a mutated run by commands; their exit codes."""
     dice = random.Random(seed)
     bad = write(folder / "bad", *mutated(dice))
     (bad / "plan.toml").write_text(PLAN)
-    codes = set()
+    codes = []
     for arguments in dice.sample(commands(bad, good), 3):
         began = time.process_time()
-        codes.add(told(*arguments)[0])
+        codes.append(told(*arguments)[0])
         assert time.process_time() - began < SECONDS
     assert not (folder / "escaped").exists() and not (folder.parent / "escaped").exists()
     return codes
 
 
-def test_mutated_journals(good: Path, tmp_path: Path) -> None:
-    assert {code for number in range(FEW) for code in survive(str(number), good, tmp_path)} >= {0, 2}
+def opened(count: int, good: Path, folder: Path) -> str:
+    """Opens so many mutated runs, and says how the commands ended."""
+    codes = Counter(code for number in range(count) for code in survive(str(number), good, folder))
+    assert codes.keys() >= {0, 2}
+    ends = ", ".join(f"{number:,} × exit code {code}" for code, number in sorted(codes.items()))
+    return f"{count:,} journals, three commands each: {ends}; no traceback, nothing outside of the folder"
 
 
+@pytest.mark.reliability
+def test_mutated_journals_are_read_or_refused(good: Path, tmp_path: Path, record_property: Property) -> None:
+    record_property("reliability", opened(FEW, good, tmp_path))
+
+
+@pytest.mark.reliability
 @pytest.mark.long
-@pytest.mark.parametrize("part", range(10))
-def test_many_mutated_journals(part: int, good: Path, tmp_path: Path) -> None:
-    for number in range(5 * FEW):
-        survive(f"{part}/{number}", good, tmp_path)
+@pytest.mark.timeout(7200)
+def test_many_mutated_journals_are_read_or_refused(good: Path, tmp_path: Path, record_property: Property) -> None:
+    record_property("reliability", opened(MANY, good, tmp_path))
 
 
 PROGRAM = """
@@ -251,8 +278,9 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.reliability
 @pytest.mark.parametrize("name", BOMBS)
-def test_what_would_fill_the_memory_is_refused_soon(name: str, tmp_path: Path) -> None:
+def test_what_would_fill_the_memory_is_refused_soon(name: str, tmp_path: Path, record_property: Property) -> None:
     bad = write(tmp_path / "bad", EVENTS[0])
     make, why = BOMBS[name]
     make(bad / journal.NAME)
@@ -262,6 +290,7 @@ def test_what_would_fill_the_memory_is_refused_soon(name: str, tmp_path: Path) -
     code, seconds, memory = json.loads(done.stdout.splitlines()[-1])
     assert code == 2 and why in done.stderr and done.stderr.count("\n") == 1
     assert seconds < SECONDS and memory < MEMORY
+    record_property("reliability", f"exit code 2 after {seconds:.1f} s of processor time and {memory >> 20} MiB")
 
 
 def test_a_capture_that_unpacks_to_gigabytes_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,17 +323,23 @@ def as_device(path: Path, _: Path) -> None:
 KINDS = {"link": as_link, "pipe": as_pipe, "folder": as_folder, "device": as_device}
 
 
+@pytest.mark.reliability
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("arguments", OPENED)
-def test_a_journal_that_is_no_file_is_not_opened(kind: str, arguments: list[str], good: Path, tmp_path: Path) -> None:
+def test_a_journal_that_is_no_file_is_not_opened(
+    kind: str, good: Path, tmp_path: Path, record_property: Property
+) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes((good / journal.NAME).read_bytes())
     bad = tmp_path / "bad"
     bad.mkdir()
     KINDS[kind](bad / journal.NAME, secret)
-    code, said = told(*arguments, str(bad))
-    assert code == 2 and f"{bad} is no run: " in said and said.count("\n") == 1
-    assert secret.read_bytes() == (good / journal.NAME).read_bytes()
+    for arguments in OPENED:
+        code, said = told(*arguments, str(bad))
+        assert code == 2 and f"{bad} is no run: " in said and said.count("\n") == 1
+        assert secret.read_bytes() == (good / journal.NAME).read_bytes()
+    record_property(
+        "reliability", f"{len(OPENED)} commands: exit code 2; what it leads to is neither shown nor written"
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -317,7 +352,8 @@ def test_a_plan_that_is_no_file_is_not_opened(kind: str, arguments: list[str], g
     assert code == 2 and f"cannot read {good}/plan.toml: " in said and "$6$" not in said
 
 
-def test_what_is_written_does_not_follow_a_link(good: Path, tmp_path: Path) -> None:
+@pytest.mark.reliability
+def test_what_is_written_does_not_follow_a_link(good: Path, tmp_path: Path, record_property: Property) -> None:
     mine = tmp_path / "mine"
     mine.write_text("mine")
     run = tmp_path / "run"
@@ -332,9 +368,13 @@ def test_what_is_written_does_not_follow_a_link(good: Path, tmp_path: Path) -> N
     assert mine.read_text() == "mine"
     assert not any(path.is_symlink() for path in run.iterdir())
     assert len(pl.read_parquet(run / "samples.parquet")) > 0
+    record_property(
+        "reliability", "report, manifest and Parquet file take the place of three links; their goal is whole"
+    )
 
 
-def test_the_folders_of_trials_do_not_follow_a_link(good: Path, tmp_path: Path) -> None:
+@pytest.mark.reliability
+def test_the_folders_of_trials_do_not_follow_a_link(good: Path, tmp_path: Path, record_property: Property) -> None:
     outside, run = tmp_path / "outside", tmp_path / "run"
     outside.mkdir()
     order_of = running.order(PLAN, "any.toml", {})
@@ -343,11 +383,21 @@ def test_the_folders_of_trials_do_not_follow_a_link(good: Path, tmp_path: Path) 
     with pytest.raises(running.RunError, match="trials is a link, and may lead out of the folder"):
         running.go(run, order_of, 1, lambda _: None)
     assert not list(outside.iterdir())
+    record_property("reliability", "--resume ends with exit code 2, nothing is written where the link leads")
 
 
-def test_a_large_or_torn_parquet_file_is_not_even_looked_at(good: Path) -> None:
+@pytest.mark.reliability
+def test_a_parquet_bomb_is_not_even_looked_at(good: Path, record_property: Property) -> None:
     (good / "samples.parquet").write_bytes(b"PAR1" + bytes(100) + b"PAR1")
     assert told("samples", str(good))[0] == told("report", str(good))[0] == 0
+    # A pipe would block whoever opens it.
+    (good / "samples.parquet").unlink()
+    os.mkfifo(good / "samples.parquet")
+    for arguments in commands(good, good):
+        told(*arguments)
+    record_property(
+        "reliability", f"a torn file, and a pipe in its place: {len(commands(good, good))} commands do not open it"
+    )
 
 
 def hostile(folder: Path) -> Path:
@@ -365,7 +415,8 @@ def hostile(folder: Path) -> Path:
             profile = {**one["profile"], "name": name}
             started = {**one, "stack": name, "profile": profile, "repeat": repeat, "workloads": [name]}
             told_all.append({**about, "event": "shard", "state": "started", "spec": started})
-            samples = [[metric, "s", 0.1 * repeat, None, name, name] for metric in ("rtt", "throughput", name)]
+            measured = {"rtt": "s", "throughput": "bit/s", name: "s"}
+            samples = [[metric, unit, 0.1 * repeat, None, name, name] for metric, unit in measured.items()]
             trial = {**about, "event": "trial", "workload": name, "reason": "", "samples": samples, "verdict": "ok"}
             told_all.append(trial)
             failed = {"verdict": "failed", "reason": SCRIPT, "logs": {SCRIPT: f"{SCRIPT}\x1b[2J"}, "samples": []}
@@ -382,7 +433,8 @@ def page(tmp_path: Path) -> Path:
     return run / "report.html"
 
 
-def test_no_name_and_no_log_runs_in_the_page(page: Path, tmp_path: Path) -> None:
+@pytest.mark.reliability
+def test_no_name_and_no_log_runs_in_the_page(page: Path, tmp_path: Path, record_property: Property) -> None:
     with chromium() as browser:
         for path in (page, *sorted((tmp_path / "export").glob("*.svg"))[:5]):
             browser.errors.clear()
@@ -394,9 +446,13 @@ def test_no_name_and_no_log_runs_in_the_page(page: Path, tmp_path: Path) -> None
             assert browser.ask("document.querySelectorAll('img, iframe, object, embed').length") == 0
             links = "[...document.querySelectorAll('a')].map(one => one.href.baseVal ?? one.getAttribute('href'))"
             assert all(one.startswith(("#", "./trials/")) and ".." not in one.split("/") for one in browser.ask(links))
+    record_property(
+        "reliability", "names, reasons, logs and manifest with scripts: in Chromium none runs, no request, no way out"
+    )
 
 
-def test_no_file_of_an_export_acts(page: Path, tmp_path: Path) -> None:
+@pytest.mark.reliability
+def test_no_file_of_an_export_acts(page: Path, tmp_path: Path, record_property: Property) -> None:
     export = tmp_path / "export"
     assert {path.parent for path in tmp_path.rglob("*") if path.suffix in (".csv", ".tex", ".svg", ".pdf")} == {export}
     for path in export.glob("*.csv"):
@@ -406,6 +462,9 @@ def test_no_file_of_an_export_acts(page: Path, tmp_path: Path) -> None:
         assert not any(word in path.read_text() for word in (r"\input", r"\write", r"\include", "^^"))
     for path in export.glob("*.svg"):
         assert "<script" not in path.read_text() and "<img" not in path.read_text()
+    record_property(
+        "reliability", f"{len(list(export.iterdir()))} files: no formula, no TeX that reads or writes, no script"
+    )
 
 
 def test_lists_of_a_stranger_are_printed_without_what_acts(page: Path, good: Path) -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,15 @@ def test_what_is_no_plan_file(tmp_path: Path) -> None:
     binary.write_bytes(b'name = "\xff"')
     with pytest.raises(PlanError, match="byte 8 is not UTF-8"):
         load(str(binary))
+    os.mkfifo(tmp_path / "pipe.toml")
+    for name in (str(tmp_path / "pipe.toml"), "/dev/zero"):
+        with pytest.raises(PlanError, match="is a pipe or a device: write the plan to a file, and name that"):
+            load(name)
+
+
+def test_a_mark_of_the_byte_order_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "any.toml").write_text(SMALLEST, encoding="utf-8-sig")
+    assert load(str(tmp_path / "any.toml")).text == SMALLEST
 
 
 def test_the_command_line_overrides_the_plan() -> None:

@@ -4,17 +4,29 @@ A journal may come from someone else. What passes here is relied on everywhere e
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
+from tunbench.plan.grid import OF_UP
 from tunbench.plan.load import OVERRIDES
+from tunbench.runner import probe, registry
+from tunbench.runner.bounds import BOUNDS, SPECIAL, TIME, Bounds
+from tunbench.runner.options import Option
 from tunbench.runner.terms import TERMS
+from tunbench.runner.workload import Metric
 
 LONGEST_NAME = 4000
 """Characters of a name; a stack of ten layers with all of their options has some hundreds."""
 
 LARGEST = 1e30
-"""The largest value of a sample and of a fact; squares of it are still finite. A year has 3e16 ns, a disk 1e14 B."""
+"""The largest fact and moment; squares of it are still finite. A year has 3e16 ns, a disk 1e14 B."""
+
+LEAST = 1e-30
+"""The least value of a sample that is not zero: what is told of it, such as a ratio, is a float of full precision."""
+
+LONGEST_TIME = 1e9
+"""Seconds that a sample has at most: a month on each of a machine's processors."""
 
 LARGEST_WHOLE = (1 << 63) - 1
 """The largest repeat, seed and number of trials: 64 bits with a sign."""
@@ -147,9 +159,19 @@ def _paths(value: Any) -> None:
 
 def _terms(value: Any) -> None:
     for name, one in value.items():
-        declared = TERMS[name]
-        if not (one in declared.choices if declared.choices else isinstance(one, bool) or _is_number(one)):
+        if not _is_term(TERMS[name], one):
             raise Unsound(f"{name!r:.80}")
+
+
+def _is_term(declared: Option, value: Any) -> bool:
+    """Whether netem has such a term; the kernel's own may be above the largest that a plan may ask for."""
+    match declared.kind:
+        case "choice":
+            return value in declared.choices
+        case "switch":
+            return isinstance(value, bool)
+        case kind:
+            return _is_number(value) and declared.low <= value <= (1 if kind == "ratio" else LARGEST)
 
 
 def _installed(value: Any) -> None:
@@ -185,17 +207,36 @@ def _findings(value: Any) -> None:
 
 def _samples(value: Any) -> None:
     """Rows of metric, unit, value, moment or None, pair and node; there may be a million of them."""
-    known: set[tuple[str, str, str, str]] = set()
+    known: dict[tuple[str, str, str, str], Bounds] = {}
     for metric, unit, number, at, pair, node in value:
-        if type(number) not in (int, float) or not -LARGEST <= number <= LARGEST:
-            raise Unsound("a value is no number, or not finite")
-        if at is not None and (type(at) not in (int, float) or not -LARGEST <= at <= LARGEST):
-            raise Unsound("a moment is no number, or not finite")
         names = (metric, unit, pair, node)
         if names not in known:
-            if not all(map(_is_name, names)):
-                raise Unsound("a metric, unit, pair or node has no name")
-            known.add(names)
+            known[names] = _bounds(*names)
+        low, high = known[names]
+        if type(number) not in (int, float) or not low <= number <= high or 0 < abs(number) < LEAST:
+            raise Unsound(f"a value is no number, or no {metric} in {unit} that there can be")
+        if at is not None and (type(at) not in (int, float) or not 0 <= at <= LARGEST):
+            raise Unsound("a moment is no number, or before the trial")
+
+
+def _bounds(*names: str) -> Bounds:
+    """The bounds of a metric's values, given its name, its unit, the pair and the node. Raises Unsound."""
+    if not all(map(_is_name, names)):
+        raise Unsound("a metric, unit, pair or node has no name")
+    metric, unit = names[:2]
+    if _units().get(metric, unit) != unit or unit not in BOUNDS:
+        raise Unsound(f"{metric} is not measured in {unit}")
+    low, high = SPECIAL.get(metric, BOUNDS[unit])
+    most = LONGEST_TIME if unit == TIME else LARGEST
+    return Bounds(max(low, -most), min(high, most))
+
+
+@cache
+def _units() -> dict[str, str]:
+    """The unit of each metric that is known here."""
+    of_workloads = (registry.workload(name).ABOUT.metrics for name in registry.workload_names())
+    every: Iterable[Mapping[str, Metric]] = (OF_UP, probe.metrics(registry.probe_names()), *of_workloads)
+    return {name: metric.unit for metrics in every for name, metric in metrics.items()}
 
 
 NAME, TEXT = _that(_is_name), _that(lambda value: isinstance(value, str))

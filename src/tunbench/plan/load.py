@@ -114,6 +114,8 @@ def find(plan: str) -> Path:
         return known[plan]
     if path.is_dir():
         raise PlanError(f"{plan}: this is a folder: name the plan's file in it")
+    if path.exists():
+        raise PlanError(f"{plan}: this is a pipe or a device: write the plan to a file, and name that")
     raise PlanError(f"{plan}: there is no such file, and no shipped plan of that name{nearest(path.stem, known)}")
 
 
@@ -175,7 +177,8 @@ def _text(path: Path) -> str:
             data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
             raise PlanError(f"{path}: this is larger than {LARGEST >> 10} KiB, and no plan")
-        return data.decode()
+        # Some editors write a mark of the byte order before the text.
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
