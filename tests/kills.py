@@ -186,8 +186,11 @@ def suspend(first: int, seconds: float) -> None:
 
 def family(pid: int) -> list[int]:
     """A process and all that it started, as far as they are there."""
+    children = []
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        # A child is that of the thread which started it.
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            children += (thread / "children").read_text().split()
     except OSError:
         return []
     return [pid, *(one for child in children for one in family(int(child)))]

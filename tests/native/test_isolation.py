@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,10 @@ def changed(found: dict[str, Any]) -> set[str]:
     return {name for name, value in found["before"].items() if found["after"][name] != value}
 
 
-def test_a_run_with_several_stacks_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.reliability
+def test_a_run_with_several_stacks_changes_nothing_of_the_host(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     text = plan(STACKS, '["baseline"]', ["ping:count=5", "iperf3-tcp:duration=1"], clock="real")
     (tmp_path / "plan.toml").write_text(text.replace('"vm"', '"native"'))
     run = ["run", f"{HERE}/plan.toml", "--out", f"{HERE}/run"]
@@ -48,6 +52,11 @@ def test_a_run_with_several_stacks_changes_nothing(tmp_path: Path) -> None:
     assert not record.interrupted
     assert {"failed"} & set(told.values()) == set()
     assert found["before"]["sysctls"]["/proc/sys/net/ipv4/tcp_congestion_control"] == "reno\n"
+    record_property(
+        "reliability",
+        f"{len(STACKS)} stacks: {len(found['before'])} lists, from links and routes to mounts and processes, and "
+        f"{len(found['before']['sysctls'])} sysctls of the host are what they were",
+    )
 
 
 @pytest.mark.parametrize(

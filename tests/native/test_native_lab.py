@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,11 @@ def test_a_kernel_without_netem_says_so(tmp_path: Path) -> None:
     assert has.returncode == 0 or "netem" in reason
 
 
+@pytest.mark.reliability
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_nothing_is_left_when_the_controlling_process_dies(tmp_path: Path, number: signal.Signals) -> None:
+def test_nothing_is_left_when_the_controlling_process_dies(
+    tmp_path: Path, number: signal.Signals, record_property: Callable[[str, object], None]
+) -> None:
     before = traces()
     file = tmp_path / "plan.toml"
     file.write_text(native(["openvpn"], '["baseline"]', ["ping:count=1000,interval=0.01"]))
@@ -69,6 +73,7 @@ def test_nothing_is_left_when_the_controlling_process_dies(tmp_path: Path, numbe
     process.wait(10)
     time.sleep(0.5)
     assert traces() == before
+    record_property("reliability", f"{number.name} in the middle of a trial of openvpn, nothing resumed: nothing left")
 
 
 def _wait_for_phase(folder: Path, name: str) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -43,7 +44,8 @@ print(json.dumps(seen))
 """
 
 
-def test_nodes_run_on_their_cores_and_the_runner_on_the_rest() -> None:
+@pytest.mark.reliability
+def test_nodes_run_on_their_cores_and_the_runner_on_the_rest(record_property: Callable[[str, object], None]) -> None:
     done = subprocess.run([*APART, sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
@@ -55,3 +57,6 @@ def test_nodes_run_on_their_cores_and_the_runner_on_the_rest() -> None:
     assert seen["afterwards"] == sorted(os.sched_getaffinity(0))
     assert {f"cpu{number}" for number in seen["afterwards"]} <= set(seen["visited"]), "idle time of all cores is read"
     assert f"ip netns exec a taskset -c {core} sh -c 'grep Cpus_allowed_list /proc/self/status'" in seen["typed"]
+    record_property(
+        "reliability", f"of {len(seen['afterwards'])} cores, {core} is the node's, {rest} are everything else's"
+    )

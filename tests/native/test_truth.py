@@ -16,6 +16,7 @@ from tunbench.runner.workloads import iperf3_tcp, ping
 
 pytestmark = [
     pytest.mark.native,
+    pytest.mark.reliability,
     pytest.mark.long,
     pytest.mark.timeout(1800),
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),

@@ -1,9 +1,9 @@
 """Whatever a plan says, it is read, or refused by one line for each mistake: in a second, and in little memory."""
 
-import os
 import re
 import resource
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -15,10 +15,8 @@ from tests.unit.plans import SHIPPED, generated
 from tunbench.plan import expand, load
 from tunbench.plan.load import PlanError
 
-FEW = int(os.environ.get("TUNBENCH_GENERATED", "2000"))
-"""Plans that are generated; the long tests take fifty times as many."""
-
-PARTS = 50
+FEW, MANY = 2_000, 100_000
+"""Plans that are generated: always, and in the long test."""
 
 SECONDS, EACH, MEMORY = 1.0, 100e-6, 100 << 20
 """Processor time that a plan may take, and besides for each of its trials; and bytes of memory beyond those before."""
@@ -57,17 +55,33 @@ def test_the_generator_makes_sound_plans_and_others() -> None:
     assert len({re.sub(r"[\d\"].*", "", why.partition(": ")[2]) for why in reasons}) > 30
 
 
-@settings(deadline=None, max_examples=FEW, database=None)
-@given(seed=st.integers(0, 2**64))
-def test_generated_plans(seed: int) -> None:
-    refused(generated(Random(seed)))
+@pytest.mark.reliability
+def test_2000_generated_plans_are_read_or_refused(record_property: Callable[[str, object], None]) -> None:
+    reasons: list[str] = []
+
+    @settings(deadline=None, max_examples=FEW, database=None)
+    @given(seed=st.integers(0, 2**64))
+    def generate(seed: int) -> None:
+        reasons.append(refused(generated(Random(seed))))
+
+    generate()
+    record_property("reliability", figure(reasons))
 
 
+@pytest.mark.reliability
 @pytest.mark.long
-@pytest.mark.parametrize("part", range(PARTS))
-def test_many_generated_plans(part: int) -> None:
-    for seed in range(FEW):
-        refused(generated(Random(f"{part}/{seed}")))
+@pytest.mark.timeout(7200)
+def test_100000_generated_plans_are_read_or_refused(record_property: Callable[[str, object], None]) -> None:
+    record_property("reliability", figure([refused(generated(Random(f"many/{seed}"))) for seed in range(MANY)]))
+
+
+def figure(reasons: Sequence[str]) -> str:
+    """How many plans were read, and how many were refused, by their reasons."""
+    read = sum(not why for why in reasons)
+    return (
+        f"{len(reasons):,} plans: {read:,} read and expanded, {len(reasons) - read:,} refused by a line for each "
+        f"mistake, each within {SECONDS:g} s and {MEMORY >> 20} MiB; no traceback"
+    )
 
 
 HUGE = {

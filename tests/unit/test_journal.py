@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,10 @@ def test_an_empty_journal_has_no_events(tmp_path: Path) -> None:
     assert journal.events(tmp_path) == []
 
 
-def test_a_second_process_is_refused(tmp_path: Path) -> None:
+@pytest.mark.reliability
+def test_a_second_process_on_a_run_folder_is_refused(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     book = begun(tmp_path)
     program = "import sys, pathlib; from tunbench.journal.journal import Journal; Journal(pathlib.Path(sys.argv[1]))"
     other = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
@@ -89,6 +93,9 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
     book.close()
     assert subprocess.run([sys.executable, "-c", program, str(tmp_path)]).returncode == 0
     assert journal.events(tmp_path) == [FIRST, SECOND]
+    record_property(
+        "reliability", "refused with a message while the first one has the journal, let in after it; same events"
+    )
 
 
 # A limit on the size of files stands for a full disk: of the line that does not fit, a part is written.

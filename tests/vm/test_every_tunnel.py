@@ -1,11 +1,12 @@
 """The shipped plan `every-tunnel`: each stack comes up, is proven, and adds to a packet what its formats say."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.leaks import leaks
+from tests.leaks import FORMS, leaks
 from tests.vm.measuring import execute, values, verdicts
 from tunbench import overhead, run
 from tunbench.analysis.overhead import workloads
@@ -191,9 +192,18 @@ def test_results_are_plausible(every: tuple[Path, Record]) -> None:
         assert all(0 < rtt < 0.1 for rtt in values(every[1], "rtt", stack, whole=False)), stack
 
 
-def test_secrets_stay_in_the_lab(every: tuple[Path, Record]) -> None:
+@pytest.mark.reliability
+def test_secrets_stay_in_the_lab(
+    every: tuple[Path, Record], stacks: list[str], record_property: Callable[[str, object], None]
+) -> None:
     run.finish(every[0])
     assert leaks(every[0]) == []
+    files = [path for path in every[0].rglob("*") if path.is_file()]
+    record_property(
+        "reliability",
+        f"{len(stacks)} stacks of every-tunnel, {len(files)} files, {sum(path.stat().st_size for path in files) >> 20} "
+        f"MiB: nothing of {len(FORMS)} forms of keys, passwords and tokens",
+    )
     text = (every[0] / journal.NAME).read_text()
     assert "private-key /mnt/lab/a/wireguard-0-private.key" in text
 
