@@ -56,6 +56,7 @@ def test_what_is_illegible_is_kept_apart(tmp_path: Path) -> None:
         ("t,s,c,m,mean,mbps,1,Table 1", 'any.csv:2: unknown unit "mbps"; did you mean '),
         ('t,s,c,m,mean,ms,"1,5",Table 1', 'any.csv:2: "1,5" is not a number: write a decimal point'),
         ("t,s,c,m,mean,ms,inf,Table 1", 'any.csv:2: "inf" is not finite'),
+        ("t,s,c,m,mean,ms,1,a\x1b[2J", 'any.csv:2: "a\N{REPLACEMENT CHARACTER}[2J" has characters that'),
         ("t,s,c,m,mean,ms,1,", "any.csv:2: the column source is empty"),
         ("t,,c,m,mean,ms,1,Table 1", "any.csv:2: the column system is empty"),
         ("t,s,c,m,mean,ms,1,T\nt,s,c,m,mean,ms,2,T", "any.csv:3: another row has this table, system"),

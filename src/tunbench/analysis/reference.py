@@ -9,6 +9,7 @@ import polars as pl
 
 from tunbench.journal import files
 from tunbench.plan import places
+from tunbench.plan.cell import legible
 from tunbench.plan.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.plan.load import Loaded, PlanError, reference_of
 from tunbench.plan.places import MistakeAt
@@ -120,7 +121,7 @@ def published(path: Path) -> list[Published]:
     rows, mistakes, seen = [], [], set()
     for line, fields in enumerate(table.iter_rows(named=True), start=2):
         try:
-            row = _row({name: text.strip() for name, text in fields.items()})
+            row = _row({name: legible(text.strip()) for name, text in fields.items()})
             if row[:5] in seen:
                 raise ValueError("another row has this table, system, condition, metric and statistic")
             seen.add(row[:5])

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tunbench.plain import plain
 from tunbench.plan.cut import AXES
 from tunbench.plan.places import MistakeAt, shown
 from tunbench.plan.stack import read_stack, read_workload
@@ -89,7 +90,14 @@ def read_text(value: object) -> str:
     """A text that says something. Raises ValueError."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{shown(value)} is not a text that says something: write one in quotes")
-    return value.strip()
+    return legible(value.strip())
+
+
+def legible(text: str) -> str:
+    """The text, which has nothing in it that acts on a terminal, or turns what is read. Raises ValueError."""
+    if plain(text) != text:
+        raise ValueError(f"{shown(plain(text))} has characters that a terminal does not show: take them away")
+    return text
 
 
 def read_statistic(value: object) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
-from tunbench.plan.cell import CELL, Cell, Expected, read_cell, read_expected, read_text
+from tunbench.plan.cell import CELL, Cell, Expected, legible, read_cell, read_expected, read_text
 from tunbench.plan.lists import MOST_ENTRIES
 from tunbench.plan.places import MistakeAt, Path, shown
 from tunbench.plan.stack import read_stack
@@ -76,7 +76,7 @@ def _tables(
         found = {}
         for name, one in value.items():
             try:
-                found[name] = read(one)
+                found[legible(name)] = read(one)
             except ValueError as error:
                 raise MistakeAt(str(error), name, *(error.at if isinstance(error, MistakeAt) else ())) from None
         return found
