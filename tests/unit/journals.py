@@ -65,7 +65,10 @@ def _trial(shard: dict[str, str], workload: str, samples: list[list[Any]]) -> di
 
 def _samples(trial: str, slow: int, delay: float, replies: int, rng: random.Random) -> list[list[Any]]:
     place = ["a-b", "a"]
-    probed = [[name, unit, rng.gauss(slow, 0.1), None, "a-b", "lab"] for name, unit in WHOLE.items()]
+    probed = [
+        [name, unit, rng.gauss(slow, 0.1) / (1000 if unit == "ratio" else 1), None, "a-b", "lab"]
+        for name, unit in WHOLE.items()
+    ]
     probed.append(["cost", "s/B", slow * 1e-9 * rng.gauss(1, 0.02), None, "a-b", "lab"])
     probed.append(["cost-packet", "s", slow * 1e-6 * rng.gauss(1, 0.02), None, "a-b", "lab"])
     if trial.startswith("iperf3"):
