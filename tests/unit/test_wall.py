@@ -42,6 +42,7 @@ def test_waiting_is_skipped_and_work_is_not() -> None:
 def test_daemons_take_time_to_begin() -> None:
     assert bring_up("none") == bring_up("vxlan") == BRING_UP
     assert bring_up("ipsec+vxlan") == BRING_UP + DAEMONS["ipsec"]
+    assert bring_up("netbird", ("ping:count=10", "connect:times=2")) == BRING_UP + 3 * DAEMONS["netbird"]
     assert set(DAEMONS) <= set(registry.tunnel_names())
 
 

@@ -96,6 +96,6 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
             return wall.read(workload).seconds
         return wall.busy_second(shard.stack) * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
 
-    return wall.bring_up(shard.stack) + sum(
+    return wall.bring_up(shard.stack, shard.workloads) + sum(
         len(wall.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads
     )

@@ -16,13 +16,20 @@ from tunbench.runner.terms import Terms, number
 BRING_UP = 12.0
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
-DAEMONS = {"ipsec": 6, "nebula": 4, "openconnect": 6, "openvpn": 2, "pptp": 4, "tinc": 8, "yggdrasil": 2}
+DAEMONS = {
+    **{"ipsec": 6, "nebula": 4, "openconnect": 6, "openvpn": 2, "pptp": 4, "tinc": 8, "yggdrasil": 2},
+    **{"easytier": 9, "headscale": 21, "hyprspace": 10, "innernet": 22, "mycelium": 8, "netbird": 65, "netmaker": 30},
+    **{"vpncloud": 8, "wesher": 7, "zerotier": 44},
+}
 """Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
 
 BUSY = 4.5
 """Seconds of wall clock that one second takes in which the full model machine is busy."""
 
-USER_SPACE = {"nebula", "openconnect", "openvpn", "pptp", "tinc", "yggdrasil"}
+USER_SPACE = {
+    *("nebula", "openconnect", "openvpn", "pptp", "tinc", "yggdrasil"),
+    *("easytier", "headscale", "hyprspace", "mycelium", "vpncloud", "zerotier"),
+}
 """Tunnels whose packets pass through a process: what switches back and forth takes longer to emulate."""
 
 SWITCHING = 1.7
@@ -63,9 +70,13 @@ read = lru_cache(maxsize=20_000)(asked.read)
 
 
 @cache
-def bring_up(stack: str) -> float:
-    """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing."""
-    return BRING_UP + sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
+def bring_up(stack: str, workloads: tuple[str, ...] = ()) -> float:
+    """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing.
+
+    The programs begin once more for each connection that one of the workloads asks for.
+    """
+    times = 1 + sum(int(what.options.get("times", 1)) for what in map(read, workloads) if what.module.ABOUT.restarts)
+    return BRING_UP + times * sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
 
 
 @cache
