@@ -1,4 +1,4 @@
-"""Whatever a plan says, it is read, or refused by one line for each mistake: in two seconds, and in little memory."""
+"""Whatever a plan says, it is read, or refused by one line for each mistake: in a second, and in little memory."""
 
 import re
 import resource
@@ -18,7 +18,7 @@ from tunbench.plan.load import PlanError
 FEW, MANY = 2_000, 100_000
 """Plans that are generated: always, and in the long test."""
 
-SECONDS, EACH, MEMORY = 2.0, 100e-6, 100 << 20
+SECONDS, EACH, MEMORY = 1.0, 100e-6, 100 << 20
 """Processor time that a plan may take, and besides for each of its trials; and bytes of memory beyond those before."""
 
 MISTAKE = re.compile(r"(any\.toml(:(?P<line>\d+)(:\d+)?)?): \S[ -~¡-￿\U00010000-\U0010ffff]*")

@@ -1,11 +1,8 @@
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-PATH = Path(__file__).parents[2] / "scripts" / "ranks"
+from tests.unit import scripts
 
 TCP = ("baseline", "iperf3-tcp:duration=2", "a-b", "b", "throughput", "bit/s")
 PING = ("baseline", "ping", "a-b", "a", "rtt", "s")
@@ -13,12 +10,7 @@ PING = ("baseline", "ping", "a-b", "a", "rtt", "s")
 
 @pytest.fixture
 def script() -> ModuleType:
-    loader = SourceFileLoader("ranks", str(PATH))
-    spec = spec_from_loader("ranks", loader)
-    assert spec
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return scripts.script("ranks")
 
 
 def test_the_best_comes_first_and_what_only_one_run_has_is_left_out(script: ModuleType) -> None:

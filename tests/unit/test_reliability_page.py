@@ -1,22 +1,15 @@
 import xml.etree.ElementTree as xml
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-PATH = Path(__file__).parents[2] / "scripts" / "reliability"
+from tests.unit import scripts
 
 
 @pytest.fixture
 def script() -> ModuleType:
-    loader = SourceFileLoader("reliability", str(PATH))
-    spec = spec_from_loader("reliability", loader)
-    assert spec
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return scripts.script("reliability")
 
 
 def case(name: str, figure: str, inside: str = "") -> xml.Element:

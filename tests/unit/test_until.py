@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ from tunbench.analysis.cells import per_trial
 from tunbench.analysis.enough import Answer, enough, of_manifest, widths
 from tunbench.analysis.frame import measured
 from tunbench.analysis.statistics import coverage, median_rank
+from tunbench.cli.plan import duration
 from tunbench.executors import pool
 from tunbench.journal import journal, read
 from tunbench.labs import choose
-from tunbench.plan.expand import expand, least, most, next_block
+from tunbench.plan.expand import estimate, expand, least, most, next_block
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK, Until, fewest
@@ -309,7 +309,8 @@ def test_plan_show_says_at_least_and_at_most(tmp_path: Path, monkeypatch: pytest
     assert "ok, 20 to 40 shards, 20 to 40 trials" in invoke("plan", "check", "plan.toml").stdout
     shown = invoke("plan", "show", "plan.toml", "--workers", "2").stdout
     assert "the first 5 repeats; until asks for more in blocks of 5, up to 20" in shown
-    assert re.search(r"20 to 40 shards, 20 to 40 trials, about \d+ min \d+ s to \d+ min \d+ s with 2 labs", shown)
+    few, many = (duration(estimate(shards(plan()), 2)) for shards in (least, most))
+    assert f"20 to 40 shards, 20 to 40 trials, about {few} to {many} with 2 labs side by side" in shown
     told = json.loads(invoke("plan", "show", "plan.toml", "--json").stdout)
     assert told["until"]["metrics"] == ["rtt"]
     assert (len(told["shards"]), told["least"]["shards"], told["most"]["shards"]) == (10, 20, 40)

@@ -73,10 +73,10 @@ def every(
     wanted = "".join(f'  "{workload}",\n' for workload in workloads(PAYLOADS))
     assert text.count("workloads = [\n") == 1
     text = text.replace("workloads = [\n", f"workloads = [\n{wanted}")
-    for stack in stacks if request.param == "a stack of each" else ():
-        if stack not in _first_of_each(stacks):
-            assert text.count(f'  "{stack}",\n') == 1
-            text = text.replace(f'  "{stack}",\n', "")
+    kept = _first_of_each(stacks) if request.param == "a stack of each" else stacks
+    for stack in (stack for stack in stacks if stack not in kept):
+        assert text.count(f'  "{stack}",\n') == 1
+        text = text.replace(f'  "{stack}",\n', "")
     return folder, execute(folder, text)
 
 

@@ -8,6 +8,7 @@ from tests.leaks import leaks
 from tests.vm.measuring import execute, verdicts
 from tunbench import run
 from tunbench.journal import journal
+from tunbench.journal.record import Record
 from tunbench.labs import payload
 from tunbench.runner import registry
 from tunbench.toolbox.tools import TOOLS
@@ -25,6 +26,8 @@ profiles = ["{profile}"]
 MESHES = {name: registry.tunnel(name).about for name in registry.tunnel_names()}
 SHIPPED = sorted(name for name, about in MESHES.items() if about.tools and not about.brought)
 """Those whose programs the toolbox holds: all of them must be there for these tests."""
+
+PING = "ping:count=25,interval=1"
 
 MINUTE = 60.0
 """Seconds of the lab's time in which a failure must be told."""
@@ -64,23 +67,41 @@ CUT_OFF = ('f"--login-server=https://{self._control}"', '"--login-server=https:/
     [
         (WRONG_KEY, "headscale: a did not enrol within"),
         (DOES_NOT_START, "headscale: its daemon on control ended with status 1"),
-        (DIES, "the stack: headscale: its daemon on control ended with status 124"),
         (CUT_OFF, "headscale: a did not enrol within"),
     ],
 )
 def test_a_failure_is_told_within_a_minute(
     change: tuple[str, str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    record = spoilt(change, tmp_path, monkeypatch)
+    assert {verdict for verdict, _ in verdicts(record).values()} == {"failed"}
+    assert all(why.startswith(reason) for _, why in verdicts(record).values())
+    assert lasted(tmp_path / "run") < MINUTE
+
+
+def test_a_control_plane_that_dies_while_something_is_measured_fails_it_within_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = verdicts(spoilt(DIES, tmp_path, monkeypatch))
+    assert found["headscale", "up"] == ("ok", "")
+    verdict, why = found["headscale", PING]
+    assert verdict == "failed" and why.startswith("headscale: its daemon on control ended with status 124")
+    assert lasted(tmp_path / "run") < MINUTE
+
+
+def spoilt(change: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    """A run in which a line of headscale's tunnel is another."""
     files = payload.runner_files()
     name = "tunbench/runner/tunnels/headscale.py"
     assert files[name].count(change[0].encode()) == 1
     files[name] = files[name].replace(change[0].encode(), change[1].encode())
     monkeypatch.setattr(payload, "runner_files", lambda: files)
-    record = execute(tmp_path / "run", text(["headscale"], ["ping:count=25,interval=1"]))
-    assert {verdict for verdict, _ in verdicts(record).values()} == {"failed"}
-    assert all(why.startswith(reason) for _, why in verdicts(record).values())
+    return execute(folder / "run", text(["headscale"], [PING]))
+
+
+def lasted(run: Path) -> float:
+    """Seconds of the lab's time from the first daemon to the end."""
     began, ended = (
-        next(event["at"] for event in journal.events(tmp_path / "run") if event.get("name") == phase)
-        for phase in ("up", "end")
+        next(event["at"] for event in journal.events(run) if event.get("name") == phase) for phase in ("up", "end")
     )
-    assert ended - began < MINUTE
+    return float(ended) - float(began)

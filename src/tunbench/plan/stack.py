@@ -1,6 +1,7 @@
 """Reads the stacks and workloads of a plan, and says whether their layers can be joined."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from tunbench.plan import sweep
@@ -52,7 +53,13 @@ def read_stack(value: object, mtu: int = MTU) -> str:
 
     Raises ValueError.
     """
-    layers = spelling.stack(_text(value, "stack", "wireguard+vxlan"))
+    return _canonical(_text(value, "stack", "wireguard+vxlan"), mtu)
+
+
+@lru_cache(maxsize=20_000)
+def _canonical(text: str, mtu: int) -> str:
+    """What `read_stack` says of a text: a study names the same stacks again and again."""
+    layers = spelling.stack(text)
     meaning_of_stack(spelling.join(layers))
     _joined(layers, mtu)
     return spelling.join(layers)

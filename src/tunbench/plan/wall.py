@@ -17,9 +17,23 @@ BRING_UP = 12.0
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 DAEMONS = {
-    **{"ipsec": 6, "nebula": 4, "openconnect": 6, "openvpn": 2, "pptp": 4, "tinc": 8, "yggdrasil": 2},
-    **{"easytier": 9, "headscale": 21, "hyprspace": 10, "innernet": 22, "mycelium": 8, "netbird": 65, "netmaker": 30},
-    **{"vpncloud": 8, "wesher": 7, "zerotier": 44},
+    "easytier": 9,
+    "headscale": 21,
+    "hyprspace": 10,
+    "innernet": 22,
+    "ipsec": 6,
+    "mycelium": 8,
+    "nebula": 4,
+    "netbird": 65,
+    "netmaker": 30,
+    "openconnect": 6,
+    "openvpn": 2,
+    "pptp": 4,
+    "tinc": 8,
+    "vpncloud": 8,
+    "wesher": 7,
+    "yggdrasil": 2,
+    "zerotier": 44,
 }
 """Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
 
@@ -27,8 +41,18 @@ BUSY = 4.5
 """Seconds of wall clock that one second takes in which the full model machine is busy."""
 
 USER_SPACE = {
-    *("nebula", "openconnect", "openvpn", "pptp", "tinc", "yggdrasil"),
-    *("easytier", "headscale", "hyprspace", "mycelium", "vpncloud", "zerotier"),
+    "easytier",
+    "headscale",
+    "hyprspace",
+    "mycelium",
+    "nebula",
+    "openconnect",
+    "openvpn",
+    "pptp",
+    "tinc",
+    "vpncloud",
+    "yggdrasil",
+    "zerotier",
 }
 """Tunnels whose packets pass through a process: what switches back and forth takes longer to emulate."""
 
@@ -73,7 +97,7 @@ read = lru_cache(maxsize=20_000)(asked.read)
 def bring_up(stack: str, workloads: tuple[str, ...] = ()) -> float:
     """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing.
 
-    The programs begin once more for each connection that one of the workloads asks for.
+    The programs begin once more each time that one of the workloads takes the stack down.
     """
     times = 1 + sum(int(what.options.get("times", 1)) for what in map(read, workloads) if what.module.ABOUT.restarts)
     return BRING_UP + times * sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
