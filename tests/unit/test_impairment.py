@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tunbench.journal import sound
 from tunbench.plan.profile import read_profile, shipped
 from tunbench.runner.impairment import deviations, limit, netem, read_back
 from tunbench.runner.terms import TERMS, number
@@ -180,3 +181,10 @@ def test_a_deviation_is_told(changed: dict[str, float], message: str) -> None:
 
 def test_nothing_installed_deviates_in_every_term() -> None:
     assert len(deviations(shipped()["high"].forward, {})) == 7
+
+
+@pytest.mark.parametrize("words", CAPTURED)
+def test_whatever_the_kernel_installs_may_stand_in_a_journal(words: str) -> None:
+    installed = {**CAPTURED[words], "terms": read_back(CAPTURED[words])}
+    event = {"event": "impairment", "asked": terms(**MANY_TERMS), "installed": installed}
+    sound.check(json.loads(json.dumps(event)), sound.EVENTS)

@@ -122,8 +122,15 @@ def test_a_lab_that_ends_before_the_shard_does_is_interrupted(batches: list[byte
 )
 def test_where_an_event_was_lost_the_shard_is_interrupted(second: bytes, tmp_path: Path) -> None:
     told, _ = executed(lambda _: FakeExecution([lines(PHASE), second]), tmp_path)
-    assert "the lab ended before the shard did" in interruption(told)
+    assert interruption(told) == "an event of the lab is lost or torn; its last words:\nKernel panic"
     assert END not in [one.event for one in told]
+
+
+def test_an_event_that_cannot_be_ends_the_shard_at_once_and_is_told(tmp_path: Path) -> None:
+    batches = [lines(PHASE, {**TRIAL, "verdict": "splendid"}), lines(END, first=2)]
+    told, _ = executed(lambda _: FakeExecution(batches, hangs=True), tmp_path)
+    assert interruption(told).startswith("the lab told what cannot be: the verdict of trial is not sound; its last")
+    assert [one.event for one in told[1:-1]] == [PHASE]
 
 
 def test_behind_a_lost_event_nothing_is_believed(tmp_path: Path) -> None:

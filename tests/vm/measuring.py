@@ -21,7 +21,9 @@ def execute(folder: Path, text: str, workers: int = 2, **overrides: Any) -> Reco
     order = run.order(text, "test.toml", overrides)
     run.create(folder, order)
     assert run.go(folder, order, workers, lambda told: None) == []
-    return read.record(folder)
+    record = read.record(folder)
+    assert record.interrupted == ()
+    return record
 
 
 def values(record: Record, metric: str, stack: str, whole: bool = True) -> list[float]:

@@ -5,6 +5,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -35,13 +36,20 @@ class Told(NamedTuple):
     event: dict[str, Any]
 
 
-class Under(NamedTuple):
-    """A shard under way, the seconds of wall clock that it may take, and how many events it has told."""
+@dataclass
+class Under:
+    """A shard under way and the seconds of wall clock that it may take.
+
+    `told` are the events that it has told, `ended` says whether the last of them is its end, and `refused` why what it
+    told cannot be believed.
+    """
 
     shard: Shard
     execution: Execution
     limit: float
-    told: list[int]
+    told: int = 0
+    ended: bool = False
+    refused: str = ""
 
 
 def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Iterator[Told]:
@@ -58,7 +66,7 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Ite
                 folder.mkdir(parents=True, exist_ok=True)
                 yield _state(shard, "started", spec=shard.spec())
                 limit = max(WALL_LIMIT, 5 * shard_seconds(shard))
-                under.append(Under(shard, lab.start(shard, folder), limit, []))
+                under.append(Under(shard, lab.start(shard, folder), limit))
             for one in list(under):
                 alive = one.execution.running()
                 yield from _news(one)
@@ -79,20 +87,27 @@ def _news(one: Under) -> Iterator[Told]:
     for line in one.execution.lines():
         try:
             event = json.loads(line)
-            expected = event.pop("n") == len(one.told)
+            expected = event.pop("n") == one.told
             # What no reader of the journal would take must not get into it.
             sound.check({"shard": one.shard.id, **event}, sound.EVENTS)
+        except sound.Unsound as error:
+            one.refused = f"the lab told what cannot be: {error}"
+            return
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return
+            expected = False
         if not expected:
+            one.refused = "an event of the lab is lost or torn"
             return
-        one.told.append(event.get("event") == "phase" and event.get("name") == "end")
+        one.told += 1
+        one.ended = event.get("event") == "phase" and event.get("name") == "end"
         yield Told(one.shard, event)
 
 
 def _reason_to_end(one: Under, alive: bool) -> str | None:
     """Why a shard is over: an empty text where it came to its end, None where it goes on."""
-    if any(one.told[-1:]) and not alive:
+    if one.refused:
+        return one.refused
+    if one.ended and not alive:
         return ""
     if not alive:
         return "the lab ended before the shard did"

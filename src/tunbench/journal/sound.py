@@ -169,7 +169,8 @@ def _is_term(declared: Option, value: Any) -> bool:
         case "choice":
             return value in declared.choices
         case "switch":
-            return isinstance(value, bool)
+            # Told as a number too: all terms are.
+            return value in (False, True)
         case kind:
             return _is_number(value) and declared.low <= value <= (1 if kind == "ratio" else LARGEST)
 
