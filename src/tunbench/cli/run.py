@@ -67,7 +67,7 @@ def run(
             if resume is None:
                 running.create(folder, order)
             changed = execute(folder, order, count, console)
-        raise typer.Exit(_conclude(folder, changed, console))
+        raise typer.Exit(conclude(folder, changed, console))
 
 
 def execute(folder: Path, order: running.Order, workers: int, console: Console) -> list[str]:
@@ -112,7 +112,7 @@ def _asked(
     return out or running.default_folder(order.plan.name), order
 
 
-def _conclude(folder: Path, changed: list[str], console: Console) -> int:
+def conclude(folder: Path, changed: list[str], console: Console) -> int:
     """Prints the final table and where the report is; returns the exit code."""
     from tunbench.report import terminal
 
