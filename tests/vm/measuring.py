@@ -26,13 +26,14 @@ def execute(folder: Path, text: str, workers: int = 2, **overrides: Any) -> Reco
     return record
 
 
-def values(record: Record, metric: str, stack: str, whole: bool = True) -> list[float]:
-    """All values of a metric of a stack: of whole trials, or of the series within them."""
+def values(record: Record, metric: str, stack: str, whole: bool = True, **where: str) -> list[float]:
+    """All values of a metric of a stack: of whole trials, or of the series within them. `where` names other columns."""
+    wanted = {"metric": metric, "stack": stack, **where}
     return [
         row["value"]
         for trial in record.trials
         for row in trial.rows
-        if row["metric"] == metric and row["stack"] == stack and (row["at"] is None) == whole
+        if all(row[name] == value for name, value in wanted.items()) and (row["at"] is None) == whole
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from tests.vm.measuring import execute, plan, values, verdicts
+from tests.vm.measuring import execute, plan, values
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.plan.load import check
@@ -22,13 +22,20 @@ MANY = 5_000
 FEWER = 3_000
 
 
-@pytest.mark.parametrize("profile", ["low", "medium", "high"])
-def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: Path) -> None:
-    text = plan(["none"], f'["{profile}"]', [f"ping:count={ECHOES},interval=0.02"])
-    [terms] = [one.forward for one in check(text, "test.toml").profiles]
-    record = execute(tmp_path / "run", text)
-    assert {verdict for verdict, _ in verdicts(record).values()} == {"ok"}
-    rtts = values(record, "rtt", "none", whole=False)
+PROFILES = ["low", "medium", "high"]
+LONG = plan(["none"], f"{PROFILES}", [f"ping:count={ECHOES},interval=0.02"])
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    return execute(tmp_path_factory.mktemp("shipped") / "run", LONG)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, shipped: Record) -> None:
+    [terms] = [one.forward for one in check(LONG, "test.toml").profiles if one.name == profile]
+    assert {trial.verdict for trial in shipped.trials} == {"ok"}
+    rtts = values(shipped, "rtt", "none", whole=False, profile=profile)
 
     # Each direction delays by its own mean; correlated reordering nearly never happens, so it takes nothing away.
     expected = 2 * mean_delay(number(terms, "delay"), number(terms, "jitter"))
@@ -38,10 +45,10 @@ def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: P
     chance = stats.norm.ppf(0.995) * deviation / math.sqrt(len(rtts))
     assert abs(mean - bare - expected) < 0.1e-3 + (chance if profile == "high" else 0)
 
-    lost = round(values(record, "loss", "none")[0] * ECHOES)
+    lost = round(values(shipped, "loss", "none", profile=profile)[0] * ECHOES)
     low, high = stats.binom.interval(0.99, ECHOES, echo_loss(number(terms, "loss"), number(terms, "loss")))
     assert low <= lost <= high
-    assert [warning for warning in record.warnings if warning.name == "netem-limit"] == []
+    assert [warning for warning in shipped.warnings if warning.name == "netem-limit"] == []
 
 
 def test_correlated_reordering_nearly_never_happens_and_a_plain_one_does(tmp_path: Path) -> None:
