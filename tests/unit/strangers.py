@@ -43,13 +43,8 @@ def commands(run: Path, good: Path) -> list[list[str]]:
     here, there = str(run), str(good)
     return [
         *(["digest", here], ["samples", here], ["report", here], ["compare", here, there], ["gate", there, here]),
-        *(
-            ["study", "agree", here],
-            ["run", "--resume", here],
-            ["report", here, there],
-            ["compare", there, here, "--csv"],
-        ),
-        ["samples", here, "--format", "json"],
+        *(["study", "agree", here], ["run", "--resume", here], ["report", here, there]),
+        *(["compare", there, here, "--csv"], ["samples", here, "--format", "json"]),
     ]
 
 

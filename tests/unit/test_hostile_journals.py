@@ -22,7 +22,6 @@ from tunbench.plan.shard import Shard
 FEW, MANY = 40, 2_000
 """Journals that are mutated: always, and in the long test."""
 
-
 VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2**63, 2**64, 10**400, 1e308, -1e308, 1e-320, 0.5, -0.0, float("inf"), float("nan")),
     *([], {}, [[]], [None], {"a": 1}, {"name": "x"}, *NAMES),

@@ -41,10 +41,14 @@ def command(clock: str = "virtual", *addons: Definition) -> list[str]:
     return VmLab(clock).command(Path("/run/folder"), 7, addons, ["file:console", "file:events"])
 
 
+def icount(shift: int) -> str:
+    return f"shift={shift},sleep=off,rr=record,rrfile=/dev/null"
+
+
 def test_a_virtual_machine_counts_instructions() -> None:
     argv = command()
     assert argv[0] == "qemu-system-x86_64"
-    assert after(argv, "-icount") == ["shift=0,sleep=off,rr=record,rrfile=/dev/null"]
+    assert after(argv, "-icount") == [icount(0)]
     assert after(argv, "-rtc") == ["clock=vm,base=2026-01-01"]
     assert after(argv, "-smp") == ["1"]
     assert after(argv, "-seed") == ["7"]
@@ -59,7 +63,7 @@ def test_a_virtual_machine_counts_instructions() -> None:
 def test_a_slower_machine_takes_longer_for_an_instruction(speed: int, shift: int) -> None:
     machine = Machine("any", speed=speed)
     argv = VmLab("virtual").command(Path("/run/folder"), 7, (), [], machine)
-    assert after(argv, "-icount") == [f"shift={shift},sleep=off,rr=record,rrfile=/dev/null"]
+    assert after(argv, "-icount") == [icount(shift)]
     assert after(argv, "-append") == after(command(), "-append"), "its time stamp counter runs at the same rate"
 
 
@@ -183,7 +187,7 @@ def test_a_vm_is_the_machine_of_its_shard(monkeypatch: pytest.MonkeyPatch, tmp_p
     argv = started(monkeypatch, VmLab("virtual"), tmp_path, one).argv
     assert (after(argv, "-cpu"), after(argv, "-icount")) == (
         ["max,-erms,-fsrm,-aes"],
-        ["shift=3,sleep=off,rr=record,rrfile=/dev/null"],
+        [icount(3)],
     )
 
 
@@ -240,8 +244,8 @@ def test_the_manifest_has_the_command_of_each_machine(monkeypatch: pytest.Monkey
     image._write_manifest(BASE, BASE.folder, {})
     commands = VmLab("virtual").check([], [Machine("full"), Machine("x", speed=250)])["command"]
     assert {name: after(words, "-icount") for name, words in commands.items()} == {
-        "full": ["shift=0,sleep=off,rr=record,rrfile=/dev/null"],
-        "x": ["shift=2,sleep=off,rr=record,rrfile=/dev/null"],
+        "full": [icount(0)],
+        "x": [icount(2)],
     }
 
 

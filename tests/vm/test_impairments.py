@@ -21,7 +21,6 @@ ECHOES = 10_000
 MANY = 5_000
 FEWER = 3_000
 
-
 PROFILES = ["low", "medium", "high"]
 LONG = plan(["none"], f"{PROFILES}", [f"ping:count={ECHOES},interval=0.02"])
 
