@@ -10,7 +10,7 @@ from tests.unit.fakes import MARKER, FakeEvents, FakeLabShell, move_home, shard
 from tests.unit.machines import one_core
 from tunbench.runner import pinning
 from tunbench.runner.node import Node
-from tunbench.runner.pinning import Pins, kept_away, pins
+from tunbench.runner.pinning import Pins, kept_to, pins
 from tunbench.runner.shard import live
 from tunbench.runner.shell import LocalShell, Result
 
@@ -83,11 +83,11 @@ def test_a_list_of_the_kernel_is_read() -> None:
 
 def test_this_process_keeps_away_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = one_core(monkeypatch, {0, 1, 2, 3})
-    with pytest.raises(KeyboardInterrupt), kept_away(Pins({"a": 1}, (0, 3))):
+    with pytest.raises(KeyboardInterrupt), kept_to((0, 3)):
         assert asked == [{0, 3}]
         raise KeyboardInterrupt
     assert asked == [{0, 3}, {0, 1, 2, 3}]
-    with kept_away(None):
+    with kept_to(()):
         assert len(asked) == 2
 
 

@@ -12,9 +12,10 @@ from rich.table import Table
 from tunbench.cli.errors import bad_input_exits
 from tunbench.journal.folders import DEFAULTS as USUAL
 from tunbench.labs import choose
-from tunbench.plan.expand import estimate, expand, least, most, trials
+from tunbench.plan.expand import expand, least, most, trials
 from tunbench.plan.load import Loaded, load
 from tunbench.plan.model import KINDS, Plan
+from tunbench.plan.pace import estimate
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
 from tunbench.toolbox.carried import wanted

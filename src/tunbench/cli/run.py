@@ -15,8 +15,8 @@ from tunbench.journal.record import Record
 from tunbench.labs.image import ImageError
 from tunbench.labs.vm import LabError
 from tunbench.plan import load
-from tunbench.plan.expand import estimate
 from tunbench.plan.model import KINDS
+from tunbench.plan.pace import estimate
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 

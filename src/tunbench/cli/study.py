@@ -17,9 +17,10 @@ from tunbench.cli.plan import told
 from tunbench.cli.rows import print_json
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
-from tunbench.plan.expand import estimate, expand, trials
+from tunbench.plan.expand import expand, trials
 from tunbench.plan.grid import grid
 from tunbench.plan.load import Loaded, PlanError, load, shipped_studies
+from tunbench.plan.pace import estimate
 from tunbench.plan.study import Study
 
 app = typer.Typer(no_args_is_help=True, help="Reproduce publications, and see how far a run agrees with one.")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tunbench.labs import cpio, image, kvm, payload
+from tunbench.labs import core, cpio, image, kvm, payload
 from tunbench.labs.definition import ADDONS, BASE, Image, cache
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra, needed, told
 from tunbench.plan.shard import Machine, Shard, canonical
-from tunbench.runner import spelling
+from tunbench.runner import pinning, spelling
 from tunbench.runner.stack import declared
 
 QEMU = "qemu-system-x86_64"
@@ -90,7 +90,8 @@ class VmLab:
         serial = [f"file:{folder}/console.log", f"file:{folder}/events.jsonl"]
         addons = [*addons_of(shard.stack), *needed(shard.stack, self.extras)]
         argv = self.prepare(files, folder, shard.seed, addons, serial, shard.machine)
-        return Execution(argv, folder)
+        with pinning.kept_to({core.least_taken()} if self.clock == "virtual" else ()):
+            return Execution(argv, folder)
 
     def prepare(
         self,

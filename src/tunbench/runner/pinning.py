@@ -27,30 +27,37 @@ class Pins(NamedTuple):
 def pins(nodes: Sequence[str], cores: Collection[int]) -> Pins | None:
     """A core of its own for each node, of those that may be used; None where there are too few.
 
-    One hardware thread of each physical core is taken before the second of any, and the cores of one package before
-    those of another. The first core is left to everything else, because interrupts go there unless told otherwise; so
-    are all others that share no physical core with a node.
+    The first core is left to everything else, because interrupts go there unless told otherwise; so are all others that
+    share no physical core with a node.
     """
     if len(cores) <= len(nodes):
         return None
-    together = {core: _siblings(core) for core in cores}
-    rank = {core: sum(other < core for other in together[core] if other in cores) for core in cores}
-    first, *others = sorted(cores, key=lambda core: (rank[core], _package(core), core))
+    first, *others = in_order(cores)
     chosen = dict(zip(nodes, others, strict=False))
-    taken = {other for core in chosen.values() for other in together[core]}
+    taken = {other for core in chosen.values() for other in _siblings(core)}
     return Pins(chosen, (first, *sorted(set(others) - taken)))
 
 
+def in_order(cores: Collection[int]) -> list[int]:
+    """The cores in the order in which they are best taken.
+
+    One hardware thread of each physical core comes before the second of any, and the cores of one package before those
+    of another.
+    """
+    rank = {core: sum(other < core for other in _siblings(core) if other in cores) for core in cores}
+    return sorted(cores, key=lambda core: (rank[core], _package(core), core))
+
+
 @contextmanager
-def kept_away(found: Pins | None) -> Iterator[None]:
-    """Within it, this process and what it starts run on the rest of the cores, unless told otherwise."""
-    before = os.sched_getaffinity(0) if found else set()
+def kept_to(cores: Collection[int]) -> Iterator[None]:
+    """Within it, this thread and what it starts run on these cores, unless told otherwise; none are no change."""
+    before = os.sched_getaffinity(0) if cores else set()
     try:
-        if found:
-            os.sched_setaffinity(0, found.rest)
+        if cores:
+            os.sched_setaffinity(0, cores)
         yield
     finally:
-        if found:
+        if cores:
             os.sched_setaffinity(0, before)
 
 

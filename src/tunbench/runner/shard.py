@@ -54,7 +54,7 @@ def live(spec: Spec, shell: Shell, events: Events, cores: Collection[int] = ()) 
         if pins:
             events.tell("pinned", nodes=dict(pins.nodes), rest=list(pins.rest))
         with (
-            pinning.kept_away(pins),
+            pinning.kept_to(pins.rest if pins else ()),
             nodes.made(under.names, under.name_server, shell, events, pins) as made,
             hunger.watched(made.values()),
         ):
