@@ -29,6 +29,8 @@ VIRTUAL_BOOT_ARGUMENTS = (
     *("tsc=reliable", "tsc_early_khz=1000000"),
     # Timers by HPET: the APIC's would be calibrated in a busy loop that costs 2.5 s of wall clock.
     "nolapic_timer",
+    # A program lies at the same addresses in each of its processes, so that QEMU translates it once.
+    "norandmaps",
 )
 
 FULL = Machine("full")
