@@ -54,7 +54,7 @@ def test_a_virtual_machine_counts_instructions() -> None:
     assert after(argv, "-seed") == ["7"]
     assert "hpet=on" in after(argv, "-M")[0]
     assert after(argv, "-cpu") == ["max,-erms,-fsrm"]
-    assert {"tsc=reliable", "tsc_early_khz=1000000", "nolapic_timer", "random.trust_cpu=on"} <= set(
+    assert {"tsc=reliable", "tsc_early_khz=1000000", "nolapic_timer", "norandmaps", "random.trust_cpu=on"} <= set(
         after(argv, "-append")[0].split()
     )
 
