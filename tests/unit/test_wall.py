@@ -110,8 +110,8 @@ stacks = ["none", "wireguard", "wireguard+vxlan"]
 workloads = ["ping:count=100,interval=0.01", "iperf3-tcp:duration=2"]
 profiles = [{ name = "wan", delay = "20ms", loss = "0.1%", rate = "100M", reverse = { delay = "40ms", rate = "20M" } }]
 """
-    # It took 135 s on a quiet machine of two cores.
-    assert estimate(expand(check(text, "wan.toml")), 2) == pytest.approx(135, rel=0.25)
+    # It took 146 s on a machine of two cores that was 1.4 times as slow as the one of the estimates.
+    assert estimate(expand(check(text, "wan.toml")), 2) == pytest.approx(146 / 1.4, rel=0.25)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tunbench.runner.asked import Asked
 from tunbench.runner.expected import mean_delay, mean_loss
 from tunbench.runner.terms import Terms, number
 
-BRING_UP = 12.0
+BRING_UP = 8.0
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 DAEMONS = {
@@ -21,12 +21,12 @@ DAEMONS = {
     "headscale": 21,
     "hyprspace": 10,
     "innernet": 22,
-    "ipsec": 6,
+    "ipsec": 5,
     "mycelium": 8,
-    "nebula": 4,
+    "nebula": 6,
     "netbird": 65,
     "netmaker": 30,
-    "openconnect": 6,
+    "openconnect": 4,
     "openvpn": 2,
     "pptp": 4,
     "tinc": 8,
