@@ -1,4 +1,4 @@
-"""Which core a VM has to itself: that to which the fewest processes are bound."""
+"""Which core a VM is bound to: that to which the fewest processes are bound."""
 
 import os
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ import pytest
 from tests.unit.machines import one_core
 from tunbench.labs import core
 from tunbench.labs.execution import Execution
-from tunbench.runner import pinning
+from tunbench.runner import pinning, probe
 
 
 @pytest.fixture
 def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A /proc in which nobody is bound to anything, on a machine that shows no topology."""
-    monkeypatch.setattr(core, "PROC", tmp_path)
+    monkeypatch.setattr(probe, "PROC", tmp_path)
     monkeypatch.setattr(pinning, "CORES", tmp_path / "nothing")
     return tmp_path
 

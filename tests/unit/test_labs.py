@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.unit.fakes import shard
+from tests.unit.machines import one_core
 from tests.unit.test_cpio import members
-from tunbench.labs import choose, image, kvm, native, payload, vm
+from tunbench.labs import choose, core, image, kvm, native, payload, vm
 from tunbench.labs.definition import BASE, Definition
 from tunbench.labs.native import NativeLab
 from tunbench.labs.vm import LabError, VmLab
@@ -170,6 +171,17 @@ def started(monkeypatch: pytest.MonkeyPatch, lab: Any, tmp_path: Path, one: Shar
     for module in (vm, native):
         monkeypatch.setattr(module, "Execution", Started)
     return lab.start(one or shard("wireguard"), tmp_path)
+
+
+@pytest.mark.parametrize(("clock", "where"), [("virtual", [{2}, {2, 3}]), ("real", [])])
+def test_a_vm_that_counts_instructions_is_bound_to_a_core(
+    clock: str, where: list[set[int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(core, "least_taken", lambda: 2)
+    monkeypatch.setattr(kvm, "machine", list)
+    asked = one_core(monkeypatch, {2, 3})
+    started(monkeypatch, VmLab(clock), tmp_path)
+    assert asked == where, "the controlling process goes where it likes afterwards"
 
 
 def test_a_vm_is_started_with_the_shard_and_its_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

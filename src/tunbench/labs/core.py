@@ -1,4 +1,4 @@
-"""Which core a VM under the instruction clock has to itself.
+"""Which core a VM under the instruction clock is bound to.
 
 QEMU's two threads take turns there: one waits while the other runs. On two cores each turn wakes up a core that has
 gone idle, which can take longer than the turn; on one core it does not (docs/virtual-time.md).
@@ -7,11 +7,9 @@ gone idle, which can take longer than the turn; on one core it does not (docs/vi
 import os
 import re
 from collections import Counter
-from pathlib import Path
 
 from tunbench.runner import pinning, probe
 
-PROC = Path("/proc")
 BOUND = re.compile(r"^Cpus_allowed_list:\s*(\d+)$", re.MULTILINE)
 """A process that runs on one core alone, in /proc/PID/status: proc(5)."""
 
@@ -24,5 +22,5 @@ def least_taken() -> int:
 
 def _bound() -> list[int]:
     """The core of each process that is bound to one. Threads of the kernel, which have no memory, do not count."""
-    texts = [probe.shown(status) for status in PROC.glob("[0-9]*/status")]
+    texts = [probe.shown(status) for status in probe.PROC.glob("[0-9]*/status")]
     return [int(found[1]) for text in texts if "VmSize:" in text and (found := BOUND.search(text))]
