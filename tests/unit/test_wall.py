@@ -10,6 +10,7 @@ from tunbench.plan.wall import (
     BRING_UP,
     BUSY,
     DAEMONS,
+    SCALAR,
     SWITCHING,
     USER_SPACE,
     bring_up,
@@ -52,6 +53,11 @@ def test_what_passes_through_a_process_takes_longer() -> None:
     assert set(USER_SPACE) <= set(registry.tunnel_names())
 
 
+def test_without_instructions_for_aes_a_second_is_sooner_over_where_a_stack_encrypts() -> None:
+    assert busy_second("wireguard", aes=False) == BUSY * SCALAR
+    assert busy_second("gre", aes=False) == BUSY
+
+
 def test_a_second_of_a_slow_machine_is_soon_over() -> None:
     assert busy(TCP, speed=250) == pytest.approx(10 / 4)
     assert busy("ping:count=100", speed=250) == busy("ping:count=100")
@@ -83,6 +89,14 @@ def test_a_rate_is_a_limit_and_so_is_loss() -> None:
     assert 3e6 < tcp_limit(high, 10) < 12e6
     (mild,) = read_profiles({"name": "mild", "loss": "0.01%", "delay": "1ms"})
     assert tcp_limit(mild, 10) > tcp_limit(high, 10)
+
+
+def test_delay_alone_costs_a_flow_its_slow_start() -> None:
+    (far,) = read_profiles({"name": "far", "delay": "40ms"})
+    # 220 Mbit/s were measured in 2 s.
+    assert tcp_limit(far, 2) == pytest.approx(220e6, rel=0.1)
+    assert tcp_limit(far, 2) < tcp_limit(far, 20) < 315e6
+    assert busy("iperf2-tcp:duration=2", profile=far) < 0.2 < busy("iperf2-udp:rate=200M,duration=2", profile=far)
 
 
 def test_the_way_back_has_a_rate_of_its_own() -> None:

@@ -90,11 +90,12 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
     second in which it keeps the processor busy.
     """
     shape, encrypted = topology.read(shard.topology), wall.encrypts(shard.stack)
+    busy_second = wall.busy_second(shard.stack, aes="aes" not in shard.machine.without)
 
     def seconds(workload: str) -> float:
         if clock != "virtual":
             return wall.read(workload).seconds
-        return wall.busy_second(shard.stack) * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
+        return busy_second * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
 
     return wall.bring_up(shard.stack, shard.workloads) + sum(
         len(wall.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads

@@ -13,7 +13,7 @@ from tunbench.runner.asked import Asked
 from tunbench.runner.expected import mean_delay, mean_loss
 from tunbench.runner.terms import Terms, number
 
-BRING_UP = 8.0
+BRING_UP = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 DAEMONS = {
@@ -21,7 +21,7 @@ DAEMONS = {
     "headscale": 21,
     "hyprspace": 10,
     "innernet": 22,
-    "ipsec": 5,
+    "ipsec": 4,
     "mycelium": 8,
     "nebula": 6,
     "netbird": 65,
@@ -59,13 +59,18 @@ USER_SPACE = {
 SWITCHING = 1.7
 """How many times longer a busy second takes over one of them."""
 
-UNHINDERED = {False: 5e9, True: 150e6}
-"""Bits a second that keep the full model machine busy, of a stack that does not encrypt and of one that does.
+SCALAR = 0.6
+"""The part of it that it takes where a stack encrypts and the machine lacks the instructions for AES.
 
-Segments that go unhindered are handed on many at once (GSO), which spares most of the work."""
+Then ciphers work with tables and words, which are emulated faster than vectors."""
+
+UNHINDERED = {False: 5e9, True: 150e6}
+"""Bits a second of TCP that keep the full model machine busy, of a stack that does not encrypt and of one that does.
+
+Segments that no rate holds back are handed on many at once (GSO), which spares most of the work."""
 
 HINDERED = {False: 300e6, True: 120e6}
-"""The same where something holds packets back, so that they go one by one."""
+"""The same where they go one by one, because of a rate, and of UDP."""
 
 BESIDE = 0.02
 """The share of a busy machine that a workload takes while it waits: its timers, and those of the kernel."""
@@ -81,6 +86,9 @@ LEFT = 0.7
 
 GROWTH = 3 * (1 - LEFT) / (1 + LEFT)
 """Segments by which it then grows in a round trip: RFC 9438, section 4.3."""
+
+WINDOW = 8 * 3 * 1024**2
+"""Bits that TCP has under way at most: half of what `net.ipv4.tcp_rmem` allows by default, tcp(7)."""
 
 SHORTEST = 1e-3
 """Seconds of a round trip, at least, that TCP takes under loss."""
@@ -104,11 +112,14 @@ def bring_up(stack: str, workloads: tuple[str, ...] = ()) -> float:
 
 
 @cache
-def busy_second(stack: str) -> float:
-    """Seconds of wall clock that one second takes in which a stack keeps the full model machine busy."""
+def busy_second(stack: str, aes: bool = True) -> float:
+    """Seconds of wall clock that one second takes in which a stack keeps the full model machine busy.
+
+    `aes`: whether the machine has the processor's instructions for AES.
+    """
     layers = spelling.stack(stack)
     switches = any(layer.name in USER_SPACE or layer.options.get("impl") == "go" for layer in layers)
-    return BUSY * (SWITCHING if switches else 1)
+    return BUSY * (SWITCHING if switches else 1) * (SCALAR if encrypts(stack) and not aes else 1)
 
 
 @cache
@@ -127,17 +138,18 @@ def tcp_limit(profile: Profile, seconds: float, back: bool = False) -> float:
 
     It is that of the way there, or `back`: the acknowledgements, which go the other way, hardly need any rate.
 
-    A short flow is faster than a long one: it has a large window before the first segment is lost, and several more
-    have to be lost until the window is what it stays at.
+    Under loss a short flow is faster than a long one: it has a large window before the first segment is lost, and
+    several more have to be lost until the window is what it stays at. Without loss it is slower, by its slow start.
     """
     way = profile.reverse if back else profile.forward
     known = mean_loss(way)
     loss = number(way, "loss") if known is None else known
-    if not loss:
+    delay = sum(_delay(terms) for terms in (profile.forward, profile.reverse))
+    if not (loss or delay):
         return rate_limit(way)
-    trip = max(SHORTEST, sum(_delay(terms) for terms in (profile.forward, profile.reverse)))
+    trip = max(SHORTEST, delay)
     trips = max(1, min(SETTLED, round(seconds / trip)))
-    most = rate_limit(way) * trip / SEGMENT
+    most = min(rate_limit(way) * trip, WINDOW) / SEGMENT
     return _sent(trips, loss, most) * SEGMENT / (trips * trip)
 
 
@@ -174,7 +186,8 @@ def busy(workload: str, speed: int = FULL_SPEED, profile: Profile | None = None,
     held = _held(what, offered, profile)
     if (bits := 8 * float(what.options.get("bytes", 0))) and not offered:
         return bits / UNHINDERED[encrypted] if math.isinf(held) else bits / HINDERED[encrypted] + BESIDE * bits / held
-    share = min(speed / FULL_SPEED, BESIDE + held / HINDERED[encrypted])
+    at_once = not offered and (profile is None or math.isinf(rate_limit(profile.forward)))
+    share = min(speed / FULL_SPEED, BESIDE + held / (UNHINDERED if at_once else HINDERED)[encrypted])
     return what.seconds * share
 
 
