@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import binom
 
 from tests.unit.fakes import FakeEvents, FakeShell, captured, interface, move_home
 from tunbench.runner import impairment, stack
@@ -108,6 +109,17 @@ def test_a_full_queue_overflows_and_a_loss_that_was_asked_for_does_not() -> None
     assert impairment.overflow({"loss": 0.1}, lossy) == ""
     assert impairment.overflow({"loss": 0.001}, lossy) != ""
     assert impairment.overflow({}, {}) == ""
+
+
+@pytest.mark.parametrize(("loss", "packets"), [(0.01, 2), (0.01, 100), (0.001, 2000), (0.3, 5000)])
+def test_an_unlucky_draw_does_not_overflow(loss: float, packets: int) -> None:
+    # The least number of drops that chance exceeds once in 10⁷ times: there are some hundred queues in a run.
+    unlucky = int(binom.isf(1e-7, packets, loss))
+    assert unlucky > loss * packets
+    for drops, text in ((unlucky, ""), (4 * unlucky + 16, "raise its limit")):
+        counted = {"drops": drops, "packets": max(0, packets - drops)}
+        assert text in impairment.overflow({"loss": loss}, {"kind": "netem", **counted})
+        assert bool(text) == bool(impairment.overflow({"loss": loss}, {"kind": "netem", **counted}))
 
 
 def test_the_mean_loss_of_a_model_is_what_overflow_goes_by() -> None:

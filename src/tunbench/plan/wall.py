@@ -17,23 +17,23 @@ BRING_UP = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 DAEMONS = {
-    "easytier": 9,
-    "headscale": 21,
-    "hyprspace": 10,
-    "innernet": 22,
+    "easytier": 2,
+    "headscale": 13,
+    "hyprspace": 8,
+    "innernet": 3,
     "ipsec": 4,
-    "mycelium": 8,
-    "nebula": 6,
-    "netbird": 65,
-    "netmaker": 30,
+    "mycelium": 2,
+    "nebula": 5,
+    "netbird": 30,
+    "netmaker": 12,
     "openconnect": 4,
     "openvpn": 2,
     "pptp": 4,
-    "tinc": 8,
-    "vpncloud": 8,
-    "wesher": 7,
-    "yggdrasil": 2,
-    "zerotier": 44,
+    "tinc": 6,
+    "vpncloud": 2,
+    "wesher": 3,
+    "yggdrasil": 3,
+    "zerotier": 12,
 }
 """Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
 

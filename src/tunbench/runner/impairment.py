@@ -155,14 +155,19 @@ def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
 
 
 def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
-    """What to warn of where netem dropped more than its loss explains (6 standard deviations); else an empty text."""
+    """What to warn of where netem dropped more than its loss explains; else an empty text.
+
+    By chance it happens once in 6·10⁷ times at most: Bernstein's inequality, P(X − μ ≥ t) ≤ exp(−t² ÷ 2(σ² + t ÷ 3)),
+    which holds for few packets too, has the bound exp(−18) at t = 6 + 6·√(1 + σ²). Without loss nothing is by chance.
+    """
     counted = counters(qdisc)
     dropped, carried = counted["drops"], counted["packets"]
     mean = mean_loss(terms)
     # With a correlation, losses are rarer than asked for where they are less than a half, and else more frequent.
     loss = mean if mean is not None else number(terms, "loss") if number(terms, "loss") <= 0.5 else 1
     offered = dropped + carried
-    if dropped <= loss * offered + 6 * loss_deviation(terms, offered):
+    by_chance = 6 + 6 * math.hypot(1, loss_deviation(terms, offered)) if loss else 0
+    if dropped <= loss * offered + by_chance:
         return ""
     return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains: raise its limit"
 
