@@ -66,6 +66,20 @@ def test_what_is_there_is_not_built_again_unless_it_is_forced(built: list[str]) 
     assert built == ["wesher"]
 
 
+def test_what_another_process_built_meanwhile_is_not_built_again(
+    built: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = install.install
+
+    def build_both(tool: Tool, progress: Callable[[str], None]) -> None:
+        build(tool, progress)
+        leave(TOOLS["wesher"])
+
+    monkeypatch.setattr(install, "install", build_both)
+    assert "wesher 0.2.6 is there" in invoke("toolbox", "install", "nebula", "wesher").stderr
+    assert built == ["nebula"]
+
+
 def test_all_tools_are_installed(built: list[str]) -> None:
     assert invoke("toolbox", "install", "--all").exit_code == 0
     assert built == list(TOOLS)

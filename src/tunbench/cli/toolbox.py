@@ -59,13 +59,9 @@ def install(
     console = Console(stderr=True, highlight=False)
     with bad_input_exits(UnknownTool, ToolError):
         tools = _chosen(names, every, "install")
-        waiting = [one for one in tools if force or not one.installed]
-        if lacking := needs.missing(waiting):
+        if lacking := needs.missing([one for one in tools if force or not one.installed]):
             raise ToolError("\n".join(lacking))
-    for one in tools:
-        if one not in waiting:
-            console.print(f"{one.name} {one.version} is there: {one.folder}", soft_wrap=True)
-    failed = [one for one in waiting if not _install(one, console)]
+    failed = [one for one in tools if not _provide(one, force, console)]
     if failed:
         raise typer.Exit(BAD_INPUT)
 
@@ -111,6 +107,14 @@ def _chosen(names: Sequence[str] | None, every: bool, what: str) -> list[Tool]:
     if bool(names) == every:
         raise ToolError(f"name the tools to {what}, or give --all; tunbench toolbox list shows them")
     return list(TOOLS.values()) if every else [tool(name) for name in dict.fromkeys(names or ())]
+
+
+def _provide(one: Tool, force: bool, console: Console) -> bool:
+    """Installs a tool, unless it is there by now; whether it is there."""
+    if one.installed and not force:
+        console.print(f"{one.name} {one.version} is there: {one.folder}", soft_wrap=True)
+        return True
+    return _install(one, console)
 
 
 def _install(one: Tool, console: Console) -> bool:
