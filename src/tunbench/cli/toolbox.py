@@ -52,7 +52,7 @@ def install(
     \b
     Examples:
       tunbench toolbox install headscale tailscale
-      tunbench toolbox install --all                every tool, about 25 minutes on 2 cores
+      tunbench toolbox install --all                every tool, half an hour on 2 free cores
 
     What is broken off leaves nothing behind. Exit code 2 where a tool could not be installed.
     """
