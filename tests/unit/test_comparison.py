@@ -1,18 +1,21 @@
 import math
 import random
+import tracemalloc
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tunbench.analysis import comparison
 from tunbench.analysis.comparison import (
     ASYMPTOTIC,
     CONSTANT,
     EXACT,
     UNDECIDED,
     cliff,
+    differences,
     holm,
     mann_whitney,
     relative,
@@ -143,6 +146,28 @@ def test_the_relative_shift_does_not_depend_on_the_unit(a: list[float], b: list[
     assert other[:3] == pytest.approx(one[:3], abs=1e-9)
     assert (1 + one.value) * (1 + back.value) == pytest.approx(1)
     assert one.low <= one.value <= one.high
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=5), st.lists(values, min_size=1, max_size=5))
+def test_a_difference_of_some_rank_is_found_without_making_all_of_them(a: list[float], b: list[float]) -> None:
+    rising = sorted(late - early for early in a for late in b)
+    ranks = range(1, len(rising) + 1)
+    assert differences(a, b, ranks) == rising
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(comparison, "MOST_PAIRS", 0)
+        assert differences(a, b, ranks) == rising
+
+
+def test_a_shift_of_many_values_takes_little_memory() -> None:
+    rng = random.Random(1)
+    a, b = ([rng.gauss(mean, 1) for _ in range(20_000)] for mean in (0, 1))
+    tracemalloc.start()
+    moved = shift(a, b)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert moved.low < 1 < moved.high and moved.high - moved.low < 0.1
+    assert most < 16 << 20
 
 
 def test_a_share_of_what_is_not_positive_is_none() -> None:
