@@ -109,6 +109,11 @@ HUGE = {
     "many hexadecimal digits": f"{SMALL}seed = 0x{'f' * 200_000}",
     "many spaces": SMALL.replace('"ping"', f'"ping:count={" " * 200_000}x"'),
     "many spaces in a range": SMALL + f"profiles = [{{ name = 'p', delay = '1ms..2ms{' ' * 200_000}x' }}]",
+    "many scales": SMALL + "".join(f"[scale.s{n}]\nworkloads = ['ping:count=1..9999 step 1']\n" for n in range(100)),
+    "a long pattern": f"{SMALL}exclude = [{{ stack = '{'[' * 15_000}' }}]",
+    "many patterns": f"{SMALL}exclude = ["
+    + ", ".join(f"{{ stack = '{'[' * 190}{n}', workload = '{'[*' * 90}{n}' }}" for n in range(100))
+    + "]",
     "a long name": SMALL.replace('"any"', f'"{"a" * 200_000}"'),
     "a long text": SMALL.replace('"none"', f'"{"x" * 200_000}"'),
     "a long layer": SMALL.replace('"none"', f'"{"+".join(["gre"] * 50_000)}"'),

@@ -16,6 +16,9 @@ Pattern = Mapping[str, str]
 MOST = 100
 """Tables of `include`, and of `exclude`."""
 
+LONGEST = 200
+"""Characters of a pattern: what it takes to read one grows by their square."""
+
 EXAMPLE = '{ stack = "openvpn*", profile = "high" }'
 
 
@@ -35,6 +38,8 @@ def read_patterns(value: object) -> list[Pattern]:
                 raise MistakeAt(f'unknown key "{key}"{nearest(key, list(AXES))}', number, key)
             if not isinstance(pattern, str):
                 raise MistakeAt(f'{shown(pattern)} is not a pattern: write for example "openvpn*"', number, key)
+            if len(pattern) > LONGEST:
+                raise MistakeAt(f"a pattern has at most {LONGEST} characters: let * stand for some", number, key)
     return list(value)
 
 

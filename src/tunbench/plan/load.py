@@ -220,7 +220,7 @@ def _check_bearable(data: dict[str, Any], text: str, file: str) -> None:
 
 def _syntax(message: str, text: str, file: str) -> str:
     position = POSITION.search(message)
-    lines = text.rstrip().splitlines() or [""]
+    lines = text.rstrip().split("\n")
     line, column = len(lines), len(lines[-1]) + 1
     if position and position["line"]:
         line, column = int(position["line"]), int(position["column"])

@@ -30,7 +30,7 @@ class Kind(NamedTuple):
 
 def shipped(file: str, read: Callable[[Table], One]) -> dict[str, One]:
     """What comes with Tunbench in a file beside the plans' modules, by name, in the file's order."""
-    tables = tomllib.loads(files("tunbench.plan").joinpath(file).read_text())
+    tables = tomllib.loads(files("tunbench.plan").joinpath(file).read_text(encoding="utf-8"))
     return {name: read({"name": name, **table}) for name, table in tables.items()}
 
 

@@ -18,6 +18,9 @@ KEYS = ("study", "claim", "scale")
 FULL = "full"
 """The scale that the plan itself is."""
 
+MOST_SCALES = 10
+"""Scales of a plan: each is a plan of its own, and is checked as one."""
+
 COMPARISON = '{ left = { stack = "ipip" }, right = { stack = "gre" }, expect = "> 1" }'
 
 CLUSTER = '"in the kernel" = ["GRE", "VXLAN"]'
@@ -62,15 +65,15 @@ CLAIM = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def _tables(
-    read: Callable[[object], Any], empty: bool = True, key: str = "study.systems"
+    read: Callable[[object], Any], empty: bool = True, key: str = "study.systems", most: int = MOST_ENTRIES
 ) -> Callable[[object], dict[str, Any]]:
     """A check for a table of names, such as EXAMPLES has at `key`; a mistake is told at its name."""
 
     def check(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValueError(f"{shown(value)} is not a table of names: write for example {EXAMPLES[key]}")
-        if len(value) > MOST_ENTRIES:
-            raise ValueError(f"{len(value)} names are too many: at most {MOST_ENTRIES} are allowed")
+        if len(value) > most:
+            raise ValueError(f"{len(value)} names are too many: at most {most} are allowed")
         if not value and not empty:
             raise ValueError("the table is empty: name at least one")
         found = {}
@@ -252,8 +255,8 @@ class Beside(Part):
 
     study: Study | None = None
     claim: list[Claim] = Field(default_factory=list)
-    scale: Annotated[dict[str, dict[str, Any]], PlainValidator(_tables(lambda one: _scale(one)))] = Field(
-        default_factory=dict
+    scale: Annotated[dict[str, dict[str, Any]], PlainValidator(_tables(lambda one: _scale(one), most=MOST_SCALES))] = (
+        Field(default_factory=dict)
     )
 
     @property
