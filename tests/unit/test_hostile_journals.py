@@ -77,6 +77,10 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "another verdict": ({**EVENTS[6], "verdict": "fine"}, "the verdict of trial is not sound"),
     "another spec": ({**EVENTS[1], "spec": {"stack": ["none"]}}, "the spec of shard is not sound: the stack of"),
     "another term": ({"event": "impairment", "asked": {"delay": "x"}, "installed": {}}, "the asked of impairment"),
+    "a distribution that tc tells": (
+        {"event": "impairment", "asked": {}, "installed": {"terms": {"distribution": "normal"}}},
+        "tc does not tell which distribution there is",
+    ),
     "half a character": (b'{"event":"version","program":"x","text":"\\ud800"}', ""),
 }
 """Lines that no run writes, and what is said of them."""
@@ -90,6 +94,14 @@ def test_a_line_that_no_run_writes_is_told_by_its_number(name: str, good: Path, 
         code, said = told(*arguments)
         assert (code, said.count("\n")) == (2, 1), said
         assert f"{bad}/journal.jsonl, line 2: " in said and why in said and "the journal is damaged" in said
+
+
+def test_a_native_run_whose_shard_does_not_say_how_long_it_took_is_read(good: Path, tmp_path: Path) -> None:
+    head = {**EVENTS[0], "manifest": {**EVENTS[0]["manifest"], "lab": {"kind": "native", "clock": "real"}}}
+    bad = write(tmp_path / "bad", head, *[{k: v for k, v in one.items() if k != "wall"} for one in EVENTS[1:]])
+    assert any(one.get("state") == "finished" for one in EVENTS)
+    for arguments in commands(bad, good)[:4]:
+        assert told(*arguments)[0] != 1
 
 
 def test_half_a_character_is_shown_as_none(good: Path, tmp_path: Path) -> None:
@@ -118,6 +130,8 @@ RICH: list[Any] = [
 def mutated(dice: random.Random) -> list[Any]:
     """The events of a run with some of their values changed."""
     run = copy.deepcopy(RICH)
+    if dice.random() < 0.5:
+        run[0]["manifest"]["lab"] = {"kind": "native", "clock": "real"}
     for _ in range(dice.choice((1, 1, 2, 5))):
         places = walk(run)
         container, key = dice.choice(places)

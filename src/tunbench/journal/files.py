@@ -3,12 +3,11 @@
 import errno
 import os
 import stat
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BufferedReader:
     """A file to be read. Raises OSError where it is a link, or no regular file: a pipe or device may never end."""
     _check(path)
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")

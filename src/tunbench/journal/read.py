@@ -264,7 +264,7 @@ def _durations(events: Iterable[Event], native: bool) -> dict[str, float]:
             last[event["shard"]] = (event["name"], event["at"])
         elif native and _is_state(event, "finished") and event["shard"] in began:
             inside = last[event["shard"]][1] - began[event["shard"]]
-            sums["boot"] = sums.get("boot", 0.0) + max(0.0, event["wall"] - inside)
+            sums["boot"] = sums.get("boot", 0.0) + max(0.0, event.get("wall", 0.0) - inside)
     return sums
 
 

@@ -177,7 +177,9 @@ def _is_term(declared: Option, value: Any) -> bool:
 
 def _installed(value: Any) -> None:
     _facts(value)
-    _terms(value.get("terms", {}))
+    _terms(terms := value.get("terms", {}))
+    if any(TERMS[name].kind == "choice" for name in terms):
+        raise Unsound("tc does not tell which distribution there is")
 
 
 def _profile(value: Any) -> None:
