@@ -71,6 +71,9 @@ def test_a_configured_file_may_lie_beside_the_configuration_or_at_home(home: Pat
     ("text", "message"),
     [
         ("[tools", r"config\.toml: cannot be read: "),
+        ("x=" + "[" * 5000, r"config\.toml: cannot be read: it is nested too deeply"),
+        ("#" * (256 << 10) + "\n", r"config\.toml: cannot be read: .*it is larger than 262144 bytes"),
+        ('zerotier-one = "/x"', r'config\.toml: unknown key "zerotier-one": there is one table, \[tools\]'),
         ("tools = 3", r"config\.toml: tools: write one line for each program"),
         ("[tools]\nzerotier-one = 3", r"config\.toml: tools: write one line for each program"),
         (
@@ -84,6 +87,18 @@ def test_a_wrong_configuration_is_named(text: str, message: str, home: Path) -> 
     with pytest.raises(ToolError, match=message):
         brought.found(["zerotier-one"], {})
     assert brought.found([], {}) == {}, "a plan that needs none does not look"
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "a pipe"])
+def test_a_configuration_without_an_end_is_not_read(device: str, home: Path) -> None:
+    configure(home, "")
+    brought.config_file().unlink()
+    if device == "a pipe":
+        os.mkfifo(brought.config_file())
+    else:
+        brought.config_file().symlink_to(device)
+    with pytest.raises(ToolError, match=r"config\.toml: cannot be read: .* is no regular file"):
+        brought.configured()
 
 
 @pytest.mark.parametrize(
@@ -246,7 +261,13 @@ def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
     # A pipe or device would be read for ever.
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(ToolError, match="zt cannot be read: it is no regular file"):
+    with pytest.raises(ToolError, match="zt cannot be read: zt is no regular file"):
+        running.reopen(home / "run")
+    # All of it would be read.
+    file.unlink()
+    file.touch(0o755)
+    os.truncate(file, brought.LARGEST + 1)
+    with pytest.raises(ToolError, match="zt cannot be read: it is larger than 1024 MiB"):
         running.reopen(home / "run")
 
 

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tunbench.journal import files
 from tunbench.labs import image
 from tunbench.labs.extras import Kind
+from tunbench.plain import line
 from tunbench.runner import registry
 from tunbench.runner.options import nearest
 from tunbench.toolbox.command import ToolError
@@ -22,6 +24,12 @@ from tunbench.toolbox.tools import tools_folder
 
 PATIENCE = 5.0
 """Seconds of wall clock in which a program must say its version."""
+
+LARGEST = 1 << 30
+"""Bytes of a program; the largest that was seen has some 60 million."""
+
+LARGEST_CONFIGURATION = 256 << 10
+"""Bytes of the user's configuration."""
 
 VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
@@ -52,30 +60,34 @@ class Brought(NamedTuple):
 
 def parsed(given: Iterable[str]) -> dict[str, str]:
     """The files that were given as NAME=FILE, by the name of the program. Raises ToolError."""
-    files = {}
+    named = {}
     for text in given:
         name, equals, file = text.partition("=")
         if not (name and equals and file):
             raise ToolError(f"--tool {text}: write it as NAME=FILE, such as zerotier-one=/usr/sbin/zerotier-one")
-        files[name] = _known(name, file, "--tool")
-    return files
+        named[name] = _known(name, file, "--tool")
+    return named
 
 
 def configured() -> dict[str, str]:
     """The files that the user's configuration names. Raises ToolError."""
     path = config_file()
     try:
-        data = tomllib.loads(path.read_text())
+        data = tomllib.loads(files.text(path.resolve(), LARGEST_CONFIGURATION))
     except FileNotFoundError:
         return {}
+    except RecursionError:
+        raise ToolError(f"{path}: cannot be read: it is nested too deeply") from None
     except (OSError, ValueError) as error:
         raise ToolError(f"{path}: cannot be read: {error}") from None
-    files = data.get("tools", {})
-    if not isinstance(files, dict) or not all(isinstance(file, str) for file in files.values()):
+    if unknown := sorted(data.keys() - {"tools"}):
+        raise ToolError(f'{path}: unknown key "{line(unknown[0])}": there is one table, [tools]')
+    tools = data.get("tools", {})
+    if not isinstance(tools, dict) or not all(isinstance(file, str) for file in tools.values()):
         raise ToolError(
             f'{path}: tools: write one line for each program, such as zerotier-one = "/usr/sbin/zerotier-one"'
         )
-    return {name: _known(name, str(path.parent / Path(file).expanduser()), str(path)) for name, file in files.items()}
+    return {name: _known(name, str(path.parent / Path(file).expanduser()), str(path)) for name, file in tools.items()}
 
 
 def config_file() -> Path:
@@ -98,8 +110,8 @@ def _known(name: str, file: str, where: str) -> str:
 def found(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
     """The file of each program that is at hand: one that was given, else a configured one, else one on PATH."""
     names = sorted(names)
-    files = {**configured(), **given} if names else {}
-    every = {name: files.get(name) or shutil.which(name) for name in names}
+    named = {**configured(), **given} if names else {}
+    every = {name: named.get(name) or shutil.which(name) for name in names}
     return {name: file for name, file in every.items() if file}
 
 
@@ -132,14 +144,15 @@ def _of(name: str, file: str) -> Brought:
     """The program of that file. Raises ToolError."""
     path = Path(file).resolve()
     try:
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "it is no regular file")
-        content = path.read_bytes()
+        with files.opened(path) as program:
+            if os.fstat(program.fileno()).st_size > LARGEST:
+                raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB")
+            sha256 = hashlib.file_digest(program, "sha256").hexdigest()
     except OSError as error:
         raise ToolError(f"{name}: {file} cannot be read: {error.strerror}") from None
     if not os.access(path, os.X_OK):
         raise ToolError(f"{name}: {file} is not executable; make it so with: chmod +x {file}")
-    return Brought(name, path, hashlib.sha256(content).hexdigest())
+    return Brought(name, path, sha256)
 
 
 def _pack(one: Brought) -> None:
