@@ -55,7 +55,8 @@ def test_what_is_illegible_is_kept_apart(tmp_path: Path) -> None:
     [
         ("t,s,c,m,mean,mbps,1,Table 1", 'any.csv:2: unknown unit "mbps"; did you mean '),
         ('t,s,c,m,mean,ms,"1,5",Table 1', 'any.csv:2: "1,5" is not a number: write a decimal point'),
-        ("t,s,c,m,mean,ms,inf,Table 1", 'any.csv:2: "inf" is not finite'),
+        *((f"t,s,c,m,mean,ms,{one},Table 1", f'any.csv:2: "{one}" is not a number') for one in ("1e308", "1_0", "١")),
+        ("t,s,c,m,mean,ms,inf,Table 1", 'any.csv:2: "inf" is not a number: write a decimal point and no separators'),
         ("t,s,c,m,mean,ms,1,a\x1b[2J", 'any.csv:2: "a\N{REPLACEMENT CHARACTER}[2J" has characters that'),
         ("t,s,c,m,mean,ms,1,", "any.csv:2: the column source is empty"),
         ("t,,c,m,mean,ms,1,Table 1", "any.csv:2: the column system is empty"),

@@ -1,6 +1,6 @@
 """The published numbers of a study: a CSV file, read, checked against the study's tables, and in SI units."""
 
-import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,9 @@ COLUMNS = ("table", "system", "condition", "metric", "statistic", "unit", "value
 
 LARGEST = 16 << 20
 """Bytes of a reference; the largest that is shipped has some 400,000."""
+
+NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(E[+-]?[0-9]{1,2})?", re.IGNORECASE)
+"""A published number: in any unit it is finite, and so are ratios of it."""
 
 MOST = 20
 """Mistakes of a reference that are told at once."""
@@ -159,12 +162,9 @@ def _row(fields: Mapping[str, str]) -> Published:
 
 
 def _si(text: str, unit: Unit) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f'"{text}" is not a number: write a decimal point and no separators') from None
-    if not math.isfinite(value):
-        raise ValueError(f'"{text}" is not finite')
+    if not NUMBER.fullmatch(text):
+        raise ValueError(f'"{text}" is not a number: write a decimal point and no separators')
+    value = float(text)
     # Division where it is exact: 12.3 ms are 12.3 / 1000 s and not 12.3 × 0.001 s.
     return value / round(1 / unit.factor) if unit.factor < 1 else value * unit.factor
 
