@@ -1,6 +1,5 @@
 """`tunbench compare`: two runs, cell by cell."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +7,7 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.rows import print_json
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 
@@ -58,7 +58,7 @@ def compare(
     if as_csv:
         typer.echo(frame(rows).write_csv(), nl=False)
     elif as_json:
-        typer.echo(json.dumps(as_data(compared), indent=1))
+        print_json(as_data(compared))
     else:
         console = Console()
         if not compared.identical:

@@ -1,6 +1,5 @@
 """What there is to measure, and with what, as JSON can say it: what tunnels, workloads, probes and plans declare."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,10 +71,4 @@ def plan(name: str) -> dict[str, Any]:
 
 def options(declared: Mapping[str, Option]) -> dict[str, dict[str, Any]]:
     """The options as JSON can say them: a bound that is not there is null."""
-    return {
-        name: {bound: _finite(value) for bound, value in option._asdict().items()} for name, option in declared.items()
-    }
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isinf(value) else value
+    return {name: option._asdict() for name, option in declared.items()}

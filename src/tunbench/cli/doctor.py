@@ -1,6 +1,5 @@
 """`tunbench doctor`: what this machine can run, and the mend for what it cannot."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -8,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tunbench.cli.errors import BAD_INPUT
+from tunbench.cli.rows import print_json
 from tunbench.labs import examine
 
 
@@ -18,7 +18,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON."
     """
     findings = examine.findings()
     if as_json:
-        typer.echo(json.dumps([finding._asdict() for finding in findings], indent=1))
+        print_json([finding._asdict() for finding in findings])
     else:
         table = Table("", "what", "found", "mend", box=None, pad_edge=False)
         for finding in findings:

@@ -1,6 +1,5 @@
 """`tunbench gate`: whether a new run may pass, for continuous integration."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +8,7 @@ from rich.console import Console
 
 from tunbench.cli.compare import Metrics, Stacks, Workloads, as_data, comparison, conclude, say
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.rows import print_json
 from tunbench.runner import quantity
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def gate(
     if junit is not None:
         _write(junit, cases.xml(judged), "w")
     if as_json:
-        typer.echo(json.dumps(_data(judged, compared), indent=1))
+        print_json(_data(judged, compared))
     else:
         _print(judged, compared, Console())
     raise typer.Exit(0 if judged.passes else STOPPED)

@@ -1,6 +1,5 @@
 """`tunbench lab`: the image of the vm lab, and a shell in it."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.rows import print_json
 from tunbench.labs import explore, image
 from tunbench.labs.definition import ADDONS, BASE, Definition, cache
 from tunbench.labs.vm import QEMU, LabError
@@ -46,7 +46,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print the whole m
     with bad_input_exits(image.ImageError):
         manifest = image.check(BASE)
     if as_json:
-        typer.echo(json.dumps(manifest, indent=1))
+        print_json(manifest)
         return
     table = Table("package", "version", title=f"image {manifest['digest'][:12]} in {BASE.folder}")
     for package, version in manifest["packages"].items():

@@ -1,6 +1,5 @@
 """`tunbench overhead`: the bytes that stacks add to a packet, computed and measured."""
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from tunbench import run as running
 from tunbench.analysis import overhead as analysis
 from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.rows import print_json
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
 from tunbench.plan.stack import read_stack
 from tunbench.runner.formats import Format
@@ -51,7 +51,7 @@ def overhead(
         running.finish(folder)
         found = measuring.findings(folder, order.plan.stacks, payloads)
     if as_json:
-        typer.echo(json.dumps([_as_data(finding) for finding in found], indent=2))
+        print_json([_as_data(finding) for finding in found])
     else:
         for finding in found:
             _print(finding, Console())

@@ -1,6 +1,5 @@
 """`tunbench plan`: checks a plan, and shows what it would run."""
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.rows import print_json
 from tunbench.journal.folders import DEFAULTS as USUAL
 from tunbench.labs import choose
 from tunbench.plan.expand import expand, least, most, trials
@@ -122,7 +122,7 @@ def show(
     if as_text:
         typer.echo(loaded.text, nl=False)
     elif as_json:
-        typer.echo(json.dumps(described(loaded, shards, count), indent=2))
+        print_json(described(loaded, shards, count))
     else:
         console = Console()
         folded = len(shards) > MOST and not every

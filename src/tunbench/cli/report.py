@@ -9,6 +9,7 @@ import typer
 from tunbench.cli.errors import bad_input_exits
 from tunbench.journal import files, read
 from tunbench.journal.journal import JournalError
+from tunbench.plain import plain
 
 NAME = "report.html"
 
@@ -41,21 +42,21 @@ def report(
             files.write(path, page)
         study = sections.assessment(whole.runs[0], runs[0]) if export and len(runs) == 1 else None
         written = exported.write(whole, export, study) if export else []
-    typer.echo(path)
+    typer.echo(plain(str(path)))
     if export:
         typer.echo(f"{export / exported.INDEX} lists {len(written)} files")
 
 
 def _way(run: Path, page: Path) -> str:
     """The way from the page's folder to the run's."""
-    return Path(os.path.relpath(run.resolve(), page.resolve().parent)).as_posix()
+    return plain(Path(os.path.relpath(run.resolve(), page.resolve().parent)).as_posix())
 
 
 def _labels(runs: list[Path]) -> list[str]:
     """What tells the runs apart: nothing for one, else their folders' names, with those above where they are equal."""
     if len(runs) == 1:
         return [""]
-    ways = [run.resolve().parts for run in runs]
+    ways = [tuple(map(plain, run.resolve().parts)) for run in runs]
     longest = max(map(len, ways))
     named = (["/".join(way[-depth:]) for way in ways] for depth in range(1, longest + 1))
     labels = next((names for names in named if len(set(names)) == len(names)), None)

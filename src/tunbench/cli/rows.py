@@ -1,6 +1,7 @@
 """Lists for the terminal: as JSON, or as a table with a row for each of what is listed."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,9 +23,17 @@ def print_rows(
         print_table(columns, [row_of(row) for row in rows])
 
 
-def print_json(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints rows as JSON."""
-    typer.echo(json.dumps(rows, indent=2))
+def print_json(value: Any) -> None:
+    """Prints a value as JSON; of a number that is not finite, which JSON cannot say, null."""
+    typer.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,6 +1,5 @@
 """`tunbench study`: publications that Tunbench reproduces, and how far a run of one agrees with it."""
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -96,7 +95,7 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
 
         assessment = assess(find(read.record(run)), of_run(run))
     if as_json:
-        typer.echo(json.dumps(assessed.as_json(assessment), indent=2))
+        print_json(assessed.as_json(assessment))
     else:
         Console().print(study_terminal.rendered(assessment, long=True))
 

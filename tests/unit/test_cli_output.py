@@ -1,0 +1,67 @@
+"""What becomes of the output of a command whose reader goes away, or whose disk is full."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.runs import ScriptedLab, finished, invoke, ordered
+from tunbench.cli.rows import print_json
+
+COMMANDS = [("list", "tunnels"), ("plan", "show", "quick", "--all"), ("study", "list", "--json"), ("--version",)]
+
+
+def printed_into(output: int, command: tuple[str, ...]) -> tuple[int, str]:
+    """The exit code of a command that writes there, and what stands on stderr."""
+    argv = [sys.executable, "-m", "tunbench", *command]
+    done = subprocess.run(argv, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+def full() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def unread() -> int:
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+FULL = "the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("output", "codes", "said"), [(full, (2,), FULL), (unread, (1, 141), "")])
+def test_output_that_cannot_be_written_is_told_in_a_line(
+    command: tuple[str, ...], output: Callable[[], int], codes: tuple[int, ...], said: str
+) -> None:
+    where = output()
+    try:
+        code, told = printed_into(where, command)
+    finally:
+        os.close(where)
+    assert told == said
+    assert code in codes
+
+
+def test_numbers_that_json_cannot_say_are_null(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [math.inf, 1.5, (math.nan, None)], "b": {"c": -math.inf, "d": True, "e": "Infinity"}})
+    said = json.loads(capsys.readouterr().out)
+    assert said == {"a": [None, 1.5, [None, None]], "b": {"c": None, "d": True, "e": "Infinity"}}
+
+
+def test_a_folder_whose_name_is_no_text_has_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", os.fsdecode(b"x\xff")):
+        finished(Path(name), ordered(ScriptedLab()))
+    for arguments in (["x"], ["a", "x"], ["x", "--export", "tables"]):
+        words = [os.fsdecode(b"x\xff") if one == "x" else one for one in arguments]
+        result = invoke("report", *words, "--out", "page.html")
+        assert result.exit_code == 0, result.output
+    assert invoke("compare", "a", os.fsdecode(b"x\xff")).exit_code == 0
