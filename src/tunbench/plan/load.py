@@ -175,8 +175,7 @@ def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise PlanError(f"{path}: this is larger than {LARGEST >> 10} KiB, and no plan")
+        _check_size(len(data), str(path))
         # Some editors write a mark of the byte order before the text.
         return data.decode("utf-8-sig")
     except OSError as error:
@@ -185,7 +184,13 @@ def _text(path: Path) -> str:
         raise PlanError(f"{path}: byte {error.start} is not UTF-8: a plan is a text file in UTF-8") from None
 
 
+def _check_size(size: int, file: str) -> None:
+    if size > LARGEST:
+        raise PlanError(f"{file}: this is larger than {LARGEST >> 10} KiB, and no plan")
+
+
 def _parsed(text: str, file: str) -> dict[str, Any]:
+    _check_size(len(text), file)
     if found := DOTTED.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise PlanError(f"{file}:{line}: a key of more than {STEPS} steps, such as a.b.c: no table is nested so deeply")
