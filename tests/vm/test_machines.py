@@ -6,7 +6,7 @@ from tests.vm.measuring import execute
 from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.journal.record import Record
 
-pytestmark = [pytest.mark.vm, pytest.mark.long]
+pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(3000)]
 
 REPEATS = 10
 GCM, CHACHA, WIREGUARD = "ipsec:cipher=aes128gcm16", "ipsec:cipher=chacha20poly1305", "wireguard"
