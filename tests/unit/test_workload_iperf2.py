@@ -125,6 +125,14 @@ def test_datagrams_that_came_twice_count_as_out_of_order() -> None:
     assert (found["loss"], found["out-of-order"]) == (0, 9)
 
 
+def test_more_datagrams_out_of_order_than_arrived_have_failed() -> None:
+    client, server = printed("udp")
+    late = "2659 datagrams received out-of-order"
+    assert whole(iperf2_udp.parse(client, server.replace(late, f"3765{late[4:]}")))["out-of-order"] == 3765
+    with pytest.raises(WorkloadFailed, match="counted 3766 datagrams out of order of 3765 that arrived"):
+        iperf2_udp.parse(client, server.replace(late, f"3766{late[4:]}"))
+
+
 @pytest.mark.parametrize("name", ["udp-bytes", "udp-ipv6"])
 def test_udp_by_bytes_and_over_ipv6_is_read(name: str) -> None:
     samples = iperf2_udp.parse(*printed(name))

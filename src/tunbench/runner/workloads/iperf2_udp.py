@@ -30,6 +30,7 @@ ABOUT = About(
 )
 
 SENT = re.compile(r"^\[ *\d{1,6}\] Sent (\d{1,15}) datagrams", re.ASCII | re.MULTILINE)
+ARRIVED = re.compile(r" pps +(\d{1,15})/", re.ASCII)
 RECEIVER = re.compile(r" +(\d{1,9}\.\d{3}) ms +(\d{1,15})/ *(\d{1,15}) \(", re.ASCII)
 LATE = r"^\[ *{stream}\] 0\.0000-{end:.4f} sec +(\d{{1,15}}) datagrams received out-of-order"
 
@@ -85,9 +86,18 @@ def _counted(line: iperf2.Line) -> tuple[float, float, float]:
 
 
 def _late(server: str, total: iperf2.Line) -> float:
-    """How many datagrams of a stream came behind a later one: there is a line for it where there were any."""
+    """How many datagrams of a stream came behind a later one: there is a line for it where there were any.
+
+    Those that came twice count as well, so that there may be more than were sent.
+    """
     found = re.search(LATE.format(stream=total.stream, end=total.end), server, re.ASCII | re.MULTILINE)
-    return float(found[1]) if found else 0.0
+    if not found:
+        return 0.0
+    arrived = ARRIVED.search(total.rest)
+    if not arrived or float(found[1]) > float(arrived[1]):
+        of = arrived[1] if arrived else "no"
+        raise WorkloadFailed(f"the iperf server counted {found[1]} datagrams out of order of {of} that arrived")
+    return float(found[1])
 
 
 def _by_rate(options: Options) -> float:
