@@ -160,6 +160,13 @@ def test_more_than_was_sent_makes_no_sense(name: str, value: int) -> None:
         goodput.parse(data, 18e6, 1)
 
 
+def test_a_rate_that_is_not_its_bytes_in_its_seconds_has_failed() -> None:
+    data = load("goodput-clean.json")
+    data["end"]["sum_sent"]["bits_per_second"] *= 100
+    with pytest.raises(WorkloadFailed, match=r"iperf3 counted 2\.2503e\+06 B in 1\.00006 s as 1\.80012e\+09 bit/s"):
+        goodput.parse(data, 18e6, 1)
+
+
 def test_without_the_servers_report_it_has_failed() -> None:
     data = load("goodput-clean.json")
     del data["server_output_json"]

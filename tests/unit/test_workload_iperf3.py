@@ -99,8 +99,9 @@ def test_bytes_may_take_as_long_as_they_need_at_100_kbit_a_second() -> None:
 
 
 def test_bytes_of_which_none_had_arrived_are_no_result() -> None:
-    data = captured("iperf3-tcp-bbr.json").replace("4523332238.78269", "0")
-    shell = FakeShell({"ss -H": LISTENING, "--client": data}, {"iperf3": lambda *_: 0})
+    data = loaded("tcp-bbr")
+    data["end"]["sum_received"] |= {"bytes": 0, "bits_per_second": 0}
+    shell = FakeShell({"ss -H": LISTENING, "--client": json.dumps(data)}, {"iperf3": lambda *_: 0})
     for given, failed in (({"bytes": "1kB"}, True), ({"duration": "1"}, False)):
         client, server = two_nodes(shell, FakeEvents())
         trial = Trial(resolve(iperf3_tcp.ABOUT.options, given, ""), client, server, UNDERLAYS["ip"].endpoints)
@@ -194,7 +195,7 @@ def test_udp_both_ways_has_the_nodes_that_received() -> None:
 def test_losses_of_both_ways_are_kept_apart() -> None:
     shell = FakeShell({"ss -H": LISTENING}, {"iperf3": lambda *_: 0})
     data = loaded("udp-bidir")
-    data["end"]["sum_received_bidir_reverse"]["lost_packets"] = 481
+    data["end"]["sum_received_bidir_reverse"] |= {"lost_packets": 481, "lost_percent": 25}
     shell.answers["--client"] = json.dumps(data)
     client, server = two_nodes(shell, FakeEvents())
     options = resolve(iperf3_udp.ABOUT.options, {"bidir": "on"}, "")
@@ -209,7 +210,8 @@ def test_what_was_on_its_way_when_the_client_stopped_is_neither_received_nor_los
     assert data["end"]["sum_received"]["packets"] == 956
     samples = iperf3_udp.parse(data, reverse=True)
     assert of(samples, "throughput") == [8 * 1242800 / 2.000067]
-    data["end"]["sum_received"]["lost_packets"] = 239
+    # The percentage is of the 1077 that were sent.
+    data["end"]["sum_received"] |= {"lost_packets": 239, "lost_percent": 23900 / 1077}
     assert of(iperf3_udp.parse(data, reverse=True), "loss") == [0.25]
 
 
@@ -217,8 +219,106 @@ def test_what_was_on_its_way_when_the_client_stopped_is_neither_received_nor_los
 def test_bytes_in_no_time_have_failed(size: int, seconds: float) -> None:
     data = loaded("udp-reverse")
     data["end"]["sum_received"] |= {"bytes": size, "seconds": seconds}
-    with pytest.raises(WorkloadFailed, match="iperf3 received"):
+    with pytest.raises(WorkloadFailed, match=r"iperf3 counted \S+ B in \S+ s as 5.00224e\+06 bit/s"):
         iperf3_udp.parse(data, reverse=True)
+
+
+def test_bytes_in_the_time_of_a_sender_that_sent_nothing_have_failed() -> None:
+    data = loaded("udp-bidir")
+    data["end"]["sum_sent_bidir_reverse"] |= {"bytes": 0, "seconds": 0, "bits_per_second": 0}
+    with pytest.raises(WorkloadFailed, match=r"iperf3 received 2.5012e\+06 B in 0 s"):
+        iperf3_udp.parse(data, bidir=("a", "b"))
+
+
+@pytest.mark.parametrize("direction", ["", iperf3.BACK])
+@pytest.mark.parametrize("what", ["sum_sent", "sum_received"])
+@pytest.mark.parametrize(("name", "factor"), [("bytes", 0.9), ("seconds", 0), ("bits_per_second", 100)])
+def test_a_rate_of_tcp_that_is_not_its_bytes_in_its_seconds_has_failed(
+    direction: str, what: str, name: str, factor: float
+) -> None:
+    data = loaded("tcp-bidir")
+    data["end"][what + direction][name] *= factor
+    with pytest.raises(WorkloadFailed, match=rf"iperf3 counted .* B in .* s as .* bit/s at end\.{what}{direction}$"):
+        iperf3_tcp.parse(data, ("a", "b"))
+
+
+@pytest.mark.parametrize("name", ["tcp", "tcp-reverse"])
+def test_a_rate_of_an_interval_that_is_not_its_bytes_in_its_seconds_has_failed(name: str) -> None:
+    data = loaded(name)
+    data["intervals"][0]["sum"]["bits_per_second"] = 1e12
+    with pytest.raises(WorkloadFailed, match=r"iperf3 counted .* B in .* s as 1e\+12 bit/s at sum$"):
+        iperf3_tcp.parse(data)
+
+
+@pytest.mark.parametrize("direction", ["", iperf3.BACK])
+def test_more_bytes_of_tcp_than_were_sent_have_failed(direction: str) -> None:
+    data = loaded("tcp-bidir")
+    data["end"][f"sum_received{direction}"]["bytes"] *= 1000
+    data["end"][f"sum_received{direction}"]["bits_per_second"] *= 1000
+    with pytest.raises(WorkloadFailed, match=r"iperf3 sent \d+ B, and \d+000 B arrived"):
+        iperf3_tcp.parse(data, ("a", "b"))
+
+
+def test_a_fraction_of_a_segment_has_failed() -> None:
+    data = loaded("tcp")
+    data["end"]["sum_sent"]["retransmits"] = 0.5
+    with pytest.raises(WorkloadFailed, match=r"no whole number at end\.sum_sent\.retransmits: 0\.5"):
+        iperf3_tcp.parse(data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"packets": 1.5, "lost_packets": 0}, r"no whole number at end\.sum\.packets: 1\.5"),
+        ({"lost_packets": 0.5}, r"no whole number at end\.sum\.lost_packets: 0\.5"),
+        ({"lost_packets": 3845}, r"iperf3 counted 3845 lost of 3845 datagrams as 2\.86086 %"),
+        ({"lost_percent": 0}, "iperf3 counted 110 lost of 3845 datagrams as 0 %"),
+        ({"jitter_ms": 999_000}, r"iperf3 counted a jitter of 999 s within 2\.00406 s"),
+    ],
+)
+def test_counts_of_datagrams_that_contradict_each_other_have_failed(changes: dict[str, float], message: str) -> None:
+    data = loaded("udp")
+    data["end"]["sum"] |= changes
+    with pytest.raises(WorkloadFailed, match=message):
+        iperf3_udp.parse(data)
+
+
+def test_a_jitter_of_an_interval_that_is_longer_than_the_test_until_then_has_failed() -> None:
+    data = loaded("udp")
+    data["server_output_json"]["intervals"][0]["sum"]["jitter_ms"] = 1001
+    with pytest.raises(WorkloadFailed, match=r"iperf3 counted a jitter of 1\.001 s within 1\.00007 s"):
+        iperf3_udp.parse(data)
+
+
+@pytest.mark.parametrize("sums", ["sum_sent", "sum_received"])
+def test_a_rate_of_udp_that_is_not_its_bytes_in_its_seconds_has_failed(sums: str) -> None:
+    data = loaded("udp")
+    data["end"][sums]["bits_per_second"] *= 100
+    with pytest.raises(WorkloadFailed, match=rf"iperf3 counted .* B in .* s as .* bit/s at end\.{sums}$"):
+        iperf3_udp.parse(data)
+
+
+@pytest.mark.parametrize(
+    ("late", "message"),
+    [
+        (3735, r"iperf3 counted 3735 datagrams of 1300 B out of order in 4\.8542e\+06 B"),
+        (10**9, "out of order"),
+        (0.5, r"no whole number at udp\.out_of_order: 0\.5"),
+    ],
+)
+def test_more_datagrams_out_of_order_than_arrived_have_failed(late: float, message: str) -> None:
+    data = loaded("udp")
+    data["server_output_json"]["end"]["streams"][0]["udp"]["out_of_order"] = late
+    with pytest.raises(WorkloadFailed, match=message):
+        iperf3_udp.parse(data)
+
+
+def test_of_datagrams_that_came_twice_more_may_be_out_of_order_than_were_sent() -> None:
+    data = loaded("udp")
+    data["server_output_json"]["end"]["streams"][0]["udp"]["out_of_order"] = 4000
+    for name in ("bytes", "bits_per_second"):
+        data["end"]["sum_received"][name] *= 2
+    assert of(iperf3_udp.parse(data), "out-of-order") == [4000]
 
 
 def test_a_rate_of_0_is_as_fast_as_it_goes() -> None:

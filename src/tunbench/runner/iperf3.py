@@ -1,8 +1,9 @@
 """What the iperf3 workloads share: one server for one test, the client's JSON, and what may be wrong with it."""
 
+import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tunbench.runner.options import Option, Options
 from tunbench.runner.printed import at, table
@@ -37,6 +38,14 @@ REVERSE = Option("switch", "off", "the server sends")
 BIDIR = Option("switch", "off", "both send at once")
 # iperf3's MAX_TCP_BUFFER.
 WINDOW = Option("size", "0", "bytes of each socket's buffers, 0: the system's", low=1, high=512 << 20, zero=True)
+
+
+class Total(NamedTuple):
+    """What one of the sums in the JSON counts: bytes, seconds and bit/s."""
+
+    size: float
+    seconds: float
+    rate: float
 
 
 def amount(options: Options) -> tuple[str, str]:
@@ -106,6 +115,22 @@ def number(data: Any, *path: str) -> float:
     return float(found)
 
 
+def whole(data: Any, *path: str) -> float:
+    """The whole number at a path of the JSON. Raises WorkloadFailed."""
+    found = number(data, *path)
+    if not found.is_integer():
+        raise WorkloadFailed(f"iperf3's JSON has no whole number at {'.'.join(path)}: {found!r}")
+    return found
+
+
+def total(data: Any, *path: str) -> Total:
+    """The sum at a path of the JSON. Raises WorkloadFailed where its rate is not its bytes in its seconds."""
+    rate, size, seconds = (number(data, *path, name) for name in ("bits_per_second", "bytes", "seconds"))
+    if not math.isclose(8 * size, rate * seconds, rel_tol=0.01):
+        raise WorkloadFailed(f"iperf3 counted {size:g} B in {seconds:g} s as {rate:g} bit/s at {'.'.join(path)}")
+    return Total(size, seconds, rate)
+
+
 def items(data: Any, *path: str) -> list[Any]:
     """The list at a path of the JSON. Raises WorkloadFailed."""
     found = at(data, *path)
@@ -120,8 +145,8 @@ def received_back(data: Any, suffix: str) -> float:
     With both directions iperf3 divides what the client received by the time of the server, which ends later.
     """
     received = f"sum_received{suffix}"
-    size = number(data, "end", received, "bytes")
-    seconds = number(data, "end", "sum_sent" if suffix else received, "seconds")
+    size = total(data, "end", received).size
+    seconds = total(data, "end", f"sum_sent{suffix}" if suffix else received).seconds
     if seconds < size / 1e15:
         raise WorkloadFailed(f"iperf3 received {size:g} B in {seconds:g} s")
     return 8 * size / seconds if seconds else 0.0

@@ -141,15 +141,15 @@ def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable
 
 def parse(data: dict[str, Any], asked: float, duration: float) -> Attempt:
     """The trial in the client's JSON with the server's in it; `duration` in seconds. Raises WorkloadFailed."""
-    sent = iperf3.number(data, "end", "sum_sent", "packets")
-    seen = iperf3.number(data, "server_output_json", "end", "sum", "packets")
-    missing = iperf3.number(data, "server_output_json", "end", "sum", "lost_packets")
+    sent = iperf3.whole(data, "end", "sum_sent", "packets")
+    seen = iperf3.whole(data, "server_output_json", "end", "sum", "packets")
+    missing = iperf3.whole(data, "server_output_json", "end", "sum", "lost_packets")
     behind = sent - seen
     if sent < 1 or behind < 0 or missing > seen:
         raise WorkloadFailed(f"iperf3 sent {sent:g} datagrams and counted {missing:g} lost of {seen:g}")
     # The server counts gaps before the last datagram that it saw. A few behind it are still on their way.
     lost = missing + (behind if behind > sent * FLIGHT / duration else 0)
-    offered = iperf3.number(data, "end", "sum_sent", "bits_per_second")
+    offered = iperf3.total(data, "end", "sum_sent").rate
     return Attempt(asked, offered, arriving(data), lost / sent)
 
 

@@ -82,14 +82,16 @@ def parse(data: dict[str, Any], bidir: tuple[str, str] | None = None) -> list[Sa
 
 def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) -> list[Sample]:
     """What one direction has; the suffix is that of its sums in the JSON."""
-    there = iperf3.number(data, "end", f"sum_received{suffix}", "bits_per_second")
+    received, sent = (iperf3.total(data, "end", f"sum_{done}{suffix}") for done in ("received", "sent"))
+    if received.size > sent.size:
+        raise WorkloadFailed(f"iperf3 sent {sent.size:.0f} B, and {received.size:.0f} B arrived")
     samples = [
-        Sample("throughput", iperf3.received_back(data, suffix) if suffix else there, None, receiver),
-        Sample("retransmits", iperf3.number(data, "end", f"sum_sent{suffix}", "retransmits"), None, sender),
+        Sample("throughput", iperf3.received_back(data, suffix) if suffix else received.rate, None, receiver),
+        Sample("retransmits", iperf3.whole(data, "end", f"sum_sent{suffix}", "retransmits"), None, sender),
     ]
     for interval in iperf3.items(data, "intervals"):
         at = round(iperf3.number(interval, f"sum{suffix}", "start"), 3)
-        rate = iperf3.number(interval, f"sum{suffix}", "bits_per_second")
+        rate = iperf3.total(interval, f"sum{suffix}").rate
         samples.append(Sample("throughput", rate, at, receiver))
         # Only the sender knows the state of TCP, and of the two only the client tells it as it goes on.
         if not suffix and "retransmits" in interval["sum"]:
@@ -99,7 +101,7 @@ def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) ->
 
 def _state(interval: dict[str, Any], at: float, sender: str) -> list[Sample]:
     """What the client's TCP tells of its streams in an interval."""
-    samples = [Sample("retransmits", iperf3.number(interval, "sum", "retransmits"), at, sender)]
+    samples = [Sample("retransmits", iperf3.whole(interval, "sum", "retransmits"), at, sender)]
     for stream in iperf3.items(interval, "streams"):
         if isinstance(stream, dict) and stream.get("sender") is not False:
             samples.append(Sample("cwnd", iperf3.number(stream, "snd_cwnd"), at, sender))

@@ -1,5 +1,6 @@
 """UDP at a given rate by iperf3."""
 
+import math
 from typing import Any
 
 from tunbench.runner import iperf3
@@ -73,46 +74,66 @@ def _there(data: dict[str, Any], receiver: str) -> list[Sample]:
     """What the server received."""
     arrived = iperf3.items(data, "server_output_json", "end", "streams")
     lost, packets = _lost(data, "sum")
-    rate = iperf3.number(data, "end", "sum", "bits_per_second")
+    # The sum of both has the same rate, but the seconds of the receiver.
+    rate = iperf3.total(data, "end", "sum_sent").rate
     return [
         *_series(data["server_output_json"], "sum", receiver),
         Sample("throughput", rate * (1 - lost / packets), None, receiver),
         *_whole(data, "sum", receiver),
-        _out_of_order(arrived, receiver),
+        _out_of_order(data, arrived, receiver),
     ]
 
 
 def _back(data: dict[str, Any], receiver: str, suffix: str) -> list[Sample]:
     """What the client received until its time was over: what was still on its way is neither received nor lost."""
-    received = f"sum_received{suffix}"
     return [
         *_series(data, f"sum{suffix}", receiver),
         Sample("throughput", iperf3.received_back(data, suffix), None, receiver),
-        *_whole(data, received, receiver),
-        _out_of_order(iperf3.items(data, "end", "streams"), receiver),
+        *_whole(data, "sum_received", receiver, suffix),
+        _out_of_order(data, iperf3.items(data, "end", "streams"), receiver, suffix),
     ]
 
 
-def _whole(data: dict[str, Any], sums: str, receiver: str) -> list[Sample]:
-    lost, packets = _lost(data, sums)
+def _whole(data: dict[str, Any], sums: str, receiver: str, suffix: str = "") -> list[Sample]:
+    lost, packets = _lost(data, sums, suffix)
     return [
-        Sample("jitter", iperf3.number(data, "end", sums, "jitter_ms") / 1000, None, receiver),
+        Sample("jitter", _jitter(data, "end", sums + suffix), None, receiver),
         Sample("loss", lost / packets, None, receiver),
     ]
 
 
-def _lost(data: dict[str, Any], sums: str) -> tuple[float, float]:
+def _lost(data: dict[str, Any], sums: str, suffix: str = "") -> tuple[float, float]:
     """Lost datagrams, and all."""
-    lost, packets = (iperf3.number(data, "end", sums, name) for name in ("lost_packets", "packets"))
+    lost, packets = (iperf3.whole(data, "end", sums + suffix, name) for name in ("lost_packets", "packets"))
     if packets < 1 or lost > packets:
         raise WorkloadFailed(f"iperf3 counted {lost:g} lost of {packets:g} datagrams")
+    # The percentage is of those that were sent, even where some were still on their way.
+    sent = iperf3.whole(data, "end", f"sum{suffix}", "packets")
+    percent = iperf3.number(data, "end", sums + suffix, "lost_percent")
+    if not math.isclose(percent * sent, 100 * lost, rel_tol=1e-6):
+        raise WorkloadFailed(f"iperf3 counted {lost:g} lost of {sent:g} datagrams as {percent:g} %")
     return lost, packets
 
 
-def _out_of_order(streams: list[Any], receiver: str) -> Sample:
-    """The sum over the streams that the reporter received."""
-    counts = [iperf3.number(one, "udp", "out_of_order") for one in streams if not _sends(one)]
-    return Sample("out-of-order", sum(counts), None, receiver)
+def _jitter(data: Any, *path: str) -> float:
+    """The jitter of a sum in seconds. Raises WorkloadFailed where it is longer than the test until then."""
+    jitter, end = iperf3.number(data, *path, "jitter_ms") / 1000, iperf3.number(data, *path, "end")
+    if jitter > end:
+        raise WorkloadFailed(f"iperf3 counted a jitter of {jitter:g} s within {end:g} s")
+    return jitter
+
+
+def _out_of_order(data: dict[str, Any], streams: list[Any], receiver: str, suffix: str = "") -> Sample:
+    """The sum over the streams that the reporter received. Raises WorkloadFailed where fewer datagrams arrived.
+
+    Those that came twice count as well, so that there may be more than were sent.
+    """
+    late = sum(iperf3.whole(one, "udp", "out_of_order") for one in streams if not _sends(one))
+    length = iperf3.number(data, "start", "test_start", "blksize")
+    arrived = iperf3.total(data, "end", f"sum_received{suffix}").size
+    if late * length > arrived:
+        raise WorkloadFailed(f"iperf3 counted {late:g} datagrams of {length:g} B out of order in {arrived:g} B")
+    return Sample("out-of-order", late, None, receiver)
 
 
 def _sends(stream: Any) -> bool:
@@ -127,6 +148,6 @@ def _series(report: Any, name: str, receiver: str) -> list[Sample]:
         if iperf3.number(interval, name, "seconds") < iperf3.REST:
             continue
         at = round(iperf3.number(interval, name, "start"), 3)
-        samples.append(Sample("throughput", iperf3.number(interval, name, "bits_per_second"), at, receiver))
-        samples.append(Sample("jitter", iperf3.number(interval, name, "jitter_ms") / 1000, at, receiver))
+        samples.append(Sample("throughput", iperf3.total(interval, name).rate, at, receiver))
+        samples.append(Sample("jitter", _jitter(interval, name), at, receiver))
     return samples
