@@ -1,3 +1,4 @@
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,8 @@ def test_numbers_of_echoes_wrap_around() -> None:
     # ping prints icmp_seq=0 behind icmp_seq=65535.
     count = 65540
     lines = [f"64 bytes from 10.0.1.3: icmp_seq={number % 65536} ttl=64 time=1 ms" for number in range(1, count + 1)]
-    text = "\n".join([*lines, f"{count} packets transmitted, {count} received, 0% packet loss, time 9ms"])
+    summary = f"{count} packets transmitted, {count} received, 0% packet loss, time 9ms"
+    text = "\n".join([*lines, summary, "rtt min/avg/max/mdev = 1.000/1.000/1.000/0.000 ms"])
     assert moments(ping.parse(text, 1.0)) == list(range(count))
 
 
@@ -98,10 +100,61 @@ def test_a_ping_whose_middle_is_missing_has_failed() -> None:
         ping.parse("".join(lines[:2] + lines[3:]), 0.01)
 
 
-@pytest.mark.parametrize("summary", ["0 packets transmitted, 0 received", "1 packets transmitted, 2 received"])
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "0 packets transmitted, 0 received",
+        "1 packets transmitted, 2 received",
+        "5 packets transmitted, 5 received",
+        "50 packets transmitted, 5 received, 0% packet loss, time 60ms",
+        "5 packets transmitted, 5 received, 90% packet loss, time 60ms",
+        "3 packets transmitted, 2 received, 33.334% packet loss, time 60ms",
+    ],
+)
 def test_a_summary_that_makes_no_sense_has_failed(summary: str) -> None:
     with pytest.raises(WorkloadFailed, match="makes no sense"):
         ping.parse(summary, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "percentage"),
+    [(3, 2, "33.3333"), (3, 1, "66.6667"), (7, 1, "85.7143"), (1000, 999, "0.1"), (10_000_000, 9_999_999, "1e-05")],
+)
+def test_six_digits_of_a_loss_are_enough(sent: int, received: int, percentage: str) -> None:
+    # As far as the replies, which are missing here.
+    with pytest.raises(WorkloadFailed, match=f"counted {received} replies and printed 0"):
+        ping.parse(f"{sent} packets transmitted, {received} received, {percentage}% packet loss, time 60ms", 0.01)
+
+
+@pytest.mark.parametrize("sent", ["-5", "1.5", "9" * 24, "x5"])
+def test_a_summary_that_does_not_begin_its_line_is_none(sent: str) -> None:
+    with pytest.raises(WorkloadFailed, match="ping printed no summary"):
+        ping.parse(captured("ping-clean.txt").replace("5 packets", f"{sent} packets"), 0.01)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("time=0.015", "time=900000", r"ping printed 0\.011 to 900000 ms and summed up 0\.011 to 0\.031 ms"),
+        ("time=0.031", "time=0.030", r"ping printed 0\.011 to 0\.03 ms and summed up 0\.011 to 0\.031 ms"),
+        ("= 0.011/", "= 0.001/", r"ping printed 0\.011 to 0\.031 ms and summed up 0\.001 to 0\.031 ms"),
+        ("= 0.011/0.015/0.031/", "= 900.000/0.100/0.050/", "summary makes no sense: rtt min/avg/max/mdev = 900"),
+        ("\nrtt ", "\nno ", "ping summed up none of 5 round-trip times"),
+    ],
+)
+def test_replies_that_contradict_what_ping_sums_up_have_failed(before: str, after: str, message: str) -> None:
+    text = captured("ping-clean.txt")
+    assert before in text
+    with pytest.raises(WorkloadFailed, match=message):
+        ping.parse(text.replace(before, after), 0.01)
+
+
+def test_replies_that_have_mostly_the_same_number_have_failed() -> None:
+    text = captured("ping-clean.txt")
+    with pytest.raises(WorkloadFailed, match="ping printed 5 first replies to 1 requests"):
+        ping.parse(re.sub(r"icmp_seq=\d", "icmp_seq=1", text), 0.01)
+    # The number of a reply that was corrupted may be that of another one.
+    assert len(values(ping.parse(text.replace("icmp_seq=2", "icmp_seq=3"), 0.01), "rtt")) == 5
 
 
 def test_the_size_leaves_room_for_the_time_of_sending() -> None:

@@ -1,5 +1,6 @@
 """Round-trip times by ping, one sample a reply."""
 
+import math
 import re
 
 from tunbench.runner.icmp import REFUSED
@@ -32,7 +33,12 @@ LINGER = 5.0
 """Seconds that ping waits for the last reply."""
 
 REPLY = re.compile(r"icmp_seq=(\d{1,5}) ttl=\d+ time=(\d{1,12}(?:\.\d{1,9})?) ms( \(DUP!\))?", re.ASCII)
-SUMMARY = re.compile(r"(\d{1,12}) packets transmitted, (\d{1,12}) received", re.ASCII)
+SUMMARY = re.compile(r"^(\d{1,12}) packets transmitted, (\d{1,12}) received.*", re.ASCII | re.MULTILINE)
+LOSS = re.compile(r" (\d{1,3}(?:\.\d{1,9})?(?:e-\d\d)?)% packet loss", re.ASCII)
+EXTREMES = re.compile(
+    r"^rtt min/avg/max/mdev = (\d{1,12}\.\d{3})/(\d{1,12}\.\d{3})/(\d{1,12}\.\d{3})/\d{1,12}\.\d{3} ms",
+    re.ASCII | re.MULTILINE,
+)
 
 NUMBERS = 1 << 16
 """Echo requests are numbered modulo this: RFC 792, "Sequence Number"."""
@@ -71,13 +77,18 @@ def parse(text: str, interval: float, df: bool = False) -> list[Sample]:
     if not summary:
         raise WorkloadFailed(f"ping printed no summary: {text[-200:].strip()!r}")
     sent, received = int(summary[1]), int(summary[2])
-    if sent == 0 or received > sent:
+    if sent == 0 or received > sent or not _agrees(LOSS.search(summary[0]), (sent - received) / sent):
         raise WorkloadFailed(f"ping's summary makes no sense: {summary[0]}")
     replies = REPLY.findall(text)
     first = [(int(seq), float(ms)) for seq, ms, twice in replies if not twice]
     if len(first) != received:
         raise WorkloadFailed(f"ping counted {received} replies and printed {len(first)}")
+    if replies:
+        _check_extremes(text, [float(ms) for _, ms, _ in replies])
     numbers = _unwrapped([seq for seq, _ in first], sent)
+    # A reply whose number was corrupted may have that of another one.
+    if 2 * len(set(numbers)) < len(numbers):
+        raise WorkloadFailed(f"ping printed {len(numbers)} first replies to {len(set(numbers))} requests")
     samples = [
         Sample("rtt", ms / 1000, round((number - 1) * interval, 6))
         for number, (_, ms) in zip(numbers, first, strict=True)
@@ -88,6 +99,24 @@ def parse(text: str, interval: float, df: bool = False) -> list[Sample]:
     if df:
         samples.append(Sample("refused", len(REFUSED.findall(text))))
     return samples
+
+
+def _agrees(printed: re.Match[str] | None, loss: float) -> bool:
+    """Whether ping printed this loss, of whose percentage it has six digits."""
+    return printed is not None and math.isclose(float(printed[1]), 100 * loss, rel_tol=1e-5)
+
+
+def _check_extremes(text: str, times: list[float]) -> None:
+    """Raises WorkloadFailed where the round-trip times (in ms) are not those that ping sums up."""
+    summed = EXTREMES.search(text)
+    if not summed:
+        raise WorkloadFailed(f"ping summed up none of {len(times)} round-trip times: {text[-200:].strip()!r}")
+    low, mean, high = map(float, summed.groups())
+    if not low <= mean <= high:
+        raise WorkloadFailed(f"ping's summary makes no sense: {summed[0]}")
+    # Replies have three digits, and the summary has microseconds.
+    if not (math.isclose(min(times), low, rel_tol=0.006) and math.isclose(max(times), high, rel_tol=0.006)):
+        raise WorkloadFailed(f"ping printed {min(times):g} to {max(times):g} ms and summed up {low:g} to {high:g} ms")
 
 
 def _unwrapped(seqs: list[int], sent: int) -> list[int]:
