@@ -120,6 +120,36 @@ def test_a_log_out_of_order_has_failed() -> None:
         rr.parse(captured("rr-tcp.txt"), "\n".join(lines), "tcp", 10)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("Run] RunTime=1.000", "Run] RunTime=0.001", r"109 round trips in 0\.549 s, of 198 in 0\.001 s altogether"),
+        ("ReceivedMessages=198", "ReceivedMessages=1", r"109 round trips in 0\.549 s, of 1 in 1 s altogether"),
+        ("RunTime=0.549", "RunTime=99999.000", r"109 round trips in 99999\.000 s, of 198 in 1 s altogether"),
+    ],
+)
+def test_more_that_counts_than_there_is_altogether_has_failed(before: str, after: str, message: str) -> None:
+    text = captured("rr-tcp.txt")
+    assert before in text
+    with pytest.raises(WorkloadFailed, match=message):
+        rr.parse(text.replace(before, after), captured("rr-tcp.csv"), "tcp", 10)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("2.422953309, 5033.300", "0.000000001, 5033.300"),
+        ("2.422953309, 5033.300", "2.422953309, 5.033"),
+        ("2.422953309, 5033.300", "2.422955309, 5033.300"),
+    ],
+)
+def test_a_round_trip_that_is_not_the_time_from_its_request_to_its_reply_has_failed(before: str, after: str) -> None:
+    log = captured("rr-tcp.csv")
+    assert before in log
+    with pytest.raises(WorkloadFailed, match=r"logged .* µs from a request at 2\.417920009 s to its reply at"):
+        rr.parse(captured("rr-tcp.txt"), log.replace(before, after), "tcp", 10)
+
+
 @pytest.mark.parametrize("change", ["SentMessages=1;", "RunTime=0.000 sec; Warm"])
 def test_counts_that_make_no_sense_have_failed(change: str) -> None:
     text = captured("rr-tcp.txt")

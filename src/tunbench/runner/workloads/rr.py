@@ -34,12 +34,15 @@ PATIENCE = 20.0
 WARM_UP, COOL_DOWN = 0.4, 0.05
 """Seconds after the first request and before the last one from which no round trip counts: sockperf 3.7, src/defs.h."""
 
+ROUNDING = 1e-6
+"""Seconds by which a round trip may differ from the moments that it is the difference of."""
+
 TOTAL = re.compile(
     r"\[Total Run\] RunTime=(\d{1,9}\.\d{3}) sec; [^\n]*SentMessages=(\d{1,12}); ReceivedMessages=(\d{1,12})", re.ASCII
 )
 VALID = re.compile(r"\[Valid Duration\] RunTime=(\d{1,9}\.\d{3}) sec; [^\n]*ReceivedMessages=(\d{1,12})", re.ASCII)
 ERRORS = re.compile(r"# dropped messages = (\d{1,12}); # duplicated messages = (\d{1,12});", re.ASCII)
-ROW = re.compile(r"^(\d{1,12}), (\d{1,9}\.\d{9}), \d{1,9}\.\d{9}, (\d{1,12}\.\d{3})$", re.ASCII | re.MULTILINE)
+ROW = re.compile(r"^(\d{1,12}), (\d{1,9}\.\d{9}), (\d{1,9}\.\d{9}), (\d{1,12}\.\d{3})$", re.ASCII | re.MULTILINE)
 
 
 def seconds(options: Options) -> float:
@@ -79,7 +82,7 @@ def parse(text: str, log: str, proto: str, most: int) -> list[Sample]:
     if received > sent:
         raise WorkloadFailed(f"sockperf's counts make no sense: {total[0]}")
     valid, errors, rows = VALID.search(text), ERRORS.search(text), ROW.findall(log)
-    times = [float(micro) / 1e6 for _, _, micro in rows]
+    times = [float(micro) / 1e6 for *_, micro in rows]
     if proto == "udp" and errors and (int(errors[1]) or int(errors[2])):
         raise WorkloadFailed(
             f"{errors[2]} messages came twice, {errors[1]} were lost: over UDP sockperf takes a copy for the next reply"
@@ -90,7 +93,11 @@ def parse(text: str, log: str, proto: str, most: int) -> list[Sample]:
         )
     if not valid:
         raise WorkloadFailed(f"sockperf counts no round trip of {received}: {text[-200:].strip()!r}")
-    if not 0 < len(rows) == int(valid[2]) or [int(number) for number, _, _ in rows] != list(range(len(rows))):
+    if float(valid[1]) > lasted or int(valid[2]) > received:
+        raise WorkloadFailed(
+            f"sockperf counts {valid[2]} round trips in {valid[1]} s, of {received} in {lasted:g} s altogether"
+        )
+    if not 0 < len(rows) == int(valid[2]) or [int(number) for number, *_ in rows] != list(range(len(rows))):
         raise WorkloadFailed(f"sockperf counted {valid[2]} round trips and logged {len(rows)}")
     return [Sample("transactions", received / lasted), *_round_trips(rows, times, most)]
 
@@ -100,10 +107,13 @@ def _stalled(lasted: float, valid: float, times: list[float]) -> bool:
     return lasted - WARM_UP - COOL_DOWN - valid > 3 * max(times, default=0) + 0.01
 
 
-def _round_trips(rows: list[tuple[str, str, str]], times: list[float], most: int) -> list[Sample]:
+def _round_trips(rows: list[tuple[str, str, str, str]], times: list[float], most: int) -> list[Sample]:
     """A simple random sample of the round trips: one taken at even distances could keep step with the kernel's tick."""
-    moments = [float(moment) for _, moment, _ in rows]
+    moments = [float(request) for _, request, _, _ in rows]
     if moments != sorted(moments):
         raise WorkloadFailed("sockperf logged requests out of their order")
+    for (_, request, reply, micro), time in zip(rows, times, strict=True):
+        if abs(float(reply) - float(request) - time) > ROUNDING:
+            raise WorkloadFailed(f"sockperf logged {micro} µs from a request at {request} s to its reply at {reply} s")
     chosen = sorted(Random(0).sample(range(len(rows)), min(most, len(rows))))
     return [Sample("rtt", times[index], round(moments[index] - moments[0], 9)) for index in chosen]
