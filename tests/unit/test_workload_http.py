@@ -90,6 +90,28 @@ def test_requests_that_are_not_in_the_report_have_failed() -> None:
         http.parse(captured("hey-clean.json"), 25, 10_000)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("latencies", 900, r"hey reports an answer 900\.003 s after the first request, and 0\.00728414 s for all"),
+        ("starts", 900, r"hey reports an answer 900\.001 s after the first request"),
+        ("starts", 0, r"hey reports an answer 0\.00808456 s after the first request"),
+        ("codes", 200.5, r"hey reports the status 200\.5, which is no whole number"),
+    ],
+)
+def test_answers_that_contradict_the_rest_of_the_report_have_failed(key: str, value: float, message: str) -> None:
+    data = json.loads(captured("hey-clean.json"))
+    data[key][0] = value
+    with pytest.raises(WorkloadFailed, match=message):
+        http.parse(json.dumps(data), 20, 10_000)
+
+
+def test_a_total_that_is_shorter_than_its_requests_has_failed() -> None:
+    data = json.loads(captured("hey-clean.json"))
+    with pytest.raises(WorkloadFailed, match=r"an answer 0\.00725662 s after the first request, and 0\.007 s for all"):
+        http.parse(json.dumps(data | {"total": 0.007}), 20, 10_000)
+
+
 def test_a_torn_report_has_failed() -> None:
     text = captured("hey-clean.json").strip()
     for end in range(len(text)):

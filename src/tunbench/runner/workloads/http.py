@@ -71,6 +71,9 @@ TLS = """\
         ssl_certificate {pair.certificate};
         ssl_certificate_key {pair.key}"""
 
+ROUNDING = 1e-9
+"""Seconds by which sums of times may differ: Go counts nanoseconds."""
+
 # hey's own CSV has four decimal places: 0.1 ms. A template of Go's has all that it knows.
 REPORT = (
     '{"total":{{.Total.Seconds}},"bytes":{{.SizeTotal}},"errors":{{jsonify .ErrorDist}},'
@@ -145,6 +148,8 @@ def parse(text: str, requests: int, size: int) -> list[Sample]:
     failed = sum(_numbers(list(errors.values()), "errors"))
     if not len(codes) == len(starts) == len(latencies) or len(codes) + failed != requests:
         raise WorkloadFailed(f"hey reports on {len(codes)} answers and {failed:g} errors of {requests} requests")
+    if broken := [code for code in codes if not code.is_integer()]:
+        raise WorkloadFailed(f"hey reports the status {broken[0]:g}, which is no whole number")
     answered = [(start, took) for code, start, took in zip(codes, starts, latencies, strict=True) if code == 200]
     if not answered:
         raise WorkloadFailed(f"no request was answered by 200: {_first(errors, codes)}")
@@ -153,6 +158,9 @@ def parse(text: str, requests: int, size: int) -> list[Sample]:
     if not total or (len(answered) == len(codes) and carried != len(answered) * size):
         raise WorkloadFailed(f"hey reports {carried:g} B in {total:g} s for {len(answered)} objects of {size} B")
     began = min(starts)
+    last = max(start - began + took for start, took in zip(starts, latencies, strict=True))
+    if last > total + ROUNDING:
+        raise WorkloadFailed(f"hey reports an answer {last:g} s after the first request, and {total:g} s for all")
     return [
         Sample("request-rate", _finite(len(answered) / total)),
         Sample("throughput", _finite(8 * size * len(answered) / total)),
