@@ -105,6 +105,13 @@ def test_the_mtu_of_a_route_is_what_was_learned(name: str, mtu: int) -> None:
     assert pmtu.route_mtu(captured(f"{name}.json"), 1500) == mtu
 
 
+@pytest.mark.parametrize("mss", [0, 1448.5, 65524, 10**14])
+def test_an_mss_that_no_packet_can_have_has_failed(mss: float) -> None:
+    assert pmtu.parse({"start": {"tcp_mss_default": 65523}}).value == pmtu.LARGEST
+    with pytest.raises(WorkloadFailed, match=r"iperf3 told an MSS that makes no sense|no whole number"):
+        pmtu.parse({"start": {"tcp_mss_default": mss}})
+
+
 def test_a_route_that_was_torn_has_failed() -> None:
     text = captured("route-learned.json").strip()
     for end in range(len(text)):

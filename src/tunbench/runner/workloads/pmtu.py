@@ -78,7 +78,10 @@ def largest(passes: Callable[[int], bool], guess: int) -> int:
 
 def parse(data: dict[str, object]) -> Sample:
     """The MSS in the client's JSON. Raises WorkloadFailed."""
-    return Sample("mss", iperf3.number(data, "start", "tcp_mss_default") + TIMESTAMPS)
+    mss = iperf3.whole(data, "start", "tcp_mss_default")
+    if not 0 < mss <= LARGEST - TIMESTAMPS:
+        raise WorkloadFailed(f"iperf3 told an MSS that makes no sense: {mss:g}")
+    return Sample("mss", mss + TIMESTAMPS)
 
 
 def route_mtu(text: str, interface_mtu: int) -> int:
