@@ -49,6 +49,23 @@ def test_the_captured_length_counts_and_not_that_on_the_wire(tmp_path: Path) -> 
     assert capture.packets(tmp_path / "some.pcap") == [b"abc", b"de"]
 
 
+def ethernet(tmp_path: Path, kept: int, sent: int) -> Path:
+    """A capture of an Ethernet packet that had so many bytes, of which so many were kept."""
+    (tmp_path / "some.pcap").write_bytes(pcap([]) + struct.pack("<IIII", 0, 0, kept, sent) + bytes(kept))
+    return tmp_path / "some.pcap"
+
+
+@pytest.mark.parametrize(("kept", "sent", "size"), [(15, 15, 1), (1514, 1514, 1500), (65535, 65549, 65521)])
+def test_a_size_is_without_the_link_header(kept: int, sent: int, size: int, tmp_path: Path) -> None:
+    assert capture.sizes(ethernet(tmp_path, kept, sent)) == [size]
+
+
+@pytest.mark.parametrize(("kept", "sent"), [(0, 0), (13, 13), (14, 14), (14, 1500), (1499, 1500), (0, 65549)])
+def test_a_packet_that_was_cut_has_no_size(kept: int, sent: int, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"has {kept} B of a packet of {sent} B, whose link header has 14 B"):
+        capture.sizes(ethernet(tmp_path, kept, sent))
+
+
 @pytest.mark.parametrize("kept", [24, 25, 24 + 15, 24 + 16 + 106, 24 + 16 + 106 + 7])
 def test_a_file_that_is_torn_between_or_in_the_head_of_packets_has_the_whole_ones(kept: int, tmp_path: Path) -> None:
     (tmp_path / "torn.pcap").write_bytes(SMALL.read_bytes()[:kept])

@@ -47,29 +47,33 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", only
 
 def packets(path: Path) -> list[bytes]:
     """The bytes of every packet of a pcap file, as far as it is whole. Raises ValueError where it is none."""
-    return _read(path)[1]
+    return [packet for packet, _ in _read(path)[1]]
 
 
 def sizes(path: Path) -> list[int]:
-    """The bytes of every packet of a pcap file, without its link-layer header. Raises ValueError."""
+    """The bytes of every packet of a pcap file, without its link-layer header. Raises ValueError where one is cut."""
     kind, found = _read(path)
     if kind not in LINK_HEADERS:
         raise ValueError(f"{path} has the unknown link type {kind}")
-    return [len(packet) - LINK_HEADERS[kind] for packet in found]
+    header = LINK_HEADERS[kind]
+    for packet, sent in found:
+        if not header < len(packet) == min(sent, SNAP):
+            raise ValueError(f"{path} has {len(packet)} B of a packet of {sent} B, whose link header has {header} B")
+    return [len(packet) - header for packet, _ in found]
 
 
-def _read(path: Path) -> tuple[int, list[bytes]]:
-    """The link type of a pcap file, and its packets."""
+def _read(path: Path) -> tuple[int, list[tuple[bytes, int]]]:
+    """The link type of a pcap file, and its packets, each with the bytes that it had when it was sent."""
     data = path.read_bytes()
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
     if order is None or len(data) < HEADER:
         raise ValueError(f"{path} is no pcap file")
     found, offset = [], HEADER
     while offset + 16 <= len(data):
-        length = struct.unpack_from(order + "I", data, offset + 8)[0]
+        length, sent = struct.unpack_from(order + "II", data, offset + 8)
         if offset + 16 + length > len(data):
             break
-        found.append(data[offset + 16 : offset + 16 + length])
+        found.append((data[offset + 16 : offset + 16 + length], sent))
         offset += 16 + length
     return struct.unpack_from(order + "I", data, 20)[0], found
 
