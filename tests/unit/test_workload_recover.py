@@ -40,6 +40,21 @@ def test_a_start_lasts_until_the_first_answer() -> None:
     assert (sample.value, sample.at) == pytest.approx((gap.end - 2.6, 0.1))
 
 
+@pytest.mark.parametrize("line", ["gap", "alive ", "alive 5", "gap 1 2", "alive 1 x", "alive 1 -2"])
+def test_a_line_without_its_moments_has_failed(line: str, tmp_path: Path) -> None:
+    log = tmp_path / "probe.log"
+    log.write_text(f"ready\nbegin 1\n{line}\n")
+    with pytest.raises(WorkloadFailed, match=f"the probe printed '{line}'"):
+        blocking.answered_since(log, 0)
+
+
+@pytest.mark.parametrize(("line", "answered"), [("gap 1 3 2", True), ("alive 3 2", True), ("end 3 2 1", False)])
+def test_an_answer_is_to_a_request_after_a_moment(line: str, answered: bool, tmp_path: Path) -> None:
+    log = tmp_path / "probe.log"
+    log.write_text(f"ready\nbegin 1\n{line}\n")
+    assert [blocking.answered_since(log, moment) for moment in (1e-9, 2e-9)] == [answered, False]
+
+
 def test_a_start_without_an_answer_has_failed() -> None:
     with pytest.raises(WorkloadFailed, match="no probe was answered after the start"):
         connect.parse(SILENT, 1.0, 0.0)

@@ -72,9 +72,9 @@ def begin(node: Node, log: Path) -> None:
 
 
 def answered_since(log: Path, moment: float) -> bool:
-    """Whether a probe that was sent after that moment of the lab's clock has been answered."""
-    kind, _, numbers = _last_line(log).partition(" ")
-    return kind in ("gap", "alive") and int(numbers.split()[-1]) * NANOSECONDS > moment
+    """Whether a probe that was sent after that moment of the lab's clock has been answered. Raises WorkloadFailed."""
+    kind, *words = _last_line(log).split(" ")
+    return kind in ("gap", "alive") and _numbers(kind, words)[-1] * NANOSECONDS > moment
 
 
 def answers(node: Node, log: Path, timeout: float, unless: Callable[[], object] = lambda: None) -> bool:
