@@ -1,8 +1,5 @@
 """The command line: one file a command. There is no logic here, only arguments and printing."""
 
-import errno
-import os
-import sys
 from typing import Annotated
 
 import typer
@@ -13,15 +10,12 @@ from tunbench.cli import list as listing
 from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
 from tunbench.cli.doctor import doctor
-from tunbench.cli.errors import BAD_INPUT
 from tunbench.cli.gate import gate
 from tunbench.cli.overhead import overhead
 from tunbench.cli.report import report
 from tunbench.cli.run import run
 from tunbench.cli.samples import samples
-
-CLOSED = 141
-"""Exit code where nobody reads the output any more: a shell has 128 + 13 for what SIGPIPE ended."""
+from tunbench.cli.written import written
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -72,17 +66,5 @@ def tunbench(
 
 def main() -> None:
     """The console script."""
-    try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EPIPE):
-            raise
-        # Python would try once more as it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno == errno.EPIPE:
-            sys.exit(CLOSED)
-        typer.echo(f"the output cannot be written: {error.strerror}", err=True)
-        sys.exit(BAD_INPUT)
+    with written():
+        app()
