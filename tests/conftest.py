@@ -1,8 +1,13 @@
 """What holds for all tests."""
 
+import signal
+
 import pytest
 
 from tunbench.plan import pace
+
+# A job in the background ignores Ctrl-C, and so would all that the tests start and end by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
