@@ -57,6 +57,7 @@ def test_nodes_run_on_their_cores_and_the_runner_on_the_rest(record_property: Ca
     assert seen["afterwards"] == sorted(os.sched_getaffinity(0))
     assert {f"cpu{number}" for number in seen["afterwards"]} <= set(seen["visited"]), "idle time of all cores is read"
     assert f"ip netns exec a taskset -c {core} sh -c 'grep Cpus_allowed_list /proc/self/status'" in seen["typed"]
+    cores = f"of {len(seen['afterwards'])} cores"
     record_property(
-        "reliability", f"of {len(seen['afterwards'])} cores, {core} is the node's, {rest} are everything else's"
+        "reliability", f"{cores}, number {core} is the node's, and number {rest} is left to everything else"
     )
