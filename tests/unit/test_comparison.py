@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tunbench.analysis import comparison
+from tunbench.analysis import pairwise
 from tunbench.analysis.comparison import (
     ASYMPTOTIC,
     CONSTANT,
     EXACT,
     UNDECIDED,
     cliff,
-    differences,
     holm,
     mann_whitney,
     relative,
@@ -153,10 +152,10 @@ def test_the_relative_shift_does_not_depend_on_the_unit(a: list[float], b: list[
 def test_a_difference_of_some_rank_is_found_without_making_all_of_them(a: list[float], b: list[float]) -> None:
     rising = sorted(late - early for early in a for late in b)
     ranks = range(1, len(rising) + 1)
-    assert differences(a, b, ranks) == rising
+    assert pairwise.differences(a, b, ranks) == rising
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(comparison, "MOST_PAIRS", 0)
-        assert differences(a, b, ranks) == rising
+        patched.setattr(pairwise, "MOST_PAIRS", 0)
+        assert pairwise.differences(a, b, ranks) == rising
 
 
 def test_a_shift_of_many_values_takes_little_memory() -> None:

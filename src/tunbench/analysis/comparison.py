@@ -7,19 +7,14 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing
 from scipy import stats
 from scipy.special import ndtri
 
+from tunbench.analysis import pairwise
 from tunbench.analysis.statistics import CONFIDENCE
 
 FEWEST = 8
 """Values on either side from which on a difference is tested."""
-
-MOST_PAIRS = 1_000_000
-"""Pairs of values whose differences are all made: 8 MB."""
-
-Floats = np.typing.NDArray[np.float64]
 
 LARGEST_EXACT = 49
 """Values on either side up to which distributions are exact where there are no ties; the limit of R's wilcox.test."""
@@ -141,7 +136,7 @@ def shift(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE
     pairs = len(a) * len(b)
     rank, coverage = _rank(len(a), len(b), confidence)
     middle = ((pairs + 1) // 2, pairs // 2 + 1)
-    *middles, low, high = differences(a, b, (*middle, rank, pairs + 1 - rank))
+    *middles, low, high = pairwise.differences(a, b, (*middle, rank, pairs + 1 - rank))
     return Shift(statistics.mean(middles), low, high, coverage)
 
 
@@ -168,54 +163,6 @@ def cliff(a: Sequence[float], b: Sequence[float]) -> Effect:
         raise ValueError("there is no effect without values on both sides")
     delta = (2 * _u(a, b) - len(a) * len(b)) / (len(a) * len(b))
     return Effect(delta, next(word for bound, word in MAGNITUDES if abs(delta) < bound))
-
-
-def differences(a: Sequence[float], b: Sequence[float], ranks: Sequence[int]) -> list[float]:
-    """The differences bⱼ − aᵢ of these ranks, from 1 on, in rising order; of many values without making them all."""
-    early, late = np.array(a, dtype=float), np.sort(np.array(b, dtype=float))
-    if early.size * late.size <= MOST_PAIRS:
-        rising = np.sort(np.subtract.outer(late, early), axis=None)
-        return [float(rising[rank - 1]) for rank in ranks]
-    least, most = float(late[0] - early.max()), float(late[-1] - early.min())
-    return [_of_rank(early, late, rank, least, most) for rank in ranks]
-
-
-def _of_rank(early: Floats, late: Floats, rank: int, least: float, most: float) -> float:
-    """The difference of a rank: the least number that no fewer differences reach, found by halving what is left.
-
-    The numbers are halved by their places among all floats, so that it ends with one of them after 64 steps.
-    """
-    low, high = _place(least), _place(most)
-    while low < high:
-        half = (low + high) // 2
-        if _reaching(early, late, _float(half)) >= rank:
-            high = half
-        else:
-            low = half + 1
-    return _float(low)
-
-
-def _reaching(early: Floats, late: Floats, most: float) -> int:
-    """How many differences are at most so large. For each early value the late ones are halved, until one is left.
-
-    Differences are rounded, and so they are compared and not their parts; rounding keeps the order.
-    """
-    below, above = np.zeros(early.size, dtype=int), np.full(early.size, late.size)
-    while (open_ := below < above).any():
-        half = (below + above) // 2
-        fits = open_ & (late[np.minimum(half, late.size - 1)] - early <= most)
-        below, above = np.where(fits, half + 1, below), np.where(open_ & ~fits, half, above)
-    return int(below.sum())
-
-
-def _place(value: float) -> int:
-    """The place of a float among all of them: IEEE 754 has the same order as its bits, but for the sign."""
-    bits = int(np.float64(value + 0.0).view(np.int64))
-    return bits if bits >= 0 else -(bits & (2**63 - 1))
-
-
-def _float(place: int) -> float:
-    return math.copysign(float(np.int64(abs(place)).view(np.float64)), place)
 
 
 def _u(a: Sequence[float], b: Sequence[float]) -> float:

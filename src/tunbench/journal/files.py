@@ -1,4 +1,4 @@
-"""Files of a run's folder, which may come from someone else: no link in it is followed, to read or to write."""
+"""Files that may come from someone else, such as a run's: no link is followed, to read or to write."""
 
 import errno
 import os

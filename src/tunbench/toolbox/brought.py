@@ -78,7 +78,9 @@ def configured() -> dict[str, str]:
         return {}
     except RecursionError:
         raise ToolError(f"{path}: cannot be read: it is nested too deeply") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise ToolError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
         raise ToolError(f"{path}: cannot be read: {error}") from None
     if unknown := sorted(data.keys() - {"tools"}):
         raise ToolError(f'{path}: unknown key "{line(unknown[0])}": there is one table, [tools]')
