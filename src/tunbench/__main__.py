@@ -1,5 +1,18 @@
-"""`python -m tunbench`."""
+"""The command `tunbench`, and `python -m tunbench`."""
 
-from tunbench.cli import main
+import sys
 
-main()
+from tunbench.interrupt import INTERRUPTED
+
+
+def main() -> None:
+    """Loads the command line, which takes some tenths of a second, and runs it."""
+    try:
+        from tunbench import cli
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

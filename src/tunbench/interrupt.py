@@ -4,6 +4,9 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+INTERRUPTED = 130
+"""Exit code of what Ctrl-C ended: a shell has 128 + 2 for what SIGINT ended."""
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:

@@ -55,6 +55,14 @@ def test_without_any_output_a_command_runs_as_ever() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_ctrl_c_while_modules_load_ends_the_command_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    argv = [sys.executable, "-m", "tunbench", "list", "tunnels"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_letters_that_the_terminal_has_not_are_replaced() -> None:
     argv = [sys.executable, "-m", "tunbench", "study", "show", "openwrt-2016"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

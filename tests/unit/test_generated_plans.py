@@ -144,6 +144,7 @@ def test_what_is_far_too_large_is_refused_at_once(name: str) -> None:
         (HUGE["many sweeps"], "any.toml:3: workloads[1]: up to here the list has more than 10000 values"),
         (HUGE["many entries"], "any.toml:3: workloads: 12999 entries are too many: at most 1000 are allowed"),
         (HUGE["a long dotted key"], "any.toml:1: a key of more than 40 steps"),
+        (HUGE["many digits"], "any.toml:4: a number of too many digits"),
         (HUGE["many hexadecimal digits"], "any.toml:4: seed: a number of too many digits"),
         ('name = "\\u001b[2J"\nstacks = ["a\\nb"]', 'any.toml:1: name: "\N{REPLACEMENT CHARACTER}[2J" is not a name'),
     ],

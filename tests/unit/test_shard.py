@@ -1,5 +1,6 @@
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,23 @@ def test_a_daemon_that_dies_fails_every_trial_with_its_log(home: Path) -> None:
         for name in ("a", "b"):
             assert trial["logs"][f"{name}/openvpn-0.log"] == f"{name}: Cannot allocate TUN/TAP dev dynamically\n"
     assert all(process.ended for process in lab.started)
+
+
+def test_a_daemon_that_is_seen_to_have_died_after_the_workload_is_told_with_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end_all(call: Call) -> Result:
+        for process in lab.started:
+            if "openvpn" in process.call.text:
+                threading.Timer(0.05, process.kill).start()
+        return Result(-9, "PING 10.10.0.2\n", "")
+
+    monkeypatch.setitem(fakes.FILTERS, "udp port 1194 and udp[8] & 0xf8 = 0x48", lambda packet: True)
+    lab, events = FakeLabShell(home, "proof-wireguard.pcap", {"-i 0.01": end_all}), FakeEvents()
+    live(shard("openvpn", 1, PING).spec(), lab, events)
+    [up, trial] = events.of("trial")
+    assert (up["verdict"], trial["verdict"]) == ("ok", "failed")
+    assert re.fullmatch("ping printed no summary: .*; openvpn: its daemon on a was ended by SIGKILL.*", trial["reason"])
 
 
 def test_a_daemon_that_dies_before_the_proof_is_told_with_what_the_proof_did_not_see(

@@ -250,6 +250,24 @@ def test_a_rate_of_an_interval_that_is_not_its_bytes_in_its_seconds_has_failed(n
         iperf3_tcp.parse(data)
 
 
+@pytest.mark.parametrize("changes", [{"start": 500.0, "end": 501.0}, {"end": 1e9}, {"start": 1.0}])
+@pytest.mark.parametrize("name", ["tcp", "udp"])
+def test_intervals_that_do_not_follow_one_another_have_failed(name: str, changes: dict[str, float]) -> None:
+    data, parse = loaded(name), registry.workload(f"iperf3-{name}").parse
+    parse(data)
+    report = data["server_output_json"] if name == "udp" else data
+    report["intervals"][0]["sum"] |= changes
+    with pytest.raises(WorkloadFailed, match=r"iperf3 has an interval of 1\S* s from .* behind one until 0 s"):
+        parse(data)
+
+
+def test_more_segments_again_than_there_were_bytes_have_failed() -> None:
+    data = loaded("tcp")
+    data["end"]["sum_sent"]["retransmits"] = 10**15
+    with pytest.raises(WorkloadFailed, match=r"iperf3 sent \d+ B, and 1000000000000000 segments of it again"):
+        iperf3_tcp.parse(data)
+
+
 @pytest.mark.parametrize("direction", ["", iperf3.BACK])
 def test_more_bytes_of_tcp_than_were_sent_have_failed(direction: str) -> None:
     data = loaded("tcp-bidir")

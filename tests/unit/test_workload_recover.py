@@ -94,6 +94,11 @@ def test_what_was_never_interrupted_was_not_blocked() -> None:
     assert blocking.blocked(seen, 4.3, 0.001) == 0
 
 
+def test_no_time_without_answers_is_shorter_than_nothing() -> None:
+    seen = blocking.read("ready\nbegin 5000000\ngap 5000000 5400000 5100000\nend 1 1 1\n")
+    assert blocking.blocked(seen, 0.005, 0.001) == 0
+
+
 def test_who_did_not_recover_has_failed() -> None:
     with pytest.raises(WorkloadFailed, match="no probe was answered within 60 s after the event"):
         recover.parse(LINK, Event(3.2, 5.0), 3.0, 0.001)

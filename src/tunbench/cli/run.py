@@ -10,6 +10,7 @@ from rich.console import Console
 from tunbench import run as running
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
+from tunbench.interrupt import INTERRUPTED
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
 from tunbench.labs.image import ImageError
@@ -21,7 +22,6 @@ from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 
 SOME_FAILED = 1
-INTERRUPTED = 130
 
 MISTAKES = (running.RunError, JournalError, ImageError, LabError, ToolError)
 

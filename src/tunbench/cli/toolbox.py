@@ -12,14 +12,12 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.plan import duration
 from tunbench.cli.rows import print_json, print_table
-from tunbench.interrupt import interruptible
+from tunbench.interrupt import INTERRUPTED, interruptible
 from tunbench.labs.image import ImageError
 from tunbench.toolbox import command, needs
 from tunbench.toolbox import install as installing
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -1,6 +1,7 @@
 """Finds a plan, reads it, and checks it. Every mistake of a user ends in a PlanError with one line for each mistake."""
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -34,6 +35,9 @@ LARGEST = 1 << 18
 STEPS = 40
 DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{STEPS}}}""")
 """A key of more steps than any table has: for those, tomllib takes time with their square."""
+
+DIGITS = re.compile(rf"[0-9_]{{{sys.int_info.default_max_str_digits}}}")
+"""As much of a number as Python does not read."""
 
 LARGEST_NUMBER = 10**30
 """What no number of a plan exceeds: TOML's own have 64 bits."""
@@ -191,20 +195,25 @@ def _check_size(size: int, file: str) -> None:
 
 def _parsed(text: str, file: str) -> dict[str, Any]:
     _check_size(len(text), file)
-    if found := DOTTED.search(text):
-        line = text.count("\n", 0, found.start()) + 1
+    if line := _first_line(DOTTED, text):
         raise PlanError(f"{file}:{line}: a key of more than {STEPS} steps, such as a.b.c: no table is nested so deeply")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PlanError(_syntax(str(error), text, file)) from None
     except ValueError:
-        # Python reads no number of more than some thousand digits.
-        raise PlanError(f"{file}: this is not TOML that can be read: it has a number of too many digits") from None
+        line = _first_line(DIGITS, text)
+        raise PlanError(f"{file}:{line or 1}: a number of too many digits") from None
     except RecursionError:
         raise PlanError(f"{file}: this is not TOML that can be read: it is nested too deeply") from None
     _check_bearable(data, text, file)
     return data
+
+
+def _first_line(pattern: re.Pattern[str], text: str) -> int | None:
+    """The line of the first match."""
+    found = pattern.search(text)
+    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def _check_bearable(data: dict[str, Any], text: str, file: str) -> None:

@@ -1,6 +1,7 @@
 """Where things stand in a TOML text: a path such as `("stacks", 1)` is mapped to the line that a person looks at."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from itertools import islice
 
@@ -134,7 +135,7 @@ class Scanner:
         while self.peek() not in ("=", "]", END):
             token = self.take()
             if token != ".":
-                steps.append(token.strip("\"'"))
+                steps.append(_key(token))
         return steps
 
     def value(self, path: Path) -> None:
@@ -183,6 +184,11 @@ class Scanner:
         token = self.peek()
         self.next = min(self.next + 1, len(self.tokens) - 1)
         return token
+
+
+def _key(token: str) -> str:
+    """The key that a token of an accepted text is: what a quoted one says, or the token itself."""
+    return next(iter(tomllib.loads(f"{token} = 0"))) if token.startswith(('"', "'")) else token
 
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:

@@ -119,7 +119,7 @@ def blocked(seen: Seen, event: float, interval: float) -> float:
 
     The interval that lies between two answers anyway is taken off.
     """
-    return max((gap.end - gap.begin - interval for gap in seen.gaps if gap.end > event), default=0.0)
+    return max([0.0, *(gap.end - gap.begin - interval for gap in seen.gaps if gap.end > event)])
 
 
 def _numbers(kind: str, words: list[str]) -> list[int]:

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tunbench.runner.options import Option, Options
@@ -28,6 +28,9 @@ TRIES = 3
 
 REST = 0.1
 """Seconds below which an interval is what remains of the last second, and no sample."""
+
+ADRIFT = 0.01
+"""Seconds that may lie between two intervals: iperf3 measures both ends of each anew."""
 
 BACK = "_bidir_reverse"
 """What the JSON puts behind the names of the sums of the server's own streams."""
@@ -137,6 +140,22 @@ def items(data: Any, *path: str) -> list[Any]:
     if not isinstance(found, list):
         raise WorkloadFailed(f"iperf3's JSON has no list at {'.'.join(path)}")
     return found
+
+
+def intervals(report: Any, name: str) -> Iterator[tuple[float, Any]]:
+    """The intervals of a report, and when each began, in seconds of the test, by the sum of that name in them.
+
+    Raises WorkloadFailed where one does not begin as the one before it ends, or has other seconds than lie in it.
+    """
+    before = 0.0
+    for interval in items(report, "intervals"):
+        begin, end, seconds = (number(interval, name, key) for key in ("start", "end", "seconds"))
+        if abs(begin - before) > ADRIFT or abs(end - begin - seconds) > ADRIFT:
+            raise WorkloadFailed(
+                f"iperf3 has an interval of {seconds:g} s from {begin:g} to {end:g} s behind one until {before:g} s"
+            )
+        before = end
+        yield round(begin, 3), interval
 
 
 def received_back(data: Any, suffix: str) -> float:

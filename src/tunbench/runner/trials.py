@@ -13,6 +13,7 @@ from tunbench.runner.contract import StackFailed, Unsupported
 from tunbench.runner.events import Events
 from tunbench.runner.node import CommandFailed
 from tunbench.runner.options import Options
+from tunbench.runner.shell import wait_until
 from tunbench.runner.site import Site
 from tunbench.runner.topology import Pair, Topology
 from tunbench.runner.view import views
@@ -36,6 +37,9 @@ OK = Outcome("ok")
 
 SHOWN = 5
 """Values that cannot be, of which a reason tells."""
+
+FOLLOWS = 0.2
+"""Seconds within which a daemon is seen to have ended by what made a workload fail: all processes may have ended."""
 
 WORST_FIRST = ("failed", "unsupported", "ok")
 
@@ -85,7 +89,7 @@ def _execute(what: Asked, pairs: Sequence[Pair], site: Site, probes: Sequence[st
     metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
     possible = _possible(trials, metrics, max(now() - began, what.seconds))
     again = _proof_again(site, events) if what.module.ABOUT.restarts else OK
-    ended = _ended(site)
+    ended = _ended(site, FOLLOWS if any(one.verdict == "failed" for one in outcomes.values()) else 0)
     told = list(zip(pairs, trials, strict=True))
     return {
         "verdict": min((one.verdict for one in (*outcomes.values(), possible, again, ended)), key=WORST_FIRST.index),
@@ -157,11 +161,13 @@ def _proof_again(site: Site, events: Events) -> Outcome:
     return OK
 
 
-def _ended(site: Site) -> Outcome:
+def _ended(site: Site, patience: float = 0) -> Outcome:
     """Whether a daemon of the stack has ended or fills a log: what was measured is not of the stack that was asked for.
 
-    A daemon ends where nobody asked it to, and a log is full where it has grown as far as it may.
+    A daemon ends where nobody asked it to, for which `patience` seconds are waited, and a log is full where it has
+    grown as far as it may.
     """
+    wait_until(lambda: any(layer.ended() for layer in site.stack.layers), patience)
     ended = [f"{layer.about.name}: {how}" for layer in site.stack.layers if (how := layer.ended())]
     ended += [how for node in site.nodes.values() if (how := node.cut_logs())]
     return Outcome("failed", "; ".join(ended)) if ended else OK

@@ -85,12 +85,14 @@ def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) ->
     received, sent = (iperf3.total(data, "end", f"sum_{done}{suffix}") for done in ("received", "sent"))
     if received.size > sent.size:
         raise WorkloadFailed(f"iperf3 sent {sent.size:.0f} B, and {received.size:.0f} B arrived")
+    retransmits = iperf3.whole(data, "end", f"sum_sent{suffix}", "retransmits")
+    if retransmits > sent.size:
+        raise WorkloadFailed(f"iperf3 sent {sent.size:.0f} B, and {retransmits:.0f} segments of it again")
     samples = [
         Sample("throughput", iperf3.received_back(data, suffix) if suffix else received.rate, None, receiver),
-        Sample("retransmits", iperf3.whole(data, "end", f"sum_sent{suffix}", "retransmits"), None, sender),
+        Sample("retransmits", retransmits, None, sender),
     ]
-    for interval in iperf3.items(data, "intervals"):
-        at = round(iperf3.number(interval, f"sum{suffix}", "start"), 3)
+    for at, interval in iperf3.intervals(data, f"sum{suffix}"):
         rate = iperf3.total(interval, f"sum{suffix}").rate
         samples.append(Sample("throughput", rate, at, receiver))
         # Only the sender knows the state of TCP, and of the two only the client tells it as it goes on.

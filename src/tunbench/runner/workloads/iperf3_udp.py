@@ -144,10 +144,9 @@ def _sends(stream: Any) -> bool:
 def _series(report: Any, name: str, receiver: str) -> list[Sample]:
     """The receiver's intervals. The last one may be a rest too short to say anything."""
     samples = []
-    for interval in iperf3.items(report, "intervals"):
+    for at, interval in iperf3.intervals(report, name):
         if iperf3.number(interval, name, "seconds") < iperf3.REST:
             continue
-        at = round(iperf3.number(interval, name, "start"), 3)
         samples.append(Sample("throughput", iperf3.total(interval, name).rate, at, receiver))
         samples.append(Sample("jitter", _jitter(interval, name), at, receiver))
     return samples
