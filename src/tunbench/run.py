@@ -254,7 +254,7 @@ def reopen(folder: Path) -> Order:
 
     Raises RunError, JournalError, PlanError, LabError, ToolError and ImageError.
     """
-    head = read.header(journal.events(folder, 1))
+    head = read.begun(folder)
     text, given = read.plan(folder), head.get("files", {})
     for name, file in given.items():
         brought.check_known(name, file)

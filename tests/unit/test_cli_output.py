@@ -49,10 +49,53 @@ def test_output_that_cannot_be_written_is_told_in_a_line(
     assert (code, told) == (expected, said)
 
 
-def test_without_any_output_a_command_runs_as_ever() -> None:
-    argv = ["sh", "-c", 'exec "$0" -m tunbench list tunnels >&-', sys.executable]
-    done = subprocess.run(argv, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+def typed(text: str, **environment: str) -> tuple[int, str]:
+    """The exit code of what is typed into a shell, where `tunbench` is the program, and what stands on stderr."""
+    script = f'tunbench() {{ "$0" -m tunbench "$@"; }}; {text}'
+    whole = {**os.environ, "PYTHONUNBUFFERED": "", **environment}
+    done = subprocess.run(["sh", "-c", script, sys.executable], env=whole, capture_output=True, timeout=60)
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_fits_in_part_is_told_in_a_line(unbuffered: str, tmp_path: Path) -> None:
+    # sh counts in blocks of 512 bytes.
+    found = typed(f"ulimit -f 2; tunbench list tunnels >{tmp_path}/cut", PYTHONUNBUFFERED=unbuffered)
+    assert found == (2, "the output cannot be written: File too large\n")
+    assert (tmp_path / "cut").stat().st_size == 1024
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["report nowhere", "report", "gate nowhere nowhere", "run nowhere"])
+def test_a_message_that_cannot_be_written_changes_no_exit_code(command: str, unbuffered: str) -> None:
+    assert typed(f"tunbench {command} 2>/dev/full", PYTHONUNBUFFERED=unbuffered) == (2, "")
+
+
+def test_without_any_output_a_command_runs_as_ever(tmp_path: Path) -> None:
+    finished(tmp_path, ordered(ScriptedLab()))
+    for command in ("list tunnels", f"samples {tmp_path}", f"samples {tmp_path} --format parquet"):
+        assert typed(f"tunbench {command} >&-") == (0, "")
+
+
+def test_a_terminal_of_no_width_is_told_as_much_as_any() -> None:
+    assert typed("test $(tunbench list tunnels | wc -c) -gt 10000", COLUMNS="0") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PYTHONOPTIMIZE=2 tunbench list tunnels", "PYTHONOPTIMIZE=2 (-OO) takes away what reports are made with"),
+        ("mkdir gone; cd gone; rmdir ../gone; tunbench list tunnels", "the working folder is gone"),
+    ],
+)
+def test_where_a_command_could_not_come_to_its_end_it_does_not_begin(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(os.path.abspath, sys.path)))
+    monkeypatch.chdir(tmp_path)
+    code, told = typed(text)
+    assert (code, told.count("\n")) == (2, 1)
+    assert told.startswith(message)
 
 
 def test_ctrl_c_while_modules_load_ends_the_command_without_a_word(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import zlib
@@ -17,7 +18,7 @@ from tests.unit.runs import PLAN, finished
 from tests.unit.strangers import OPENED, SECONDS, Property, commands, run_of_ours, told, write
 from tests.unit.test_read import EVENTS
 from tunbench import run as running
-from tunbench.journal import folders, journal
+from tunbench.journal import files, folders, journal
 
 MEMORY = 2 << 30
 """Bytes in which what is too large must be refused."""
@@ -134,6 +135,21 @@ def test_a_plan_that_is_no_file_is_not_opened(kind: str, arguments: list[str], g
     KINDS[kind](good / "plan.toml", secret)
     code, said = told(*arguments, str(good))
     assert code == 2 and f"cannot read {good}/plan.toml: " in said and "$6$" not in said
+
+
+def test_what_stands_there_stays_until_the_new_file_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            files.write(path, "new and longer")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("report.html", "old")]
+    files.write(path, "new and longer")
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("report.html", "new and longer")]
 
 
 @pytest.mark.reliability

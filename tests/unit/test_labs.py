@@ -217,6 +217,18 @@ def test_the_native_runner_is_the_first_process_of_its_namespaces(
     assert (tmp_path / "payload" / "tunbench" / "runner" / "shard.py").exists()
 
 
+def test_programs_in_the_native_lab_see_nothing_of_the_callers_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in {"TMPDIR": "/nowhere", "LC_ALL": "de_DE.UTF-8", "HOME": "/root", "PATH": "/bin"}.items():
+        monkeypatch.setenv(name, value)
+    environment = started(monkeypatch, NativeLab(), tmp_path).environment
+    assert {name: value for name, value in environment.items() if not name.startswith(("PYTHON", "TUNBENCH_"))} == {
+        **{"PATH": "/bin", "LANG": "C.UTF-8", "HOME": "/run"},
+        **{name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+    }
+
+
 def test_the_native_lab_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(

@@ -9,7 +9,7 @@ from tunbench.analysis.claims import Judged, judge
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.grouping import Grouped, grouped
 from tunbench.analysis.lookup import measured
-from tunbench.journal import journal, read
+from tunbench.journal import read
 from tunbench.plan import load
 from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.study import Study
@@ -27,7 +27,7 @@ class Assessment(NamedTuple):
 
 def of_run(folder: Path) -> Loaded:
     """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
-    head = read.header(journal.events(folder, 1))
+    head = read.begun(folder)
     return load.read(read.plan(folder), folder / "plan.toml", head.get("overrides", {}))
 
 

@@ -1,7 +1,7 @@
 """What a user did wrong: one message on stderr, and exit code 2."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import typer
 
@@ -12,6 +12,12 @@ BAD_INPUT = 2
 """Exit code of bad input or an unusable machine."""
 
 
+def complain(text: str) -> None:
+    """Prints a message on stderr, if that takes it: the exit code says as much."""
+    with suppress(OSError):
+        typer.echo(plain(text), err=True)
+
+
 @contextmanager
 def bad_input_exits(*others: type[Exception]) -> Iterator[None]:
     """Ends the command with the message of a PlanError, or of one of `others`, and exit code 2."""
@@ -19,5 +25,15 @@ def bad_input_exits(*others: type[Exception]) -> Iterator[None]:
     try:
         yield
     except mistakes as error:
-        typer.echo(plain(str(error)), err=True)
+        complain(str(error))
+        raise typer.Exit(BAD_INPUT) from None
+
+
+@contextmanager
+def unwritable_exits(what: object, mend: str) -> Iterator[None]:
+    """Ends the command with exit code 2 and the mend where something cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        complain(f"cannot write to {what}: {error.strerror}; {mend}")
         raise typer.Exit(BAD_INPUT) from None

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.compare import Metrics, Stacks, Workloads, as_data, comparison, conclude, say
-from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.rows import print_json
 from tunbench.runner import quantity
 
@@ -68,12 +68,8 @@ def gate(
 
 def _write(path: Path, text: str, mode: str) -> None:
     """Writes a file; ends the command where that cannot be."""
-    try:
-        with path.open(mode, encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        typer.echo(f"cannot write to {path}: {error.strerror}; name another file", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+    with unwritable_exits(path, "name another file"), path.open(mode, encoding="utf-8") as file:
+        file.write(text)
 
 
 def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.journal import files, read
 from tunbench.journal.journal import JournalError
 from tunbench.plain import plain
@@ -36,12 +36,14 @@ def report(
         ]
         whole = html.seen(shown)
         page = html.rendered(whole, sections.made_elsewhere(whole, shown))
-        if out:
-            out.write_text(page, encoding="utf-8")
-        else:
-            files.write(path, page)
+        with unwritable_exits(path, "name another file with --out"):
+            if out:
+                out.write_text(page, encoding="utf-8")
+            else:
+                files.write(path, page)
         study = sections.assessment(whole.runs[0], runs[0]) if export and len(runs) == 1 else None
-        written = exported.write(whole, export, study) if export else []
+        with unwritable_exits(export, "name another folder with --export"):
+            written = exported.write(whole, export, study) if export else []
     typer.echo(plain(str(path)))
     if export:
         typer.echo(f"{export / exported.INDEX} lists {len(written)} files")

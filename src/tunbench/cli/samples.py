@@ -1,7 +1,6 @@
 """`tunbench samples`: every measured value of a run."""
 
 import io
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -42,4 +41,4 @@ def samples(
     else:
         packed = io.BytesIO()
         table.write_parquet(packed)
-        sys.stdout.buffer.write(packed.getvalue())
+        typer.echo(packed.getvalue(), nl=False)

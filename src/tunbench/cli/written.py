@@ -6,17 +6,19 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
+from io import BufferedWriter, RawIOBase, TextIOWrapper
+from typing import TextIO
 
-import typer
-
-from tunbench.cli.errors import BAD_INPUT
+from tunbench.cli.errors import BAD_INPUT, complain
 
 CLOSED = 141
 """Exit code where nobody reads the output any more: a shell has 128 + 13 for what SIGPIPE ended."""
 
 FAILED = 1
 """Exit code of typer and rich where nobody reads the output any more; but a gate's is an answer."""
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE)
+"""What write(2) says of an output that takes no more."""
 
 
 @contextmanager
@@ -29,6 +31,7 @@ def written() -> Iterator[None]:
         # It was closed before the command began.
         yield
         return
+    sys.stdout = _whole(sys.stdout)
     output = os.dup(sys.stdout.fileno())
     try:
         try:
@@ -36,18 +39,38 @@ def written() -> Iterator[None]:
         finally:
             sys.stdout.flush()
     except SystemExit as ended:
+        _leave(sys.stderr)
         if ended.code == FAILED and _unread(output):
             sys.exit(CLOSED)
         raise
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EPIPE):
+        if error.errno not in UNWRITABLE:
             raise
-        # Python would try once more as it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave(sys.stdout)
         if error.errno == errno.EPIPE:
             sys.exit(CLOSED)
-        typer.echo(f"the output cannot be written: {error.strerror}", err=True)
+        complain(f"the output cannot be written: {error.strerror}")
+        _leave(sys.stderr)
         sys.exit(BAD_INPUT)
+
+
+def _whole(stream: TextIO) -> TextIO:
+    """The stream, such that all of a text is written or an error raised: without a buffer, Python drops what is left.
+
+    With PYTHONUNBUFFERED its standard streams have none.
+    """
+    if isinstance(stream, TextIOWrapper) and isinstance(stream.buffer, RawIOBase):
+        return TextIOWrapper(BufferedWriter(stream.buffer), stream.encoding, "replace", line_buffering=True)
+    return stream
+
+
+def _leave(stream: TextIO | None) -> None:
+    """Lets go of what a stream does not take: Python would try once more as it ends, and exit with 120."""
+    if stream:
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _unread(output: int) -> bool:

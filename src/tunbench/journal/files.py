@@ -34,11 +34,20 @@ def text(path: Path, most: int) -> str:
 
 
 def write(path: Path, data: bytes | str) -> None:
-    """Writes a file anew: what stands in its place is taken away, so that no link is followed. Raises OSError."""
-    path.unlink(missing_ok=True)
+    """Writes a file anew: it takes the place of what stands there, so that no link is followed, once it is whole.
+
+    Raises OSError; then what stood there still does.
+    """
+    beside = path.with_name(f".{path.name}.new")
+    beside.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
-        file.write(data.encode(errors="replace") if isinstance(data, str) else data)
+    try:
+        with os.fdopen(os.open(beside, flags, 0o666), "wb") as file:
+            file.write(data.encode(errors="replace") if isinstance(data, str) else data)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def folder(run: Path, way: Path) -> Path:

@@ -27,7 +27,14 @@ GROUP = ("stack", "profile", "topology", "tuning", "machine")
 def record(folder: Path) -> Record:
     """All that a run's folder holds. Raises JournalError."""
     with _uncollected():
-        return assemble(journal.events(folder))
+        events = journal.events(folder)
+        header(events, str(folder / journal.NAME))
+        return assemble(events)
+
+
+def begun(folder: Path) -> Event:
+    """The event that a run's journal begins with. Raises JournalError."""
+    return header(journal.events(folder, 1), str(folder / journal.NAME))
 
 
 def plan(folder: Path) -> str:
@@ -79,13 +86,13 @@ def assemble(events: list[Event]) -> Record:
     return record
 
 
-def header(events: list[Event]) -> Event:
-    """The event that a journal begins with. Raises JournalError."""
+def header(events: list[Event], name: str = "the journal") -> Event:
+    """The event that a journal begins with; `name` is for messages. Raises JournalError."""
     if not events or events[0]["event"] != "run":
-        raise journal.JournalError("the journal does not begin with its run; there is nothing in it to go on from")
+        raise journal.JournalError(f"{name} does not begin with its run: there is nothing in it; begin a new run")
     if events[0].get("journal") != journal.VERSION:
         raise journal.JournalError(
-            "the journal was written by another version of Tunbench; read it with that version, which is named in it"
+            f"{name} was written by another version of Tunbench; read it with that version, which is named in it"
         )
     return events[0]
 

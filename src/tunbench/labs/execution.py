@@ -22,7 +22,10 @@ def bound(argv: Sequence[str]) -> list[str]:
 
 
 class Execution:
-    """A started lab. The kernel ends it when the controlling process dies, however that happens."""
+    """A started lab. The kernel ends it when the controlling process dies, however that happens.
+
+    Its environment is that of this process, unless another one is given.
+    """
 
     def __init__(self, argv: Sequence[str], folder: Path, environment: dict[str, str] | None = None) -> None:
         self.folder = folder
@@ -37,7 +40,7 @@ class Execution:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, **(environment or {})},
+                env=environment,
                 start_new_session=True,
             )
         self._tail: BinaryIO = self.events.open("rb")

@@ -20,6 +20,10 @@ NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-c
 OWN = (Path("/run"), HOME.parent)
 """Folders over which the runner mounts file systems of its own."""
 
+KEPT = ("LD_LIBRARY_PATH",)
+"""What this interpreter may need to start; other variables of the caller, such as TMPDIR or LC_ALL, would make the
+daemons of one user other ones than those of the next."""
+
 
 @dataclass(frozen=True)
 class NativeLab:
@@ -46,6 +50,17 @@ class NativeLab:
         (folder / "shard.json").write_text(canonical(shard.spec()))
         argv = ["unshare", *NAMESPACES, sys.executable, "-m", "tunbench.runner"]
         argv += [str(folder / "shard.json"), str(folder / "events.jsonl")]
+        return Execution(argv, folder, self._environment(shard, folder))
+
+    def _environment(self, shard: Shard, folder: Path) -> dict[str, str]:
+        """What programs in the lab see: as in a VM, and nothing of the caller's but where programs are found."""
+        kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("TUNBENCH_")}
         path = [*(str(extra.folder / "bin") for extra in needed(shard.stack, self.extras)), os.environ.get("PATH", "")]
-        environment = {"PYTHONPATH": str(folder / "payload"), "PYTHONDONTWRITEBYTECODE": "1", "PATH": ":".join(path)}
-        return Execution(argv, folder, environment)
+        return {
+            **kept,
+            "PATH": ":".join(path),
+            "PYTHONPATH": str(folder / "payload"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LANG": "C.UTF-8",
+            "HOME": str(OWN[0]),
+        }
