@@ -92,6 +92,24 @@ def test_a_kernel_without_the_module_is_unsupported() -> None:
     assert deleted(shell) == twice("vxlan", "ipip")
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected", "message"),
+    [
+        (UNKNOWN, Unsupported, r"this kernel cannot make its interface \(module wireguard\): wesher: its daemon on a"),
+        (OK, StackFailed, "wesher: its daemon on a ended with status 1"),
+    ],
+)
+def test_a_daemon_that_cannot_make_the_interface_is_unsupported_where_the_kernel_knows_none(
+    answer: Result, expected: type[Exception], message: str
+) -> None:
+    answers: dict[str, Answer] = {"ip link add probe type wireguard": answer, "wg show": Result(1, "", "")}
+    pile, nodes, shell = built("wesher", answers, {"wesher": lambda *_: 1})
+    stack.prepare(pile, nodes)
+    with pytest.raises(expected, match=message), stack.up(pile, nodes):
+        pytest.fail("it did not come up")
+    assert "ip link del probe" in shell.texts
+
+
 def test_a_missing_program_is_unsupported() -> None:
     pile, nodes, _ = built("openvpn", {'command -v "$0"\' openssl': Result(127, "", "")})
     with pytest.raises(Unsupported, match="the program openssl is not installed"):

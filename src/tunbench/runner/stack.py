@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner import registry, spelling, tools
-from tunbench.runner.contract import About, Overlay, Place, Tunnel, Unsupported
+from tunbench.runner.contract import About, Overlay, Place, StackFailed, Tunnel, Unsupported
 from tunbench.runner.node import CommandFailed, Node
 from tunbench.runner.options import Options, resolve
 from tunbench.runner.topology import PAIR, Topology
@@ -18,6 +18,9 @@ PATIENCE = 50.0
 
 UNKNOWN_DEVICE = "Unknown device type"
 """What iproute2 prints where the kernel has no such kind of interface."""
+
+WIREGUARD = "wireguard"
+"""The one kind of interface, and module, of which daemons make their own."""
 
 
 class Stack(NamedTuple):
@@ -179,6 +182,18 @@ def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:
             modules = ", ".join(layer.declared.modules)
             raise Unsupported(f"this kernel cannot make its interface (module {modules}): {error}") from None
         raise
+    except StackFailed as error:
+        # A daemon that makes it itself tells that in words of its own.
+        if WIREGUARD in layer.declared.modules and _unknown(WIREGUARD, nodes[0]):
+            raise Unsupported(f"this kernel cannot make its interface (module {WIREGUARD}): {error}") from None
+        raise
+
+
+def _unknown(kind: str, node: Node) -> bool:
+    """Whether the kernel does not know such a kind of interface."""
+    made = node.try_run("ip", "link", "add", "probe", "type", kind)
+    node.try_run("ip", "link", "del", "probe")
+    return UNKNOWN_DEVICE in made.stderr
 
 
 def wait_for_answers(layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Sequence[Node]) -> None:
