@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -147,8 +148,11 @@ def test_what_is_missing_at_the_end_is_lost_unless_it_may_be_on_its_way() -> Non
 def test_nothing_that_arrives_passes_no_bound() -> None:
     data = load("goodput-clean.json")
     data["server_output_json"]["end"]["sum"]["packets"] = 0
-    for interval in data["server_output_json"]["intervals"]:
-        interval["sum"]["bytes"] = 0
+    intervals = data["server_output_json"]["intervals"]
+    for counted in (data["end"]["sum_received"], *(one["sum"] for one in intervals)):
+        counted |= {"bytes": 0, "bits_per_second": 0}
+    for interval in intervals:
+        interval["streams"][0]["bytes"] = 0
     assert not SEARCH.passes(goodput.parse(data, 18e6, 1), 0.999)
 
 
@@ -164,6 +168,48 @@ def test_a_rate_that_is_not_its_bytes_in_its_seconds_has_failed() -> None:
     data = load("goodput-clean.json")
     data["end"]["sum_sent"]["bits_per_second"] *= 100
     with pytest.raises(WorkloadFailed, match=r"iperf3 counted 2\.2503e\+06 B in 1\.00006 s as 1\.80012e\+09 bit/s"):
+        goodput.parse(data, 18e6, 1)
+
+
+def times(sums: list[Any], **factors: float) -> None:
+    for counted in sums:
+        for name, factor in factors.items():
+            counted[name] *= factor
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda data: times([one["sum"] for one in data["server_output_json"]["intervals"]], bytes=100),
+            r"iperf3 counted \S+ B in \S+ s as \S+ bit/s at sum$",
+        ),
+        (
+            lambda data: times(
+                [two for one in data["server_output_json"]["intervals"] for two in (one["sum"], *one["streams"])],
+                bytes=100,
+                bits_per_second=100,
+            ),
+            r"iperf3 counted 2\.2503e\+08 B in the intervals of a test of 2\.2503e\+06 B",
+        ),
+        (
+            lambda data: times([data["end"]["sum_sent"]], bytes=100, bits_per_second=100),
+            r"iperf3 counted 2\.2503e\+06 B in the intervals of a test of 2\.2503e\+08 B",
+        ),
+        (
+            lambda data: data["end"]["sum_sent"].update(packets=1730),
+            r"iperf3 counted 2\.2503e\+06 B in 1730 datagrams of 1300 B",
+        ),
+        (
+            lambda data: times([data["end"]["sum_sent"]], seconds=0.001, bits_per_second=1000),
+            r"iperf3 has intervals until 1\.00006 s of a test of 0\.00100007 s",
+        ),
+    ],
+)
+def test_sums_that_contradict_each_other_have_failed(change: Callable[[Any], object], message: str) -> None:
+    data = load("goodput-clean.json")
+    change(data)
+    with pytest.raises(WorkloadFailed, match=message):
         goodput.parse(data, 18e6, 1)
 
 

@@ -1,6 +1,7 @@
 """What the iperf3 workloads can do beyond one TCP stream there, or one UDP stream there."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,27 @@ def executed(name: str, given: dict[str, str], output: str, **others: Answer) ->
     trial = Trial(resolve(module.ABOUT.options, given, name), client, server, UNDERLAYS["ip"].endpoints)
     module.execute(trial)
     return trial, events.commands, shell
+
+
+def lose(data: Any, streams: list[Any], suffix: str, lost: int, percent: float) -> None:
+    """Lets the sums of a direction and the streams that received it tell of the same loss."""
+    for sums in ("sum", "sum_received"):
+        data["end"][sums + suffix] |= {"lost_packets": lost, "lost_percent": percent}
+    for stream in streams:
+        stream["udp"]["lost_packets"] = lost
+
+
+def counts(report: Any, name: str) -> list[Any]:
+    """The sums of that name in the intervals of a report, and those of their streams."""
+    intervals = report["intervals"]
+    return [one[name] for one in intervals] + [one for interval in intervals for one in interval["streams"]]
+
+
+def scale(factor: float, *sums: Any) -> None:
+    """Changes bytes and rate of each sum alike."""
+    for counted in sums:
+        counted["bytes"] *= factor
+        counted["bits_per_second"] *= factor
 
 
 def test_the_client_tells_the_state_of_its_tcp_for_each_stream_and_second() -> None:
@@ -195,7 +217,7 @@ def test_udp_both_ways_has_the_nodes_that_received() -> None:
 def test_losses_of_both_ways_are_kept_apart() -> None:
     shell = FakeShell({"ss -H": LISTENING}, {"iperf3": lambda *_: 0})
     data = loaded("udp-bidir")
-    data["end"]["sum_received_bidir_reverse"] |= {"lost_packets": 481, "lost_percent": 25}
+    lose(data, data["end"]["streams"][2:3], iperf3.BACK, 481, 25)
     shell.answers["--client"] = json.dumps(data)
     client, server = two_nodes(shell, FakeEvents())
     options = resolve(iperf3_udp.ABOUT.options, {"bidir": "on"}, "")
@@ -211,7 +233,7 @@ def test_what_was_on_its_way_when_the_client_stopped_is_neither_received_nor_los
     samples = iperf3_udp.parse(data, reverse=True)
     assert of(samples, "throughput") == [8 * 1242800 / 2.000067]
     # The percentage is of the 1077 that were sent.
-    data["end"]["sum_received"] |= {"lost_packets": 239, "lost_percent": 23900 / 1077}
+    lose(data, data["end"]["streams"], "", 239, 23900 / 1077)
     assert of(iperf3_udp.parse(data, reverse=True), "loss") == [0.25]
 
 
@@ -259,6 +281,129 @@ def test_intervals_that_do_not_follow_one_another_have_failed(name: str, changes
     report["intervals"][0]["sum"] |= changes
     with pytest.raises(WorkloadFailed, match=r"iperf3 has an interval of 1\S* s from .* behind one until 0 s"):
         parse(data)
+
+
+def lasting(counted: Any, seconds: float) -> None:
+    """Lets a sum have so many seconds, and the rate of its bytes in them."""
+    counted |= {"seconds": seconds, "bits_per_second": 8 * counted["bytes"] / seconds if seconds else 0}
+
+
+def nothing_at_all(data: Any) -> None:
+    for name in ("sum_sent", "sum_received"):
+        data["end"][name]["bytes"] = 0
+        lasting(data["end"][name], 0)
+
+
+def changed(sums: list[Any], **values: object) -> None:
+    for one in sums:
+        one |= values
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda data: lasting(data["end"]["sum_received"], 0.001),
+            r"iperf3's server counted 0\.001 s of a test of 3\.\d+ s",
+        ),
+        (
+            lambda data: lasting(data["end"]["sum_sent"], 0.001),
+            r"iperf3 has intervals until 3\.\S* s of a test of 0\.001 s",
+        ),
+        (lambda data: lasting(data["end"]["sum_sent"], 4), r"iperf3 has intervals until 3\.\S* s of a test of 4 s"),
+        (
+            lambda data: scale(100, *counts(data, "sum")),
+            r"iperf3 counted \S+ B in the intervals of a test of \S+ B",
+        ),
+        (
+            lambda data: changed(counts(data, "sum"), retransmits=10**6),
+            r"iperf3 sent 3000000 segments again in the intervals, and \d+ in all",
+        ),
+        (nothing_at_all, r"iperf3 counted \S+ B in the intervals of a test of 0 B"),
+        (lambda data: data.update(intervals=[]), r"iperf3 counted 0 B in the intervals of a test of \S+ B"),
+        (
+            lambda data: changed(data["intervals"][1]["streams"], bytes=0),
+            r"iperf3 counted \S+ B, and 0 B of its streams in an interval",
+        ),
+    ],
+)
+def test_sums_of_tcp_that_contradict_its_intervals_have_failed(change: Callable[[Any], object], message: str) -> None:
+    data = loaded("tcp")
+    change(data)
+    with pytest.raises(WorkloadFailed, match=message):
+        iperf3_tcp.parse(data)
+
+
+def test_a_short_interval_without_bytes_is_left_out() -> None:
+    data = loaded("tcp")
+    last = data["intervals"][-1]["sum"]
+    lasting(data["end"]["sum_sent"], last["end"] + 0.09)
+    assert iperf3_tcp.parse(data)
+    last["retransmits"] = 0
+    data["end"]["sum_sent"]["retransmits"] += 5
+    assert iperf3_tcp.parse(data)
+    behind = data["intervals"][1]["sum"]
+    behind["start"] += 0.09
+    lasting(behind, behind["seconds"] - 0.09)
+    assert iperf3_tcp.parse(data)
+    behind["start"] += 0.1
+    lasting(behind, behind["seconds"] - 0.1)
+    with pytest.raises(WorkloadFailed, match="iperf3 has an interval of"):
+        iperf3_tcp.parse(data)
+
+
+def sent_a_hundredfold(data: Any) -> None:
+    scale(100, data["end"]["sum_sent"], *counts(data, "sum"))
+
+
+def received_a_gigabyte(data: Any) -> None:
+    scale(400, data["end"]["sum_received"], *counts(data, "sum"))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (
+            "udp",
+            lambda data: scale(100, data["end"]["sum_sent"]),
+            r"iperf3 counted 4\.9985e\+06 B in the intervals of a test of 4\.9985e\+08 B",
+        ),
+        ("udp", sent_a_hundredfold, r"iperf3 counted 4\.9985e\+08 B in 3845 datagrams of 1300 B"),
+        (
+            "udp",
+            lambda data: lasting(data["end"]["sum_sent"], 0.001),
+            r"iperf3 has intervals until 2\.00007 s of a test of 0\.001 s",
+        ),
+        (
+            "udp",
+            lambda data: data["end"]["sum"].update(lost_packets=0, lost_percent=0),
+            r"iperf3 counted 0 datagrams lost at end\.sum, and 110 of its streams",
+        ),
+        (
+            "udp",
+            lambda data: data["end"]["sum"].update(packets=384_500, lost_percent=11_000 / 384_500),
+            "iperf3 sent 3845 datagrams and counted 384500",
+        ),
+        (
+            "udp",
+            lambda data: scale(100, *counts(data["server_output_json"], "sum")),
+            r"iperf3 counted 4\.8542e\+08 B in the intervals of a test of 4\.8542e\+06 B",
+        ),
+        (
+            "udp-reverse",
+            lambda data: scale(400, data["end"]["sum_received"]),
+            r"iperf3 counted \S+ B in the intervals of a test of \S+ B",
+        ),
+        ("udp-reverse", received_a_gigabyte, r"iperf3 counted \S+ B in 9620 datagrams of 1300 B"),
+    ],
+)
+def test_sums_of_udp_that_contradict_each_other_have_failed(
+    name: str, change: Callable[[Any], object], message: str
+) -> None:
+    data = loaded(name)
+    change(data)
+    with pytest.raises(WorkloadFailed, match=message):
+        iperf3_udp.parse(data, name == "udp-reverse")
 
 
 def test_more_segments_again_than_there_were_bytes_have_failed() -> None:
@@ -334,8 +479,7 @@ def test_more_datagrams_out_of_order_than_arrived_have_failed(late: float, messa
 def test_of_datagrams_that_came_twice_more_may_be_out_of_order_than_were_sent() -> None:
     data = loaded("udp")
     data["server_output_json"]["end"]["streams"][0]["udp"]["out_of_order"] = 4000
-    for name in ("bytes", "bits_per_second"):
-        data["end"]["sum_received"][name] *= 2
+    scale(2, data["end"]["sum_received"], *counts(data["server_output_json"], "sum"))
     assert of(iperf3_udp.parse(data), "out-of-order") == [4000]
 
 
@@ -366,3 +510,9 @@ def test_a_test_by_udp_that_did_not_come_to_its_end_is_begun_again(
         with pytest.raises(WorkloadFailed, match="was lost"):
             iperf3.measure_udp(trial, 1.0)
     assert len(begun) == min(failures + 1, iperf3.TRIES)
+
+
+def test_datagrams_that_came_twice_are_not_told_on_the_way_back() -> None:
+    data = loaded("udp-reverse")
+    scale(2, data["end"]["sum_received"], *counts(data, "sum"))
+    assert of(iperf3_udp.parse(data, reverse=True), "throughput") == [pytest.approx(2 * 5002237.427283613)]

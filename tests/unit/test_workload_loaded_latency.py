@@ -5,7 +5,9 @@ import json
 import math
 import random
 import statistics
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -77,6 +79,65 @@ def test_a_time_that_makes_no_sense_has_failed(rtt: object) -> None:
         irtt.parse(json.dumps(data))
 
 
+def moved(trip: Any, who: str, what: str, nanoseconds: int) -> None:
+    trip["timestamps"][who][what]["monotonic"] += nanoseconds
+
+
+def slower(data: Any, nanoseconds: int) -> None:
+    """Lets a reply arrive later, and its round trip take longer."""
+    moved(data["round_trips"][2], "client", "receive", nanoseconds)
+    data["round_trips"][2]["delay"]["rtt"] += nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda data: data["round_trips"][2]["delay"].update(rtt=5 * 10**9),
+            r"irtt counted a round trip of 5000000000 ns, \d+ ns in the server, from \d+ to \d+ ns",
+        ),
+        (
+            lambda data: slower(data, 5 * 10**9),
+            r"irtt counted 5 requests, 5 replies and 100877 ns at most, and tells of 5",
+        ),
+        (lambda data: data["stats"].update(packets_sent=500), r"irtt counted 500 requests, 5 replies"),
+        (
+            lambda data: data["stats"].update(packets_sent=500, packets_received=1, packet_loss_percent=99.8),
+            r"irtt counted 500 requests, 5 replies",
+        ),
+        (lambda data: data["stats"]["rtt"].update(n=1), r"irtt counted 5 requests, 1 replies"),
+        (lambda data: data["stats"].pop("rtt"), r"irtt counted 5 requests, None replies and None ns"),
+        (lambda data: data.update(round_trips=3 * data["round_trips"]), r"irtt's round trip 5 has the number 0"),
+        (lambda data: data["round_trips"][2].update(seqno=1), r"irtt's round trip 2 has the number 1"),
+        (lambda data: data["round_trips"][1].update(seqno=True), r"irtt's round trip 1 has the number True"),
+        (lambda data: data["round_trips"].reverse(), r"irtt's round trip 0 has the number 4"),
+        (
+            lambda data: moved(data["round_trips"][2], "client", "send", -(10**7) - 10**6),
+            r"irtt's requests are not in the order of their sending",
+        ),
+        (
+            lambda data: moved(data["round_trips"][2], "client", "receive", -(10**6)),
+            r"irtt counted a round trip of \d+ ns",
+        ),
+        (
+            lambda data: data["round_trips"][2].update(lost="true"),
+            r"irtt counted 5 requests, 5 replies .*, and tells of 5, 4 and",
+        ),
+    ],
+)
+def test_round_trips_that_contradict_each_other_have_failed(change: Callable[[Any], object], message: str) -> None:
+    data = json.loads(captured("irtt-clean.json"))
+    change(data)
+    with pytest.raises(WorkloadFailed, match=message):
+        irtt.parse(json.dumps(data))
+
+
+def test_a_reply_that_came_twice_is_counted_once() -> None:
+    data = json.loads(captured("irtt-clean.json"))
+    data["stats"] |= {"packets_received": 6, "duplicates": 1}
+    assert irtt.parse(json.dumps(data)).loss == 0
+
+
 def sound(text: str) -> None:
     try:
         trips = irtt.parse(text)
@@ -108,6 +169,45 @@ def test_who_only_sends_received_nothing(text: str) -> None:
     assert loaded_latency.parse(text) == []
     with pytest.raises(WorkloadFailed, match=r"iperf3 told nothing of its last 0\.5 s"):
         loaded_latency.throughput(loaded_latency.parse(text), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda one: one["sum"].update(bytes=1000 * one["sum"]["bytes"]), r"as \S+ bit/s at sum$"),
+        (lambda one: one["sum"].update(seconds=one["sum"]["seconds"] / 100), r"as \S+ bit/s at sum$"),
+        (
+            lambda one: one["sum"].update(
+                seconds=one["sum"]["seconds"] / 100, bits_per_second=one["sum"]["bits_per_second"] * 100
+            ),
+            r"iperf3 has an interval of 0\.001\S* s from 0 to 0\.100067 s",
+        ),
+        (
+            lambda one: one["sum"].update(start=one["sum"]["start"] / 2),
+            r"iperf3 has an interval of .* behind one until",
+        ),
+        (lambda one: one["streams"][0].update(bytes=0), r"iperf3 counted \S+ B, and 0 B of its streams"),
+        (
+            lambda one: one.update(sum_bidir_reverse=one["sum"]),
+            "what it received: sum and sum_bidir_reverse",
+        ),
+    ],
+)
+def test_intervals_of_a_load_that_contradict_themselves_have_failed(
+    change: Callable[[Any], object], message: str
+) -> None:
+    data = json.loads(SERVERS["up"])
+    for interval in data["intervals"]:
+        change(interval)
+    with pytest.raises(WorkloadFailed, match=message):
+        loaded_latency.parse(json.dumps(data))
+
+
+def test_a_load_that_was_received_in_some_intervals_has_failed() -> None:
+    data = json.loads(SERVERS["up"])
+    data["intervals"][3]["sum"]["sender"] = True
+    with pytest.raises(WorkloadFailed, match=r"iperf3 does not say in each interval what it received: sum$"):
+        loaded_latency.parse(json.dumps(data))
 
 
 def test_only_the_last_seconds_count() -> None:

@@ -132,6 +132,42 @@ def test_what_makes_no_sense_has_failed(text: str, message: str) -> None:
         blocking.read(text)
 
 
+def ending(requests: int, replies: int) -> str:
+    """The captured output of a link that was cut, with other counts."""
+    return LINK.replace("end 1609 598 ", f"end {requests} {replies} ")
+
+
+@pytest.mark.parametrize(
+    ("requests", "replies", "message"),
+    [
+        (1_609_000_000_000_000, 598, r"counted 1609000000000000 requests, one each 0\.001 s, in 1\.54718 s"),
+        (100_000, 598, r"counted 100000 requests, one each 0\.001 s"),
+        (1609, 1, "counted 1 answers to 1609 requests, and tells of 7"),
+        (1609, 6, "counted 6 answers to 1609 requests, and tells of 7"),
+        (1609, 1609, r"counted 1609 answers in 1\.54718 s, and none to 1\.01167 s of it"),
+    ],
+)
+def test_counts_that_contradict_what_was_told_have_failed(requests: int, replies: int, message: str) -> None:
+    with pytest.raises(WorkloadFailed, match=message):
+        recover.parse(ending(requests, replies), CUT, 3.0, 0.001)
+
+
+def test_requests_may_go_on_unanswered_and_some_be_answered_late() -> None:
+    assert recover.parse(ending(60_000, 7), CUT, 3.0, 0.001)
+    assert recover.parse(ending(1609, 598 + blocking.HELD), CUT, 3.0, 0.001)
+
+
+def test_all_may_be_answered_behind_a_gap_in_which_nothing_was_lost() -> None:
+    # As TCP does it: what was sent in the gap is answered when it is over, the oldest first.
+    text = ending(1609, 1609).replace(" 4224505073 4224355070", " 4224505073 3213355070")
+    assert recover.parse(text, CUT._replace(over=4.0), 3.0, 0.001)
+
+
+def test_an_answer_may_come_twice_and_behind_a_later_one() -> None:
+    text = "ready\nbegin 1000\ngap 1000 9000 7000\ngap 9000 20000 5000\ngap 20000 30000 5000\nend 9 2 1\n"
+    assert blocking.read(text).replies == 2
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_number_may_be_anything(number: str) -> None:
     for text in (CONNECT, LINK):

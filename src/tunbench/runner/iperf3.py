@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tunbench.runner.options import Option, Options
@@ -32,6 +32,12 @@ REST = 0.1
 ADRIFT = 0.01
 """Seconds that may lie between two intervals: iperf3 measures both ends of each anew."""
 
+LEFT_OUT = 0.1
+"""The part of an interval below which iperf3 does not print one in which nothing was sent or received."""
+
+APART = 0.5
+"""Seconds by which the server's time may be shorter than the client's: each begins by itself."""
+
 BACK = "_bidir_reverse"
 """What the JSON puts behind the names of the sums of the server's own streams."""
 
@@ -49,6 +55,15 @@ class Total(NamedTuple):
     size: float
     seconds: float
     rate: float
+
+
+class Interval(NamedTuple):
+    """One of the intervals in the JSON: its begin and end in seconds of the test, what it counts, and all it tells."""
+
+    begin: float
+    end: float
+    total: Total
+    report: Any
 
 
 def amount(options: Options) -> tuple[str, str]:
@@ -142,24 +157,63 @@ def items(data: Any, *path: str) -> list[Any]:
     return found
 
 
-def intervals(report: Any, name: str) -> Iterator[tuple[float, Any]]:
-    """The intervals of a report, and when each began, in seconds of the test, by the sum of that name in them.
+def intervals(report: Any, name: str) -> list[Interval]:
+    """The intervals of a report, by the sum of that name in them. Raises WorkloadFailed.
 
-    Raises WorkloadFailed where one does not begin as the one before it ends, or has other seconds than lie in it.
+    Each begins where the one before it ends, and has the seconds that lie in it, and the bytes of its streams.
     """
-    before = 0.0
-    for interval in items(report, "intervals"):
-        begin, end, seconds = (number(interval, name, key) for key in ("start", "end", "seconds"))
-        if abs(begin - before) > ADRIFT or abs(end - begin - seconds) > ADRIFT:
+    found = [_interval(one, name) for one in items(report, "intervals")]
+    before, slack = 0.0, ADRIFT + _left_out(found)
+    for begin, end, (_, seconds, _), _ in found:
+        if not -ADRIFT <= begin - before <= slack or abs(end - begin - seconds) > ADRIFT:
             raise WorkloadFailed(
                 f"iperf3 has an interval of {seconds:g} s from {begin:g} to {end:g} s behind one until {before:g} s"
             )
         before = end
-        yield round(begin, 3), interval
+    return found
 
 
-def received_back(data: Any, suffix: str) -> float:
-    """Bits a second that arrived at the client; the suffix is BACK where it has sent as well. Raises WorkloadFailed.
+def filling(report: Any, name: str, size: float, seconds: float) -> list[Interval]:
+    """The same of a whole test. Raises WorkloadFailed where they have other bytes than it, or end at another time."""
+    found = intervals(report, name)
+    counted, end = sum(one.total.size for one in found), found[-1].end if found else 0.0
+    if not math.isclose(counted, size, rel_tol=0.01):
+        raise WorkloadFailed(f"iperf3 counted {counted:g} B in the intervals of a test of {size:g} B")
+    if not -ADRIFT <= seconds - end <= ADRIFT + _left_out(found):
+        raise WorkloadFailed(f"iperf3 has intervals until {end:g} s of a test of {seconds:g} s")
+    return found
+
+
+def _interval(data: Any, name: str) -> Interval:
+    counted, sender = total(data, name), at(data, name, "sender")
+    streams = sum(number(one, "bytes") for one in items(data, "streams") if at(one, "sender") == sender)
+    if not math.isclose(streams, counted.size, rel_tol=0.01):
+        raise WorkloadFailed(f"iperf3 counted {counted.size:g} B, and {streams:g} B of its streams in an interval")
+    return Interval(number(data, name, "start"), number(data, name, "end"), counted, data)
+
+
+def _left_out(found: Sequence[Interval]) -> float:
+    """How long an interval may be that was not printed, in seconds."""
+    return LEFT_OUT * max((one.total.seconds for one in found), default=0.0)
+
+
+def sent_datagrams(data: Any) -> tuple[Total, float]:
+    """What the client sent by UDP, and how many datagrams. Raises WorkloadFailed."""
+    sent, packets = total(data, "end", "sum_sent"), whole(data, "end", "sum_sent", "packets")
+    filling(data, "sum", sent.size, sent.seconds)
+    require_room(data, sent.size, packets)
+    return sent, packets
+
+
+def require_room(data: Any, size: float, datagrams: float) -> None:
+    """Raises WorkloadFailed where so many datagrams of a test have no room for so many bytes."""
+    length = number(data, "start", "test_start", "blksize")
+    if size > datagrams * length:
+        raise WorkloadFailed(f"iperf3 counted {size:g} B in {datagrams:g} datagrams of {length:g} B")
+
+
+def received_back(data: Any, suffix: str) -> Total:
+    """What arrived at the client; the suffix is BACK where it has sent as well. Raises WorkloadFailed.
 
     With both directions iperf3 divides what the client received by the time of the server, which ends later.
     """
@@ -168,4 +222,4 @@ def received_back(data: Any, suffix: str) -> float:
     seconds = total(data, "end", f"sum_sent{suffix}" if suffix else received).seconds
     if seconds < size / 1e15:
         raise WorkloadFailed(f"iperf3 received {size:g} B in {seconds:g} s")
-    return 8 * size / seconds if seconds else 0.0
+    return Total(size, seconds, 8 * size / seconds if seconds else 0.0)

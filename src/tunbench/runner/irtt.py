@@ -18,6 +18,9 @@ PATIENCE = 30.0
 LONGEST = 1e13
 """Nanoseconds beyond which a time makes no sense."""
 
+SENT, RECEIVED = (("timestamps", "client", name, "monotonic") for name in ("send", "receive"))
+"""Where the moments of a round trip stand."""
+
 
 class Trips(NamedTuple):
     """What became of the requests: (moment of sending, round-trip time) of those answered, in seconds; how many sent.
@@ -71,12 +74,37 @@ def parse(text: str) -> Trips:
     trips = at(data, "round_trips")
     if not isinstance(trips, list) or not trips:
         raise WorkloadFailed("irtt's JSON has no round trips")
-    answered = tuple(
-        (_seconds(one, "timestamps", "client", "send", "monotonic"), _seconds(one, "delay", "rtt"))
-        for one in trips
-        if not _lost(one)
-    )
-    return Trips(answered, len(trips))
+    for number, one in enumerate(trips):
+        if type(at(one, "seqno")) is not int or one["seqno"] != number:
+            raise WorkloadFailed(f"irtt's round trip {number} has the number {at(one, 'seqno')!r:.80}")
+    sent = [_nanoseconds(one, *SENT) for one in trips]
+    if sent != sorted(sent):
+        raise WorkloadFailed("irtt's requests are not in the order of their sending")
+    times = {number: _round_trip(one) for number, one in enumerate(trips) if not _lost(one)}
+    _require_counts(data, len(trips), list(times.values()))
+    return Trips(tuple((sent[number] / 1e9, rtt / 1e9) for number, rtt in times.items()), len(trips))
+
+
+def _round_trip(trip: Any) -> int:
+    """The nanoseconds of a round trip. Raises WorkloadFailed where they are not those between its moments."""
+    rtt, sent, received = (_nanoseconds(trip, *path) for path in (("delay", "rtt"), SENT, RECEIVED))
+    took = [at(trip, "timestamps", "server", name, "monotonic") for name in ("receive", "send")]
+    inside = took[1] - took[0] if all(type(moment) is int for moment in took) else 0
+    if received < sent or rtt != received - sent - inside:
+        raise WorkloadFailed(
+            f"irtt counted a round trip of {rtt} ns, {inside} ns in the server, from {sent} to {received} ns"
+        )
+    return rtt
+
+
+def _require_counts(data: Any, sent: int, times: list[int]) -> None:
+    """Raises WorkloadFailed where irtt's own counts are not those of its round trips."""
+    told = [at(data, "stats", *path) for path in (("packets_sent",), ("rtt", "n"), ("rtt", "max"))]
+    if told != [sent, len(times), max(times, default=0)]:
+        raise WorkloadFailed(
+            f"irtt counted {told[0]!r:.40} requests, {told[1]!r:.40} replies and {told[2]!r:.40} ns at most,"
+            f" and tells of {sent}, {len(times)} and {max(times, default=0)}"
+        )
 
 
 def _lost(trip: Any) -> bool:
@@ -87,12 +115,12 @@ def _lost(trip: Any) -> bool:
     return bool(lost != "false")
 
 
-def _seconds(data: Any, *path: str) -> float:
-    """The seconds of whole nanoseconds at a path of the JSON."""
+def _nanoseconds(data: Any, *path: str) -> int:
+    """The whole nanoseconds at a path of the JSON."""
     found = at(data, *path)
     if type(found) is not int or not 0 <= found <= LONGEST:
         raise WorkloadFailed(f"irtt's JSON has no sound time at {'.'.join(path)}: {found!r:.80}")
-    return found / 1e9
+    return found
 
 
 def _packed(text: str) -> str:

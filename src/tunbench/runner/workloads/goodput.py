@@ -141,7 +141,7 @@ def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable
 
 def parse(data: dict[str, Any], asked: float, duration: float) -> Attempt:
     """The trial in the client's JSON with the server's in it; `duration` in seconds. Raises WorkloadFailed."""
-    sent = iperf3.whole(data, "end", "sum_sent", "packets")
+    offered, sent = iperf3.sent_datagrams(data)
     seen = iperf3.whole(data, "server_output_json", "end", "sum", "packets")
     missing = iperf3.whole(data, "server_output_json", "end", "sum", "lost_packets")
     behind = sent - seen
@@ -149,20 +149,18 @@ def parse(data: dict[str, Any], asked: float, duration: float) -> Attempt:
         raise WorkloadFailed(f"iperf3 sent {sent:g} datagrams and counted {missing:g} lost of {seen:g}")
     # The server counts gaps before the last datagram that it saw. A few behind it are still on their way.
     lost = missing + (behind if behind > sent * FLIGHT / duration else 0)
-    offered = iperf3.total(data, "end", "sum_sent").rate
-    return Attempt(asked, offered, arriving(data), lost / sent)
+    return Attempt(asked, offered.rate, arriving(data), lost / sent)
 
 
 def arriving(data: dict[str, Any]) -> float:
     """The payload that arrived each second, in bit/s, without the intervals in which the first and the last came."""
-    counted = [
-        (iperf3.number(one, "sum", "bytes"), iperf3.number(one, "sum", "seconds"))
-        for one in iperf3.items(data, "server_output_json", "intervals")
-    ]
-    filled = [index for index, (amount, _) in enumerate(counted) if amount]
+    arrived = iperf3.total(data, "end", "sum_received")
+    told = iperf3.filling(data.get("server_output_json"), "sum", arrived.size, arrived.seconds)
+    counted = [one.total for one in told]
+    filled = [index for index, one in enumerate(counted) if one.size]
     steady = counted[filled[0] + 1 : filled[-1]] if filled else []
-    time = sum(seconds for _, seconds in steady)
-    rate = 8 * sum(amount for amount, _ in steady) / time if time else 0.0
+    time = sum(one.seconds for one in steady)
+    rate = 8 * sum(one.size for one in steady) / time if time else 0.0
     if not math.isfinite(rate):
         raise WorkloadFailed(f"iperf3's server counted {rate:g} bit/s")
     return rate

@@ -88,16 +88,26 @@ def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) ->
     retransmits = iperf3.whole(data, "end", f"sum_sent{suffix}", "retransmits")
     if retransmits > sent.size:
         raise WorkloadFailed(f"iperf3 sent {sent.size:.0f} B, and {retransmits:.0f} segments of it again")
+    back = bool(suffix) or bool(iperf3.number(data, "start", "test_start", "reverse"))
+    mine = iperf3.received_back(data, suffix) if back else sent
+    intervals = iperf3.filling(data, f"sum{suffix}", mine.size, mine.seconds)
+    servers = sent if back else received
+    if servers.seconds < mine.seconds - iperf3.APART:
+        raise WorkloadFailed(f"iperf3's server counted {servers.seconds:g} s of a test of {mine.seconds:g} s")
     samples = [
-        Sample("throughput", iperf3.received_back(data, suffix) if suffix else received.rate, None, receiver),
+        Sample("throughput", mine.rate if back else received.rate, None, receiver),
         Sample("retransmits", retransmits, None, sender),
     ]
-    for at, interval in iperf3.intervals(data, f"sum{suffix}"):
-        rate = iperf3.total(interval, f"sum{suffix}").rate
-        samples.append(Sample("throughput", rate, at, receiver))
+    counted = 0.0
+    for one in intervals:
+        at = round(one.begin, 3)
+        samples.append(Sample("throughput", one.total.rate, at, receiver))
         # Only the sender knows the state of TCP, and of the two only the client tells it as it goes on.
-        if not suffix and "retransmits" in interval["sum"]:
-            samples += _state(interval, at, sender)
+        if not suffix and "retransmits" in one.report["sum"]:
+            counted += iperf3.whole(one.report, "sum", "retransmits")
+            samples += _state(one.report, at, sender)
+    if counted > retransmits:
+        raise WorkloadFailed(f"iperf3 sent {counted:.0f} segments again in the intervals, and {retransmits:.0f} in all")
     return samples
 
 

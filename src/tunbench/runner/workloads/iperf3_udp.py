@@ -32,6 +32,9 @@ ABOUT = About(
     version=("iperf3", "--version"),
 )
 
+COPIES = 10
+"""Times that a datagram may arrive: iperf3 counts the copies as well, on the way back without telling."""
+
 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
@@ -72,25 +75,31 @@ def parse(data: dict[str, Any], reverse: bool = False, bidir: tuple[str, str] | 
 
 def _there(data: dict[str, Any], receiver: str) -> list[Sample]:
     """What the server received."""
-    arrived = iperf3.items(data, "server_output_json", "end", "streams")
+    streams = iperf3.items(data, "server_output_json", "end", "streams")
     lost, packets = _lost(data, "sum")
     # The sum of both has the same rate, but the seconds of the receiver.
-    rate = iperf3.total(data, "end", "sum_sent").rate
+    sent, datagrams = iperf3.sent_datagrams(data)
+    arrived = iperf3.total(data, "end", "sum_received")
+    _require_same_loss(data, streams)
+    if packets > datagrams:
+        raise WorkloadFailed(f"iperf3 sent {datagrams:g} datagrams and counted {packets:g}")
     return [
-        *_series(data["server_output_json"], "sum", receiver),
-        Sample("throughput", rate * (1 - lost / packets), None, receiver),
+        *_series(data["server_output_json"], "sum", arrived, receiver),
+        Sample("throughput", sent.rate * (1 - lost / packets), None, receiver),
         *_whole(data, "sum", receiver),
-        _out_of_order(data, arrived, receiver),
+        _out_of_order(data, streams, receiver),
     ]
 
 
 def _back(data: dict[str, Any], receiver: str, suffix: str) -> list[Sample]:
     """What the client received until its time was over: what was still on its way is neither received nor lost."""
+    arrived, streams = iperf3.received_back(data, suffix), iperf3.items(data, "end", "streams")
+    _require_same_loss(data, streams, suffix)
     return [
-        *_series(data, f"sum{suffix}", receiver),
-        Sample("throughput", iperf3.received_back(data, suffix), None, receiver),
+        *_series(data, f"sum{suffix}", arrived, receiver),
+        Sample("throughput", arrived.rate, None, receiver),
         *_whole(data, "sum_received", receiver, suffix),
-        _out_of_order(data, iperf3.items(data, "end", "streams"), receiver, suffix),
+        _out_of_order(data, streams, receiver, suffix),
     ]
 
 
@@ -115,6 +124,17 @@ def _lost(data: dict[str, Any], sums: str, suffix: str = "") -> tuple[float, flo
     return lost, packets
 
 
+def _require_same_loss(data: dict[str, Any], streams: list[Any], suffix: str = "") -> None:
+    """Raises WorkloadFailed where the sums have lost other datagrams than the streams that the reporter received."""
+    lost = sum(iperf3.whole(one, "udp", "lost_packets") for one in streams if not _sends(one))
+    for sums in (f"sum{suffix}", f"sum_received{suffix}"):
+        counted = iperf3.whole(data, "end", sums, "lost_packets")
+        if counted != lost:
+            raise WorkloadFailed(
+                f"iperf3 counted {counted:g} datagrams lost at end.{sums}, and {lost:g} of its streams"
+            )
+
+
 def _jitter(data: Any, *path: str) -> float:
     """The jitter of a sum in seconds. Raises WorkloadFailed where it is longer than the test until then."""
     jitter, end = iperf3.number(data, *path, "jitter_ms") / 1000, iperf3.number(data, *path, "end")
@@ -133,6 +153,7 @@ def _out_of_order(data: dict[str, Any], streams: list[Any], receiver: str, suffi
     arrived = iperf3.total(data, "end", f"sum_received{suffix}").size
     if late * length > arrived:
         raise WorkloadFailed(f"iperf3 counted {late:g} datagrams of {length:g} B out of order in {arrived:g} B")
+    iperf3.require_room(data, arrived, COPIES * iperf3.whole(data, "end", f"sum_received{suffix}", "packets"))
     return Sample("out-of-order", late, None, receiver)
 
 
@@ -141,12 +162,13 @@ def _sends(stream: Any) -> bool:
     return isinstance(udp, dict) and udp.get("sender") is True
 
 
-def _series(report: Any, name: str, receiver: str) -> list[Sample]:
-    """The receiver's intervals. The last one may be a rest too short to say anything."""
+def _series(report: Any, name: str, arrived: iperf3.Total, receiver: str) -> list[Sample]:
+    """The receiver's intervals, of all that arrived. The last one may be a rest too short to say anything."""
     samples = []
-    for at, interval in iperf3.intervals(report, name):
-        if iperf3.number(interval, name, "seconds") < iperf3.REST:
+    for one in iperf3.filling(report, name, arrived.size, arrived.seconds):
+        if one.total.seconds < iperf3.REST:
             continue
-        samples.append(Sample("throughput", iperf3.total(interval, name).rate, at, receiver))
-        samples.append(Sample("jitter", _jitter(interval, name), at, receiver))
+        at = round(one.begin, 3)
+        samples.append(Sample("throughput", one.total.rate, at, receiver))
+        samples.append(Sample("jitter", _jitter(one.report, name), at, receiver))
     return samples

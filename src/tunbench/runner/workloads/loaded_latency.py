@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tunbench.runner import iperf3, irtt
 from tunbench.runner.options import Option, Options
+from tunbench.runner.printed import at
 from tunbench.runner.serving import serving
 from tunbench.runner.shell import Process, wait_until
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
@@ -109,9 +110,15 @@ def parse(text: str) -> list[Interval]:
     data = _read(text)
     if data is None:
         raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:].strip()!r}")
-    sums = [one for interval in iperf3.items(data, "intervals") for one in _received(interval)]
-    intervals = [Interval(*(iperf3.number(one, name) for name in Interval._fields)) for one in sums]
-    return list({one.start: one for one in intervals}.values())
+    told = iperf3.items(data, "intervals")
+    names = sorted({name for interval in told for name in _received(interval)})
+    if not names:
+        return []
+    once = [one for index, one in enumerate(told) if not index or one != told[index - 1]]
+    if any(_received(one) != names[:1] for one in once):
+        raise WorkloadFailed(f"iperf3 does not say in each interval what it received: {' and '.join(names)}")
+    found = iperf3.intervals({"intervals": once}, names[0])
+    return [Interval(one.begin, one.total.seconds, one.total.size) for one in found]
 
 
 def throughput(intervals: Sequence[Interval], last: float) -> float:
@@ -127,9 +134,10 @@ def throughput(intervals: Sequence[Interval], last: float) -> float:
     return rate
 
 
-def _received(interval: Any) -> list[Any]:
-    sums = interval.values() if isinstance(interval, dict) else []
-    return [one for one in sums if isinstance(one, dict) and one.get("sender") is False]
+def _received(interval: Any) -> list[str]:
+    """The names of the sums of what was received."""
+    names = interval if isinstance(interval, dict) else {}
+    return [name for name in names if at(interval, name, "sender") is False]
 
 
 def _phases(options: Options) -> list[str]:

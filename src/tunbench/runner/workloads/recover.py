@@ -143,6 +143,7 @@ def parse(text: str, event: Event, began: float, interval: float) -> list[Sample
     seen, at = blocking.read(text), event.began - began
     if not any(moment > event.over for moment in seen.answered):
         raise WorkloadFailed(f"no probe was answered within {LIMIT:g} s after the event")
+    blocking.require_time(seen, interval, LIMIT)
     blocked = blocking.blocked(seen, event.began, interval)
     samples = [Sample("blocked", blocked, at), Sample("lost", seen.requests - seen.replies, at)]
     if event.outage is not None:
