@@ -144,7 +144,6 @@ def ending(requests: int, replies: int) -> str:
         (100_000, 598, r"counted 100000 requests, one each 0\.001 s"),
         (1609, 1, "counted 1 answers to 1609 requests, and tells of 7"),
         (1609, 6, "counted 6 answers to 1609 requests, and tells of 7"),
-        (1609, 1609, r"counted 1609 answers in 1\.54718 s, and none to 1\.01167 s of it"),
     ],
 )
 def test_counts_that_contradict_what_was_told_have_failed(requests: int, replies: int, message: str) -> None:
@@ -152,15 +151,10 @@ def test_counts_that_contradict_what_was_told_have_failed(requests: int, replies
         recover.parse(ending(requests, replies), CUT, 3.0, 0.001)
 
 
-def test_requests_may_go_on_unanswered_and_some_be_answered_late() -> None:
-    assert recover.parse(ending(60_000, 7), CUT, 3.0, 0.001)
-    assert recover.parse(ending(1609, 598 + blocking.HELD), CUT, 3.0, 0.001)
-
-
-def test_all_may_be_answered_behind_a_gap_in_which_nothing_was_lost() -> None:
-    # As TCP does it: what was sent in the gap is answered when it is over, the oldest first.
-    text = ending(1609, 1609).replace(" 4224505073 4224355070", " 4224505073 3213355070")
-    assert recover.parse(text, CUT._replace(over=4.0), 3.0, 0.001)
+@pytest.mark.parametrize(("requests", "replies"), [(60_000, 7), (1609, 1609)])
+def test_requests_may_go_on_unanswered_or_be_answered_late(requests: int, replies: int) -> None:
+    # Over TCP what was sent in the gap is answered when it is over.
+    assert recover.parse(ending(requests, replies), CUT, 3.0, 0.001)
 
 
 def test_an_answer_may_come_twice_and_behind_a_later_one() -> None:

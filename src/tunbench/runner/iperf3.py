@@ -35,6 +35,9 @@ ADRIFT = 0.01
 LEFT_OUT = 0.1
 """The part of an interval below which iperf3 does not print one in which nothing was sent or received."""
 
+BEHIND = 0.1
+"""The part of a test's bytes that may pass behind its last interval, or in one that was left out."""
+
 APART = 0.5
 """Seconds by which the server's time may be shorter than the client's: each begins by itself."""
 
@@ -177,7 +180,7 @@ def filling(report: Any, name: str, size: float, seconds: float) -> list[Interva
     """The same of a whole test. Raises WorkloadFailed where they have other bytes than it, or end at another time."""
     found = intervals(report, name)
     counted, end = sum(one.total.size for one in found), found[-1].end if found else 0.0
-    if not math.isclose(counted, size, rel_tol=0.01):
+    if not math.isclose(counted, size, rel_tol=BEHIND):
         raise WorkloadFailed(f"iperf3 counted {counted:g} B in the intervals of a test of {size:g} B")
     if not -ADRIFT <= seconds - end <= ADRIFT + _left_out(found):
         raise WorkloadFailed(f"iperf3 has intervals until {end:g} s of a test of {seconds:g} s")
