@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tunbench import __version__
-from tunbench.cli import lab, plan, study, toolbox, usual
+from tunbench.cli import caller, lab, plan, study, toolbox
 from tunbench.cli import list as listing
 from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
@@ -67,5 +67,5 @@ def tunbench(
 def main() -> None:
     """The console script."""
     with written():
-        usual.check()
+        caller.check()
         app()
