@@ -38,11 +38,11 @@ APART = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mo
 
 
 @pytest.fixture(params=["on all cores", "on one core"])
-def cores(request: pytest.FixtureRequest) -> Iterator[str]:
+def cores(request: pytest.FixtureRequest) -> Iterator[None]:
     """Where both ways run: on all cores for the highest rate, on one for rates that no choice of a core scatters."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, before if request.param == "on all cores" else {max(before)})
-    yield request.param
+    yield
     os.sched_setaffinity(0, before)
 
 
@@ -82,8 +82,9 @@ def _printed(folder: Path, workload: str) -> list[Sample]:
     return OF_HAND[workload](done.stdout)
 
 
+@pytest.mark.usefixtures("cores")
 def test_the_lab_measures_what_its_commands_give_by_hand(
-    cores: str, tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     by_the_lab(tmp_path / "scripts")
     lab: list[dict[str, float]] = []
@@ -105,6 +106,5 @@ def test_the_lab_measures_what_its_commands_give_by_hand(
     )
     record_property("reliability", found)
     print(found)
-    assert throughput.low < 1.01 and throughput.high > 0.99, found
-    assert abs(throughput.median - 1) < 0.01 or cores == "on all cores", found
+    assert abs(throughput.median - 1) < 0.01, found
     assert abs(rtt.median) < 2e-6, found
