@@ -53,7 +53,7 @@ class NativeLab:
         return Execution(argv, folder, self._environment(shard, folder))
 
     def _environment(self, shard: Shard, folder: Path) -> dict[str, str]:
-        """What programs in the lab see: as in a VM, and nothing of the caller's but where programs are found."""
+        """What programs in the lab see: as in a VM, but for where they are found, and Tunbench's own."""
         kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("TUNBENCH_")}
         path = [*(str(extra.folder / "bin") for extra in needed(shard.stack, self.extras)), os.environ.get("PATH", "")]
         return {

@@ -201,9 +201,9 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PlanError(_syntax(str(error), text, file)) from None
-    except ValueError:
+    except ValueError as error:
         line = _first_line(DIGITS, text)
-        raise PlanError(f"{file}:{line or 1}: a number of too many digits") from None
+        raise PlanError(f"{file}:{line}: a number of too many digits" if line else f"{file}: {error}") from None
     except RecursionError:
         raise PlanError(f"{file}: this is not TOML that can be read: it is nested too deeply") from None
     _check_bearable(data, text, file)

@@ -98,17 +98,22 @@ def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) ->
         Sample("throughput", mine.rate if back else received.rate, None, receiver),
         Sample("retransmits", retransmits, None, sender),
     ]
-    counted = 0.0
+    _require_all(retransmits, intervals, suffix)
     for one in intervals:
         at = round(one.begin, 3)
         samples.append(Sample("throughput", one.total.rate, at, receiver))
         # Only the sender knows the state of TCP, and of the two only the client tells it as it goes on.
         if not suffix and "retransmits" in one.report["sum"]:
-            counted += iperf3.whole(one.report, "sum", "retransmits")
             samples += _state(one.report, at, sender)
+    return samples
+
+
+def _require_all(retransmits: float, intervals: list[iperf3.Interval], suffix: str) -> None:
+    """Raises WorkloadFailed where the intervals have more retransmits than the whole test."""
+    sums = [one.report["sum"] for one in intervals if not suffix]
+    counted = sum(iperf3.whole(one, "retransmits") for one in sums if "retransmits" in one)
     if counted > retransmits:
         raise WorkloadFailed(f"iperf3 sent {counted:.0f} segments again in the intervals, and {retransmits:.0f} in all")
-    return samples
 
 
 def _state(interval: dict[str, Any], at: float, sender: str) -> list[Sample]:
