@@ -1,4 +1,5 @@
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -6,7 +7,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.unit.test_shell import gone, written
+from tunbench.labs import bell
 from tunbench.labs.execution import BOUND, Execution, bound
 from tunbench.runner.shell import wait_until
 
@@ -46,6 +50,47 @@ def test_a_lab_has_its_environment_and_ends(tmp_path: Path) -> None:
     assert wait_until(lambda: not one.running(), 10)
     assert one.process.poll() == 0
     assert 0 < one.age() < 60
+    one.stop()
+
+
+def rung(one: Execution, seconds: float = 10) -> list[int]:
+    """Which of its descriptors wake, in the order of `wakes`."""
+    poll = select.poll()
+    for descriptor in one.wakes:
+        poll.register(descriptor, select.POLLIN)
+    awake = {descriptor for descriptor, _ in poll.poll(1000 * seconds)}
+    return [number for number, descriptor in enumerate(one.wakes) if descriptor in awake]
+
+
+def test_what_it_tells_and_its_end_wake_whoever_waits(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go")
+    one = begun(tmp_path, 'read -r go <"$FOLDER/go"; echo told >"$FOLDER/events.jsonl"; read -r go <"$FOLDER/go"')
+    assert rung(one, 0.2) == []
+    (tmp_path / "go").write_text("on\n")
+    assert rung(one) == [0]
+    assert collected(one, 1) == [b"told"]
+    assert rung(one, 0.2) == []
+    (tmp_path / "go").write_text("on\n")
+    assert rung(one) == [1]
+    bells = one.wakes
+    one.stop()
+    assert one.wakes == ()
+    for descriptor in bells:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+
+
+@pytest.mark.parametrize("call", ["inotify_init1", "inotify_add_watch"])
+def test_where_the_kernel_has_no_bell_left_there_is_none(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    monkeypatch.setattr(bell.LIBC, call, lambda *_: -1)
+    assert bell.hung(tmp_path) is None
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    one = begun(tmp_path, 'echo told >"$FOLDER/events.jsonl"')
+    assert one.wakes == ()
+    assert collected(one, 1) == [b"told"]
     one.stop()
 
 

@@ -1,4 +1,6 @@
 import json
+import os
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,8 @@ import pytest
 from tests.unit.fakes import FakeExecution, FakeLab, shard
 from tunbench.executors import pool
 from tunbench.executors.pool import Told
+from tunbench.labs import bell
+from tunbench.labs.execution import Execution
 from tunbench.plan.shard import Shard
 
 SHARDS = [shard("none", repeat) for repeat in range(1, 6)]
@@ -75,6 +79,49 @@ def test_the_events_of_a_shard_do_not_depend_on_the_number_of_workers(workers: i
     for one in SHARDS:
         events = [item.event for item in told if item.shard is one]
         assert events[1:-1] == [PHASE, TRIAL, END]
+
+
+class Looked(Execution):
+    """A lab whose looks are counted."""
+
+    looks = 0
+
+    def lines(self) -> list[bytes]:
+        self.looks += 1
+        return super().lines()
+
+
+class Real:
+    """A lab that executes a script of the shell."""
+
+    def __init__(self, script: str) -> None:
+        self.script = script
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        self.execution = Looked(["sh", "-c", self.script], folder, {"FOLDER": str(folder), "PATH": os.environ["PATH"]})
+        return self.execution
+
+
+def test_nothing_is_looked_at_while_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "PATIENCE", 60.0)
+    (tmp_path / "first").write_bytes(lines(PHASE))
+    (tmp_path / "last").write_bytes(lines(TRIAL, END, first=1))
+    lab = Real(f"cat {tmp_path}/first >>$FOLDER/events.jsonl; sleep 1; cat {tmp_path}/last >>$FOLDER/events.jsonl")
+    began = time.monotonic()
+    told = list(pool.execute(lab, deque(SHARDS[:1]), 1, tmp_path / "shards"))
+    assert told[-1].event["state"] == "finished"
+    assert time.monotonic() - began < 10, "what it tells, and its end, are heard at once"
+    assert lab.execution.looks < 8
+
+
+def test_a_lab_without_a_bell_is_looked_at_all_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "PATIENCE", 60.0)
+    monkeypatch.setattr(bell.LIBC, "inotify_init1", lambda *_: -1)
+    (tmp_path / "all").write_bytes(lines(PHASE, TRIAL, END))
+    lab = Real(f"sleep 0.5; cat {tmp_path}/all >>$FOLDER/events.jsonl")
+    told = list(pool.execute(lab, deque(SHARDS[:1]), 1, tmp_path / "shards"))
+    assert told[-1].event["state"] == "finished"
+    assert lab.execution.looks > 20
 
 
 def test_no_shards_are_done_at_once(tmp_path: Path) -> None:

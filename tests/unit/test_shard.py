@@ -23,7 +23,7 @@ from tunbench.journal.folders import TrialFolders
 from tunbench.plan.profile import read_profile
 from tunbench.plan.shard import Profile, Shard
 from tunbench.runner import limits, registry, stack
-from tunbench.runner.shard import live
+from tunbench.runner.shard import SETTLE, live
 from tunbench.runner.shell import Result
 
 PING, TCP = "ping:count=5,interval=0.01", "iperf3-tcp:duration=3"
@@ -62,6 +62,12 @@ def test_a_shard_lives(name: str, home: Path) -> None:
     assert [finding["layer"] for finding in events.of("proof")[0]["findings"]] == [name]
     times = [one["at"] for one in events.of("phase")]
     assert times == sorted(times)
+
+
+def test_the_machine_rests_between_what_is_told_and_what_is_timed(home: Path) -> None:
+    events = lived(home, shard("none", 1, PING))
+    timed = [one["at"] for one in events.of("phase") if one["name"] in ("up", "trial")]
+    assert [trial["began"] - at >= SETTLE for trial, at in zip(events.of("trial"), timed, strict=True)] == [True, True]
 
 
 def test_samples_have_units_and_moments_and_raw_output_is_kept(home: Path) -> None:

@@ -1,10 +1,11 @@
 """Executes shards side by side, as many at once as there are workers; one worker executes them one after the other."""
 
 import json
+import select
 import shutil
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -15,7 +16,10 @@ from tunbench.plan.expand import shard_seconds
 from tunbench.plan.shard import Shard
 
 POLL = 0.05
-"""Seconds between two looks at what the labs wrote."""
+"""Seconds between two looks at what the labs wrote, at least."""
+
+PATIENCE = 5.0
+"""Seconds for which nothing is looked at while no lab tells anything: each look takes time from what is measured."""
 
 WALL_LIMIT = 1800.0
 """Seconds of wall clock, or five times its estimate, after which a shard is given up as interrupted. The runner keeps
@@ -77,10 +81,20 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Ite
                     yield _ending(one, reason)
                     # The next ones need the room.
                     shutil.rmtree(scratch / one.shard.id, ignore_errors=True)
-            time.sleep(POLL)
+            _wait(under)
     finally:
         for one in under:
             one.execution.stop()
+
+
+def _wait(under: Sequence[Under]) -> None:
+    """Waits until a lab has told something or has ended, and until what it tells at once is there."""
+    if under and all(one.execution.wakes for one in under):
+        poll = select.poll()
+        for descriptor in (descriptor for one in under for descriptor in one.execution.wakes):
+            poll.register(descriptor, select.POLLIN)
+        poll.poll(1000 * PATIENCE)
+    time.sleep(POLL)
 
 
 def _news(one: Under) -> Iterator[Told]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from tunbench.labs import bell
+
 BOUND = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
 """Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
 command does not begin where the process has ended before the kernel knew."""
@@ -24,8 +26,11 @@ def bound(argv: Sequence[str]) -> list[str]:
 class Execution:
     """A started lab. The kernel ends it when the controlling process dies, however that happens.
 
-    Its environment is that of this process, unless another one is given.
+    Its environment is that of this process, unless another one is given. `wakes` are descriptors of which one can be
+    read from once it has told something or has ended; there are none where the kernel has no bell left.
     """
+
+    wakes: tuple[int, ...] = ()
 
     def __init__(self, argv: Sequence[str], folder: Path, environment: dict[str, str] | None = None) -> None:
         self.folder = folder
@@ -45,9 +50,14 @@ class Execution:
             )
         self._tail: BinaryIO = self.events.open("rb")
         self._partial = b""
+        self._bell = bell.hung(self.events)
+        if self._bell is not None:
+            self.wakes = (self._bell, os.pidfd_open(self.process.pid))
 
     def lines(self) -> list[bytes]:
         """The whole lines that were written since the last call."""
+        if self._bell is not None:
+            bell.silence(self._bell)
         *whole, self._partial = (self._partial + self._tail.read()).split(b"\n")
         return whole
 
@@ -65,6 +75,9 @@ class Execution:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         self._tail.close()
+        for descriptor in self.wakes:
+            os.close(descriptor)
+        self.wakes, self._bell = (), None
 
     def last_words(self) -> str:
         """The tail of what the lab printed outside its events."""
