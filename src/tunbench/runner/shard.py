@@ -39,8 +39,7 @@ BRING_UP = "up"
 
 SETTLE = 0.1
 """Seconds between what the lab tells and what is timed: whoever hears it has then done with it, and the machine rests.
-Without them 8 ms of the controlling process fell into a test of a second on two cores, and took 2 % of its throughput.
-"""
+Without them some 10 ms of the controlling process fell into the beginning of each test (docs/decisions.md)."""
 
 UP = {"connect": Metric("s", "time until the first endpoint had an answer from every other one")}
 
