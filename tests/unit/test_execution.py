@@ -80,13 +80,24 @@ def test_what_it_tells_and_its_end_wake_whoever_waits(tmp_path: Path) -> None:
             os.fstat(descriptor)
 
 
-@pytest.mark.parametrize("call", ["inotify_init1", "inotify_add_watch"])
+def refused(*_: object) -> int:
+    raise OSError("too many open files")
+
+
+@pytest.mark.parametrize(
+    ("where", "call", "answer"),
+    [
+        (bell.LIBC, "inotify_init1", lambda *_: -1),
+        (bell.LIBC, "inotify_add_watch", lambda *_: -1),
+        (os, "pidfd_open", refused),
+    ],
+)
 def test_where_the_kernel_has_no_bell_left_there_is_none(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    where: object, call: str, answer: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
-    monkeypatch.setattr(bell.LIBC, call, lambda *_: -1)
-    assert bell.hung(tmp_path) is None
+    monkeypatch.setattr(where, call, answer)
+    assert bell.hung(tmp_path, os.getpid()) == ()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     one = begun(tmp_path, 'echo told >"$FOLDER/events.jsonl"')
     assert one.wakes == ()

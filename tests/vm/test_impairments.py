@@ -18,7 +18,7 @@ from tunbench.runner.terms import number
 pytestmark = pytest.mark.vm
 
 ECHOES = {"low": 10_000, "medium": 45_000, "high": 10_000}
-"""Under `medium` an echo's deviation is 5 ms: so many give a mean that chance moves by 0.1 ms once in 30,000 times."""
+"""Under `medium` an echo's deviation is 5.1 ms: chance moves the mean of so many by 0.1 ms once in 25,000 times."""
 
 MANY = 5_000
 FEWER = 3_000

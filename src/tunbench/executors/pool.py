@@ -19,7 +19,7 @@ POLL = 0.05
 """Seconds between two looks at what the labs wrote, at least."""
 
 PATIENCE = 5.0
-"""Seconds for which nothing is looked at while no lab tells anything: each look takes time from what is measured."""
+"""Seconds without a look at most, while no lab tells anything: each look takes time from what is measured."""
 
 WALL_LIMIT = 1800.0
 """Seconds of wall clock, or five times its estimate, after which a shard is given up as interrupted. The runner keeps

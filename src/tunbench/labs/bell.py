@@ -1,7 +1,8 @@
-"""A bell that rings when a file grows: whoever waits for it takes no time from what is measured meanwhile."""
+"""A bell that rings when a lab tells something or ends: whoever waits for it takes no time from what is measured."""
 
 import ctypes
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,21 +12,26 @@ MODIFIED = 0x2
 RINGS = 1 << 16
 """Bytes of a read that takes all that has rung: an event has 16 at least, and equal ones in a row are one."""
 
-LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC = ctypes.CDLL(None)
 
 
-def hung(path: Path) -> int | None:
-    """A descriptor that can be read from once the file has grown; None where the kernel has none left for this user."""
-    bell: int = LIBC.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
-    if bell < 0:
-        return None
-    if LIBC.inotify_add_watch(bell, os.fsencode(path), MODIFIED) < 0:
-        os.close(bell)
-        return None
-    return bell
+def hung(path: Path, process: int) -> tuple[int, ...]:
+    """Two descriptors: one can be read from once the file has grown, the other once the process has ended.
+
+    None where the kernel cannot do this, or has no more of them for this user.
+    """
+    grown: int = LIBC.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+    if grown < 0:
+        return ()
+    if LIBC.inotify_add_watch(grown, os.fsencode(path), MODIFIED) >= 0:
+        with suppress(OSError):
+            return grown, os.pidfd_open(process)
+    os.close(grown)
+    return ()
 
 
-def silence(bell: int) -> None:
-    """Takes what has rung."""
-    with suppress(BlockingIOError):
-        os.read(bell, RINGS)
+def silence(bell: Sequence[int]) -> None:
+    """Takes what has rung because the file has grown; that the process has ended goes on ringing."""
+    for grown in bell[:1]:
+        with suppress(BlockingIOError):
+            os.read(grown, RINGS)

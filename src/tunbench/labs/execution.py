@@ -50,14 +50,11 @@ class Execution:
             )
         self._tail: BinaryIO = self.events.open("rb")
         self._partial = b""
-        self._bell = bell.hung(self.events)
-        if self._bell is not None:
-            self.wakes = (self._bell, os.pidfd_open(self.process.pid))
+        self.wakes = bell.hung(self.events, self.process.pid)
 
     def lines(self) -> list[bytes]:
         """The whole lines that were written since the last call."""
-        if self._bell is not None:
-            bell.silence(self._bell)
+        bell.silence(self.wakes)
         *whole, self._partial = (self._partial + self._tail.read()).split(b"\n")
         return whole
 
@@ -77,7 +74,7 @@ class Execution:
         self._tail.close()
         for descriptor in self.wakes:
             os.close(descriptor)
-        self.wakes, self._bell = (), None
+        self.wakes = ()
 
     def last_words(self) -> str:
         """The tail of what the lab printed outside its events."""
