@@ -159,8 +159,17 @@ def test_what_has_ended_can_be_stopped_again(tmp_path: Path) -> None:
 
 def test_programs_do_not_hear_what_the_terminal_sends(tmp_path: Path) -> None:
     process = SHELL.start(["sleep", "100"], tmp_path / "log")
-    assert os.getsid(process.popen.pid) == process.popen.pid != os.getsid(0)
+    # What is typed is a signal to the group in the foreground; the session is ours (test below).
+    assert os.getpgid(process.popen.pid) == process.popen.pid != os.getpgrp()
     process.kill()
+
+
+def test_all_programs_are_of_one_session_and_each_leads_a_group_of_its_own(tmp_path: Path) -> None:
+    stat = "read -r pid comm state parent group session rest </proc/self/stat; echo $((group == pid)) $session"
+    log = tmp_path / "log"
+    process = SHELL.start(["sh", "-c", stat], log)
+    assert wait_until(lambda: process.poll() is not None, 5)
+    assert SHELL.run(["sh", "-c", stat], 5).stdout == log.read_text() == f"1 {os.getsid(0)}\n"
 
 
 def test_waiting_ends_with_the_answer_or_with_the_time() -> None:

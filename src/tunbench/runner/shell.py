@@ -100,9 +100,13 @@ def wait_until(done: Callable[[], bool], timeout: float, interval: float = 0.02)
 
 
 def _begin(argv: Sequence[str], source: int, sink: int | IO[bytes]) -> "subprocess.Popen[bytes]":
-    """Starts a program that leads a process group of its own. Raises OSError."""
+    """Starts a program that leads a process group of its own. Raises OSError.
+
+    All are of the runner's session, as what a person types into one shell is of the shell's: the kernel divides the
+    processor between sessions first, and then within each (autogroup, sched(7)).
+    """
     try:
-        return subprocess.Popen(argv, stdin=source, stdout=sink, stderr=sink, start_new_session=True)
+        return subprocess.Popen(argv, stdin=source, stdout=sink, stderr=sink, process_group=0)
     except BlockingIOError:
         raise OSError(f"{argv[0]} cannot be started: the lab has no process left, because something forks") from None
 
