@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.unit.records import PING, TCP, cell, realistic, record, trial
 from tunbench.analysis.findings import find
-from tunbench.report import export, heats, view
+from tunbench.report import export, heats, units, view
 from tunbench.report.latex import escaped, latex, no_formula, spreadsheet
 from tunbench.report.tables import Column, Field, Row, Table
 
@@ -35,8 +35,12 @@ def test_the_headline_is_the_golden_one() -> None:
 
 @given(st.text())
 def test_escaped_text_has_no_command_of_its_own(text: str) -> None:
-    left = re.sub(r"\\(text[a-z]+|ldots)\{\}|\\[{}$&#%_,]|\$(-|\\(div|times|rightarrow))\$", "", escaped(text))
+    left = re.sub(r"\\(text[a-z]+|ldots)\{\}|\\[{}$&#%_,]|\$(-|\\(div|times|rightarrow|infty))\$", "", escaped(text))
     assert not set("\\{}$&#%_^\n\r") & set(left)
+
+
+def test_a_ratio_to_nothing_is_a_sign_of_mathematics() -> None:
+    assert escaped(units.ratio(float("inf"))) == r"$\infty$"
 
 
 @given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False)), max_size=5))

@@ -36,7 +36,17 @@ def test_an_interval_is_in_the_scale_of_its_median() -> None:
     assert units.interval(0.9e9, 1.2e9, 12e9, "bit/s") == "[0.900, 12.0]"
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.0511, "0.0511"), (1, "1.00"), (1234.4, "1234"), (12345.6, "12346")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0511, "0.0511"),
+        (1, "1.00"),
+        (1234.4, "1234"),
+        (12345.6, "12346"),
+        (math.inf, "\N{INFINITY}"),
+        (-math.inf, "\N{MINUS SIGN}\N{INFINITY}"),
+    ],
+)
 def test_numbers_have_three_digits_and_all_whole_ones(value: float, text: str) -> None:
     assert units.number(value) == text
 
@@ -59,4 +69,4 @@ def test_durations(value: float, text: str) -> None:
 
 
 def test_what_is_no_number_is_shown_as_it_is() -> None:
-    assert units.number(math.inf) == "inf"
+    assert units.number(math.nan) == "nan"

@@ -87,7 +87,7 @@ def expected(expect: Expected, unit: str) -> str:
 def estimated(found: Estimate, unit: str) -> str:
     """A median with its interval, and what that is; without a unit it is a ratio of two values."""
     trials = "1 trial" if found.n == 1 else f"{found.n} trials"
-    median = units.quantity(found.median, unit) if unit else _ratio(found.median)
+    median = units.quantity(found.median, unit) if unit else units.ratio(found.median)
     if found.n == 1:
         return f"{median}, {trials}"
     bounds = units.interval(found.low, found.median, found.high, unit) if unit else _bounds(found)
@@ -266,12 +266,8 @@ def _side_named(side: Mapping[str, str], differ: Sequence[str]) -> str:
     return ", ".join(side.get(key, units.NOTHING) for key in differ)
 
 
-def _ratio(value: float) -> str:
-    return "∞" if math.isinf(value) else units.ratio(value)
-
-
 def _bounds(found: Estimate) -> str:
-    return f"[{_ratio(found.low)}, {_ratio(found.high)}]"
+    return f"[{units.ratio(found.low)}, {units.ratio(found.high)}]"
 
 
 def _p(value: float | None) -> str:

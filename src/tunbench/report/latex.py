@@ -27,6 +27,7 @@ SPECIAL = {
     "\N{NARROW NO-BREAK SPACE}": r"\,",
     units.MINUS: "$-$",
     units.NOTHING: "--",
+    units.INFINITE: r"$\infty$",
     "\N{DIVISION SIGN}": r"$\div$",
     "\N{MULTIPLICATION SIGN}": r"$\times$",
     "\N{RIGHTWARDS ARROW}": r"$\rightarrow$",

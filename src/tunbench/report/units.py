@@ -7,6 +7,8 @@ NBSP = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 """What stands where there is no value."""
+INFINITE = "\N{INFINITY}"
+"""What stands for a ratio to 0."""
 
 DIGITS = 3
 """Significant digits; medians over seeds hardly ever have more."""
@@ -56,7 +58,7 @@ def scale(value: float, unit: str) -> Scale:
 def number(value: float, digits: int = DIGITS) -> str:
     """The value with so many significant digits and no exponent; whole digits are never rounded away."""
     if not math.isfinite(value):
-        return str(value)
+        return str(value).replace("inf", INFINITE).replace("-", MINUS)
     if not value:
         return "0"
     rounded = float(f"{value:.{digits - 1}e}")
