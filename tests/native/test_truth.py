@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute, plan, values
+from tests.vm.measuring import execute, plan
 from tunbench.analysis.statistics import estimate
 from tunbench.runner import iperf3
 from tunbench.runner.workload import Sample
@@ -23,7 +23,8 @@ pytestmark = [
 ]
 
 LEAST, MOST = 60, 600
-"""How often each way measures, until the ratio is known to PRECISION; who is first alternates."""
+"""How often each way measures throughput, until the ratio is known to PRECISION; who is first alternates. The round
+trip is measured LEAST times."""
 
 PRECISION = 0.01
 """Half of the interval in which the ratio of the rates lies, from which on it is known."""
@@ -50,24 +51,24 @@ def cores(request: pytest.FixtureRequest) -> Iterator[None]:
     os.sched_setaffinity(0, before)
 
 
-def by_the_lab(folder: Path) -> dict[str, float]:
-    record = execute(
-        folder, plan(["none"], '["baseline"]', [PING, TCP], clock="real").replace('"vm"', '"native"'), workers=1
-    )
-    rtts = values(record, "rtt", "none", whole=False)
-    [throughput] = [
-        row["value"]
-        for trial in record.trials
-        for row in trial.rows
-        if row["metric"] == "throughput" and row["at"] is None
-    ]
-    return {"rtt": statistics.median(rtts), "throughput": throughput}
+def by_the_lab(folder: Path, workloads: list[str]) -> dict[str, float]:
+    text = plan(["none"], '["baseline"]', workloads, clock="real").replace('"vm"', '"native"')
+    rows = [row for trial in execute(folder, text, workers=1).trials for row in trial.rows]
+    found = [(row["metric"], row["at"], row["value"]) for row in rows]
+    return {workload: _of(workload, found) for workload in workloads}
 
 
-def by_hand(folder: Path) -> dict[str, float]:
-    rtts = [one.value for one in _printed(folder, PING) if one.metric == "rtt"]
-    [throughput] = [one.value for one in _printed(folder, TCP) if one.metric == "throughput" and one.at is None]
-    return {"rtt": statistics.median(rtts), "throughput": throughput}
+def by_hand(folder: Path, workloads: list[str]) -> dict[str, float]:
+    return {
+        workload: _of(workload, [(one.metric, one.at, one.value) for one in _printed(folder, workload)])
+        for workload in workloads
+    }
+
+
+def _of(workload: str, found: list[tuple[str, float | None, float]]) -> float:
+    """What is compared of a workload: the median of the round trips, or the throughput of the whole test."""
+    metric, whole = ("throughput", True) if workload == TCP else ("rtt", False)
+    return statistics.median(value for name, at, value in found if name == metric and (at is None) == whole)
 
 
 def _printed(folder: Path, workload: str) -> list[Sample]:
@@ -95,24 +96,25 @@ def _unknown(ratios: list[float]) -> bool:
 def test_the_lab_measures_what_its_commands_give_by_hand(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    by_the_lab(tmp_path / "scripts")
+    by_the_lab(tmp_path / "scripts", [PING, TCP])
     lab: list[dict[str, float]] = []
     hand: list[dict[str, float]] = []
     ratios: list[float] = []
     while len(ratios) < LEAST or (_unknown(ratios) and len(ratios) < MOST):
+        workloads = [PING, TCP] if len(ratios) < LEAST else [TCP]
         for by_lab in (True, False) if len(ratios) % 2 else (False, True):
             if by_lab:
-                lab.append(by_the_lab(tmp_path / f"run-{len(ratios)}"))
+                lab.append(by_the_lab(tmp_path / f"run-{len(ratios)}", workloads))
             else:
-                hand.append(by_hand(tmp_path / "scripts"))
-        ratios.append(lab[-1]["throughput"] / hand[-1]["throughput"])
-    apart = [one["rtt"] - other["rtt"] for one, other in zip(lab, hand, strict=True)]
+                hand.append(by_hand(tmp_path / "scripts", workloads))
+        ratios.append(lab[-1][TCP] / hand[-1][TCP])
+    apart = [one[PING] - other[PING] for one, other in zip(lab[:LEAST], hand[:LEAST], strict=True)]
     throughput, rtt = estimate(ratios), estimate(apart)
     found = (
         f"throughput: lab ÷ hand {throughput.median:.4f} ({throughput.low:.4f} to {throughput.high:.4f}) at "
-        f"{statistics.median(one['throughput'] for one in hand) / 1e9:.1f} Gbit/s; round trip: lab − hand "
+        f"{statistics.median(one[TCP] for one in hand) / 1e9:.1f} Gbit/s; round trip: lab − hand "
         f"{rtt.median * 1e6:+.2f} µs ({rtt.low * 1e6:+.2f} to {rtt.high * 1e6:+.2f}) at "
-        f"{statistics.median(one['rtt'] for one in hand) * 1e6:.0f} µs; {len(ratios)} pairs"
+        f"{statistics.median(one[PING] for one in hand[:LEAST]) * 1e6:.0f} µs; {len(ratios)} and {LEAST} pairs"
     )
     record_property("reliability", found)
     print(found)
