@@ -187,15 +187,17 @@ def test_a_version_is_what_the_program_says_in_time(
 
 def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) -> None:
     both = {"wireguard+ipip", "ipip"}
-    assert carried.wanted(both, {}).missing == [
+    assert carried.wanted(both, {}).notes == [
         "not installed: headscale, tailscale; install with: tunbench toolbox install headscale tailscale",
         "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
         "(docs/toolbox.md#bring-a-program)",
     ]
     assert carried.wanted({"vxlan"}, {}) == Wanted((), {})
+    unneeded = carried.wanted({"vxlan"}, {"zerotier-one": str(home / "zt")})
+    assert unneeded.notes == ["not used: --tool zerotier-one; no stack of the plan needs it"]
     program(home / "bin" / "zerotier-one")
     install("headscale")
-    [line] = carried.wanted(both, {}).missing
+    [line] = carried.wanted(both, {}).notes
     assert line == "not installed: tailscale; install with: tunbench toolbox install tailscale"
 
 

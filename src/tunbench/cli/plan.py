@@ -82,9 +82,9 @@ def check(
             reference.read(loaded)
         shards = expand(loaded.plan)
         ends = extent(loaded.plan, shards)
-        missing = wanted({shard.stack for shard in shards}, {}).missing
+        notes = wanted({shard.stack for shard in shards}, {}).notes
     typer.echo(f"{loaded.path}: ok, {counted(*ends)}")
-    for line in missing:
+    for line in notes:
         typer.echo(line, err=True)
 
 

@@ -60,7 +60,7 @@ def run(
     with bad_input_exits(*MISTAKES):
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
         folder, order = _asked(plan, out, resume, options, tool or [])
-        for line in [*([order.chosen] if order.chosen else []), *order.wanted.missing]:
+        for line in [*([order.chosen] if order.chosen else []), *order.wanted.notes]:
             _say(console, line)
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
         with running.held(order):

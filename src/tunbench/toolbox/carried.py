@@ -16,24 +16,29 @@ from tunbench.toolbox.tools import TOOLS
 
 
 class Wanted(NamedTuple):
-    """What stacks declare: `tools` of the toolbox, and `files` of brought programs, each None where it is not there."""
+    """What stacks declare: `tools` of the toolbox, and `files` of brought programs, each None where it is not there.
+
+    `unused` are programs that were brought, and that no stack declares.
+    """
 
     tools: tuple[str, ...]
     files: Mapping[str, str | None]
+    unused: tuple[str, ...] = ()
 
     @property
-    def missing(self) -> list[str]:
-        """One line for what has to be installed, and one for each program that has to be brought."""
+    def notes(self) -> list[str]:
+        """One line for what has to be installed, and one for each program that has to be brought, or needs not be."""
         lines = []
         if lacking := [name for name in self.tools if not TOOLS[name].installed]:
             lines.append(
                 f"not installed: {', '.join(lacking)}; install with: tunbench toolbox install {' '.join(lacking)}"
             )
-        return lines + [
+        lines += [
             f"not on PATH: {name}; bring it with: tunbench run … --tool {name}=FILE (docs/toolbox.md#bring-a-program)"
             for name, file in self.files.items()
             if file is None
         ]
+        return lines + [f"not used: --tool {name}; no stack of the plan needs it" for name in self.unused]
 
 
 def wanted(stacks: Iterable[str], given: Mapping[str, str]) -> Wanted:
@@ -43,7 +48,8 @@ def wanted(stacks: Iterable[str], given: Mapping[str, str]) -> Wanted:
         for kind, name in named(stack):
             names[kind].add(name)
     found = brought.found(names["brought"], given)
-    return Wanted(tuple(sorted(names["tools"])), {name: found.get(name) for name in sorted(names["brought"])})
+    files = {name: found.get(name) for name in sorted(names["brought"])}
+    return Wanted(tuple(sorted(names["tools"])), files, tuple(sorted(given.keys() - files)))
 
 
 def equipped(lab: VmLab | NativeLab, wanted: Wanted) -> VmLab | NativeLab:
