@@ -68,7 +68,9 @@ def by_hand(folder: Path, workloads: list[str]) -> dict[str, float]:
 def _of(workload: str, found: list[tuple[str, float | None, float]]) -> float:
     """What is compared of a workload: the median of the round trips, or the throughput of the whole test."""
     metric, whole = ("throughput", True) if workload == TCP else ("rtt", False)
-    return statistics.median(value for name, at, value in found if name == metric and (at is None) == whole)
+    measured = [value for name, at, value in found if name == metric and (at is None) == whole]
+    assert len(measured) == 1 or not whole
+    return statistics.median(measured)
 
 
 def _printed(folder: Path, workload: str) -> list[Sample]:

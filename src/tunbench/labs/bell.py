@@ -18,7 +18,7 @@ LIBC = ctypes.CDLL(None)
 def hung(path: Path, process: int) -> tuple[int, ...]:
     """Two descriptors: one can be read from once the file has grown, the other once the process has ended.
 
-    None where the kernel cannot do this, or has no more of them for this user.
+    Empty where the kernel cannot do this, or has no more of them for this user.
     """
     grown: int = LIBC.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
     if grown < 0:
