@@ -18,16 +18,17 @@ pytestmark = [
     pytest.mark.native,
     pytest.mark.reliability,
     pytest.mark.long,
-    pytest.mark.timeout(3600),
+    pytest.mark.timeout(5400),
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
 ]
 
-LEAST, MOST = 60, 600
+LEAST, MOST = 60, 1000
 """How often each way measures throughput, until the ratio is known to PRECISION; who is first alternates. The round
 trip is measured LEAST times."""
 
-PRECISION = 0.01
-"""Half of the interval in which the ratio of the rates lies, from which on it is known."""
+PRECISION = 0.005
+"""Half of the interval in which the ratio of the rates lies, from which on it is known: where it is twice as wide, one
+run in twenty says of a lab that measures the same that it is 1 % off."""
 
 PING = "ping:count=100,interval=0.01"
 TCP = "iperf3-tcp:duration=1,congestion=cubic,window=256KiB"
