@@ -67,6 +67,7 @@ def test_nothing_is_said_of_a_machine_that_is_as_it_should_be(examined: Examined
     assert {name: fact for name, fact in found.facts.items() if name != "offloads of veth"} == {
         "load of others": "0.0 %",
         "processes": condition.EVERY,
+        "to another core and back": condition.UNKNOWN,
         "governor": "performance",
         "turbo": "off",
         "clocksource": "tsc",

@@ -15,7 +15,7 @@ from tunbench.analysis import findings
 from tunbench.analysis.verdicts import summary
 from tunbench.executors import pool
 from tunbench.journal import journal, read
-from tunbench.labs import noise
+from tunbench.labs import cores, noise
 from tunbench.labs.noise import Beside, Noise, Reading, between, said
 from tunbench.plan.shard import Shard
 from tunbench.report import html, terminal
@@ -81,7 +81,7 @@ def test_what_a_hypervisor_took_and_heat_are_counted(processes: Processes, tmp_p
         folder.mkdir(parents=True)
         (folder / "core_throttle_count").write_text("3\n")
         (folder / "package_throttle_count").write_text("10\n")
-    assert noise.read()[2:] == (2.5, 26)
+    assert noise.read()[2:] == (2.5, 26, 0.0)
 
 
 def passed(seconds: float, others: float, stolen: float = 0.0, throttled: int = 0) -> Noise:
@@ -113,6 +113,32 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 )  # fmt: skip
 def test_a_trial_is_noisy_by_a_stated_rule(noise_: tuple[Any, ...], text: str) -> None:
     assert said(passed(*noise_)) == text
+
+
+@pytest.mark.usefixtures("two_cores")
+@pytest.mark.parametrize(
+    ("begin", "end", "nearest", "text"),
+    [
+        (2e-7, 3.3e-7, 2e-7, ""),
+        (2e-7, 3.5e-7, 2e-7, "0.35 µs from one to another and back instead of 0.20 µs"),
+        (6e-7, 2e-7, 2e-7, "0.60 µs from one to another and back instead of 0.20 µs"),
+        # Nobody looked, or only once in the whole run.
+        (0, 0, float("inf"), ""),
+        (6e-7, 0, 6e-7, ""),
+    ],
+)
+def test_a_trial_is_noisy_where_the_cores_were_apart(begin: float, end: float, nearest: float, text: str) -> None:
+    found = said(between(Reading(1, 0, 0, 0, begin), Reading(2, 0, 0, 0, end)), nearest)
+    assert found == (text and f"the hypervisor had moved the cores apart: a byte took {text}")
+
+
+def test_the_cores_are_looked_at_where_there_is_a_hypervisor(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cores, "round_trip", lambda first, last: 2e-7)
+    assert noise.read().apart == 0
+    (processes.folder / "cpuinfo").write_text("processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\n")
+    assert noise.read().apart == 2e-7
 
 
 SPIN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
@@ -170,9 +196,9 @@ def test_each_trial_has_what_disturbed_it_and_the_run_warns_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     up, ping = heard(tmp_path, monkeypatch, "real", *QUIET, Reading(4, 2, 0, 0))
-    assert up["noise"] == {"seconds": 1, "others": 0, "stolen": 0, "throttled": 0}
+    assert up["noise"] == {"seconds": 1, "others": 0, "stolen": 0, "throttled": 0, "apart": 0}
     assert "noisy" not in up
-    assert ping["noise"] == {"seconds": 2, "others": 0.5, "stolen": 0, "throttled": 0}
+    assert ping["noise"] == {"seconds": 2, "others": 0.5, "stolen": 0, "throttled": 0, "apart": 0}
     record = read.record(tmp_path)
     text = "other processes took 50.0 % of the processors' time"
     assert [(one.cell["workload"], one.noisy) for one in record.trials] == [("ping:count=5", text), ("up", "")]
@@ -199,6 +225,16 @@ def test_tables_say_how_many_trials_are_noisy_and_which(
     page = (tmp_path / "report.html").read_text()
     assert '<span class="noisy" title="other processes took 50.0 % of the processors&#39; time">noisy</span>' in page
     assert "1, 1 noisy" in page
+
+
+def test_the_nearest_that_a_run_has_seen_is_what_others_are_held_against(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = [6e-7, 6e-7, 6e-7, 2e-7, 2e-7, 2e-7]
+    monkeypatch.setattr(noise, "read", lambda: Reading(0, 0, 0, 0, looks.pop(0)))
+    beside, marked = Beside(), []
+    for _ in range(3):
+        beside.hear("x", {"event": "phase", "name": "trial"})
+        marked.append("noisy" in beside.hear("x", {"event": "trial", "workload": "ping"}))
+    assert marked == [False, True, False]
 
 
 def test_a_shard_that_ended_early_is_not_taken_for_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,10 @@ TOO_FEW_TRIALS = "too-few-trials"
 KINDS = {
     **condition.KINDS,
     noise.NAME: Kind(
-        "something else had processor time while a trial was measured",
+        "other processes, a hypervisor or heat disturbed a trial while it was measured",
         "Its numbers count like any other's: look at how far they lie apart from those of quiet repeats. Then let the "
-        "machine come to rest, and run the plan again.",
+        "machine come to rest, and run the plan again; where a hypervisor moves the cores, raise repeats, or take a "
+        "machine of your own.",
     ),
     TOO_FEW_TRIALS: Kind(
         "too few trials for a 95 % interval",

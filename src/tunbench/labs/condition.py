@@ -97,7 +97,9 @@ def examine(kind: str, shards: Sequence[Shard], cores: Iterable[int]) -> Conditi
     before = noise.read()
     time.sleep(SECONDS)
     load = noise.between(before, noise.read())
+    apart = f"{1e6 * load.apart:.2f} µs" if load.apart else UNKNOWN
     facts = {"load of others": _percent(load.others), "processes": _seen(), **_processors(), **_system()}
+    facts["to another core and back"] = apart
     # The nodes of a VM have its kernel and its cores, not this machine's.
     facts |= {**_network(), "pinning": _pinning(shards, set(cores))} if kind == "native" else {}
     told = [(name, text) for name, text in _findings(facts, load) if text]
@@ -169,9 +171,8 @@ def _system() -> dict[str, str]:
 
 def _hypervisor() -> str:
     """By the same signs as systemd-detect-virt(1): what Xen shows, what firmware says, and a flag of the processor."""
-    flags = re.search(r"^flags\s*:.*\bhypervisor\b", shown(noise.PROC / "cpuinfo"), re.MULTILINE)
     kind = _sys(noise.SYS / "hypervisor/type")
-    if not (flags or kind):
+    if not (noise.virtual() or kind):
         return "no"
     firmware = [_sys(noise.SYS / "class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
     return kind or " ".join(word for word in firmware if word) or "by a hypervisor that does not say its name"

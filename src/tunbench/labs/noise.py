@@ -1,11 +1,14 @@
 """What disturbed a trial on the real clock: other processes, a hypervisor, a core that was throttled."""
 
+import math
 import os
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tunbench.labs import cores
 from tunbench.runner.processor import TICK, times
 
 PROC = Path("/proc")
@@ -21,6 +24,12 @@ SHARE = 0.02
 LEAST = 3 * TICK
 """Seconds of processor time below which nothing is said: times of processes are counted in ticks."""
 
+FIRST = 8192
+"""Characters of /proc/cpuinfo that have its first core in them: the kernel takes long to write it for hundreds."""
+
+FAR = 1.7
+"""How many times the shortest round trip one has between cores that a hypervisor has moved apart."""
+
 KERNEL = 0x00200000
 """PF_KTHREAD of include/linux/sched.h: a task of the kernel, which may well work for the lab."""
 
@@ -31,29 +40,45 @@ THROTTLED = "devices/system/cpu/cpu*/thermal_throttle/*_throttle_count"
 class Reading(NamedTuple):
     """What there was at a moment: seconds of processor time by other processes and by others of a hypervisor.
 
-    `throttled` counts how often cores were too hot.
+    `throttled` counts how often cores were too hot. `apart` is how many seconds a byte took to another core and back,
+    0 where nobody looked.
     """
 
     at: float
     others: float
     stolen: float
     throttled: int
+    apart: float = 0.0
 
 
 class Noise(NamedTuple):
-    """What passed between two moments: seconds, and the parts of all processor time that others had."""
+    """What passed between two moments: seconds, and the parts of all processor time that others had.
+
+    `apart` is the longer one of the two.
+    """
 
     seconds: float
     others: float
     stolen: float
     throttled: int
+    apart: float = 0.0
 
 
 def read() -> Reading:
-    """Looks at all processes of this machine. Those of the run are this one and all that descends from it."""
+    """Looks at all processes of this machine. Those of the run are this one and all that descends from it.
+
+    And at how far its cores are apart, where a hypervisor may move them.
+    """
     stat = times(shown(PROC / "stat"))
     throttled = sum(int(shown(path).strip() or 0) for path in SYS.glob(THROTTLED))
-    return Reading(time.monotonic(), _others(os.getpid()), stat.get("cpu", {}).get("steal", 0.0), throttled)
+    stolen = stat.get("cpu", {}).get("steal", 0.0)
+    apart = cores.round_trip(*cores.ends()) if virtual() else 0.0
+    return Reading(time.monotonic(), _others(os.getpid()), stolen, throttled, apart)
+
+
+def virtual() -> bool:
+    """Whether a flag of the processor says that there is a hypervisor."""
+    return bool(re.search(r"^flags\s*:.*\bhypervisor\b", shown(PROC / "cpuinfo", FIRST), re.MULTILINE))
 
 
 def between(before: Reading, after: Reading) -> Noise:
@@ -63,17 +88,22 @@ def between(before: Reading, after: Reading) -> Noise:
     parts = [max(0.0, after.others - before.others), max(0.0, after.stolen - before.stolen)]
     # Below LEAST the ticks of a short trial would make much of nothing.
     others, stolen = (min(1.0, spent / whole) if sum(parts) >= LEAST else 0.0 for spent in parts)
-    return Noise(seconds, others, stolen, max(0, after.throttled - before.throttled))
+    return Noise(seconds, others, stolen, max(0, after.throttled - before.throttled), max(before.apart, after.apart))
 
 
-def said(noise: Noise) -> str:
-    """What makes a trial noisy; empty where it is not."""
+def said(noise: Noise, nearest: float = math.inf) -> str:
+    """What makes a trial noisy; empty where it is not. `nearest` is the least that cores were apart, in seconds."""
     words = []
     if noise.others + noise.stolen > SHARE:
         shares = {"other processes": noise.others, "the hypervisor": noise.stolen}
         words += [f"{who} took {100 * share:.1f} % of the processors' time" for who, share in shares.items() if share]
     if noise.throttled:
         words.append(f"cores were throttled {noise.throttled} times because of their heat")
+    if noise.apart > FAR * nearest:
+        words.append(
+            f"the hypervisor had moved the cores apart: a byte took {1e6 * noise.apart:.2f} µs from one to another and "
+            f"back instead of {1e6 * nearest:.2f} µs"
+        )
     return ", ".join(words)
 
 
@@ -82,18 +112,27 @@ class Beside:
 
     def __init__(self) -> None:
         self.begun: dict[str, Reading] = {}
+        self.nearest = math.inf
 
     def hear(self, shard: str, event: Mapping[str, Any]) -> dict[str, Any]:
         """Takes an event of a shard; what the end of a trial is to say besides."""
         if event["event"] == "phase" and event["name"] in ("up", "trial"):
-            self.begun[shard] = read()
+            self.begun[shard] = self._read()
         if event["event"] != "trial" or shard not in self.begun:
             return {}
-        noise = between(self.begun.pop(shard), read())
-        text = said(noise)
-        return {"noise": {name: round(value, 4) for name, value in noise._asdict().items()}} | (
-            {NAME: text} if text else {}
-        )
+        noise = between(self.begun.pop(shard), self._read())
+        text = said(noise, self.nearest)
+        return {"noise": _rounded(noise)} | ({NAME: text} if text else {})
+
+    def _read(self) -> Reading:
+        reading = read()
+        self.nearest = min(self.nearest, reading.apart or math.inf)
+        return reading
+
+
+def _rounded(noise: Noise) -> dict[str, float]:
+    """What the journal has of it: what cores are apart to a tenth of a nanosecond."""
+    return {name: round(value, 10 if name == "apart" else 4) for name, value in noise._asdict().items()}
 
 
 def _others(own: int) -> float:
@@ -123,9 +162,10 @@ def _others(own: int) -> float:
     return sum(seconds for number, seconds in spent.items() if not ours(number))
 
 
-def shown(path: Path) -> str:
-    """The text of a file; empty where it is not there, or its process has ended."""
+def shown(path: Path, size: int = -1) -> str:
+    """The text of a file, or so many characters of it; empty where it is not there, or its process has ended."""
     try:
-        return path.read_text(errors="replace")
+        with path.open(errors="replace") as file:
+            return file.read(size)
     except OSError:
         return ""
