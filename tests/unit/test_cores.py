@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,20 @@ def test_one_core_is_at_no_distance_from_itself() -> None:
 
 def test_a_core_that_does_not_answer_is_not_waited_for() -> None:
     assert cores.round_trip(0, 1 << 14) == 0
+
+
+@two_cores
+def test_who_asks_in_vain_ends_after_who_did_not_answer() -> None:
+    # Else that one would be left to whoever takes orphans, which in a namespace nobody may do.
+    program = (
+        "import time; from tunbench.labs import cores; cores._answer = lambda shared: time.sleep(0.5); "
+        f"cores.main(*{cores.ends()})"
+    )
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "TimeoutError" in done.stderr
+    assert time.monotonic() - begun > 0.5
 
 
 @two_cores

@@ -70,17 +70,18 @@ def _await(shared: mmap.mmap, place: int, byte: int) -> None:
         if shared[place] == byte:
             return
     # Nothing is left that spins, whatever became of the other side.
-    os._exit(1)
+    raise TimeoutError("the other core does not answer")
 
 
 def main(first: int, last: int) -> None:
-    """Prints the round trip between two cores in seconds."""
+    """Prints the round trip between two cores in seconds. Raises TimeoutError where one of them does not answer."""
     shared = mmap.mmap(-1, mmap.PAGESIZE)
     if os.fork():
-        os.sched_setaffinity(0, {first})
-        found = _ask(shared)
-        os.wait()
-        print(found)
+        try:
+            os.sched_setaffinity(0, {first})
+            print(_ask(shared))
+        finally:
+            os.wait()
     else:
         os.sched_setaffinity(0, {last})
         _answer(shared)
