@@ -12,7 +12,7 @@ from tunbench.labs.noise import FAR
 
 LATENCY = "/dev/cpu_dma_latency"
 """While this is open with a 0 in it, idle cores poll instead of halting: Documentation/power/pm_qos_interface.rst. A
-core that never halts is one that a hypervisor never wakes, and waking is when it chooses a place for it."""
+core that never halts is one that a hypervisor never wakes, and it seems to choose a place for it when it does."""
 
 REST = 0.5
 """Seconds in which idle cores halt, so that they are placed anew."""

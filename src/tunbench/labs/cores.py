@@ -1,7 +1,7 @@
 """How near two cores of this machine are to each other: a hypervisor may move them from one moment to the next.
 
 On a virtual machine of two cores (AMD EPYC, Linux 6.18) a byte was at the other core and back within 0.2 µs, or within
-0.6 µs while the hypervisor had the two on cores without a common cache. iperf3 between bare nodes then had 12 Gbit/s
+0.6 µs while the hypervisor had the two further apart. iperf3 between bare nodes then had 12 Gbit/s
 instead of 30, in test after test, until seconds or minutes later they were moved again.
 
 This file is also the program that looks: it forks, which a process with threads and locks had better not.
