@@ -30,6 +30,11 @@ def test_a_core_that_does_not_answer_is_not_waited_for() -> None:
     assert cores.round_trip(0, 1 << 14) == 0
 
 
+def test_a_machine_that_can_start_nothing_more_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert cores.round_trip(0, 1) == 0
+
+
 @two_cores
 def test_who_asks_in_vain_ends_after_who_did_not_answer() -> None:
     # Else that one would be left to whoever takes orphans, which in a namespace nobody may do.

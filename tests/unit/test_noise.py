@@ -120,8 +120,8 @@ def test_a_trial_is_noisy_by_a_stated_rule(noise_: tuple[Any, ...], text: str) -
     ("begin", "end", "nearest", "text"),
     [
         (2e-7, 3.3e-7, 2e-7, ""),
-        (2e-7, 3.5e-7, 2e-7, "0.35 µs from one to another and back instead of 0.20 µs"),
-        (6e-7, 2e-7, 2e-7, "0.60 µs from one to another and back instead of 0.20 µs"),
+        (2e-7, 3.5e-7, 2e-7, "0.35 µs from one core to another and back instead of 0.20 µs"),
+        (6e-7, 2e-7, 2e-7, "0.60 µs from one core to another and back instead of 0.20 µs"),
         # Nobody looked, or only once in the whole run.
         (0, 0, float("inf"), ""),
         (6e-7, 0, 6e-7, ""),
@@ -129,7 +129,7 @@ def test_a_trial_is_noisy_by_a_stated_rule(noise_: tuple[Any, ...], text: str) -
 )
 def test_a_trial_is_noisy_where_the_cores_were_apart(begin: float, end: float, nearest: float, text: str) -> None:
     found = said(between(Reading(1, 0, 0, 0, begin), Reading(2, 0, 0, 0, end)), nearest)
-    assert found == (text and f"the hypervisor had moved the cores apart: a byte took {text}")
+    assert found == (text and f"a byte took {text}, as where a hypervisor has moved them apart")
 
 
 def test_the_cores_are_looked_at_where_there_is_a_hypervisor(

@@ -35,14 +35,14 @@ def ends() -> tuple[int, int]:
 def round_trip(first: int, last: int) -> float:
     """Seconds that a byte takes from one core to another and back, with Python's own share: the least mean of a round.
 
-    0.0 where that cannot be seen: they are one core, or one of them is busy with something else.
+    0.0 where that cannot be seen: they are one core, one of them is busy, or no process can be started.
     """
     if first == last:
         return 0.0
     look = [sys.executable, "-I", "-S", __file__, str(first), str(last)]
     try:
         return float(subprocess.run(look, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout)
-    except (subprocess.SubprocessError, ValueError):
+    except (OSError, subprocess.SubprocessError, ValueError):
         return 0.0
 
 

@@ -101,8 +101,8 @@ def said(noise: Noise, nearest: float = math.inf) -> str:
         words.append(f"cores were throttled {noise.throttled} times because of their heat")
     if noise.apart > FAR * nearest:
         words.append(
-            f"the hypervisor had moved the cores apart: a byte took {1e6 * noise.apart:.2f} µs from one to another and "
-            f"back instead of {1e6 * nearest:.2f} µs"
+            f"a byte took {1e6 * noise.apart:.2f} µs from one core to another and back instead of "
+            f"{1e6 * nearest:.2f} µs, as where a hypervisor has moved them apart"
         )
     return ", ".join(words)
 
