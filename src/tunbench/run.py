@@ -26,7 +26,7 @@ from tunbench.labs import choose, condition, payload
 from tunbench.labs.alone import alone
 from tunbench.labs.condition import Condition
 from tunbench.labs.native import OWN, NativeLab
-from tunbench.labs.noise import Beside
+from tunbench.labs.noise import Beside, beside
 from tunbench.labs.vm import VmLab
 from tunbench.plan.expand import expand
 from tunbench.plan.load import read as read_plan
@@ -150,8 +150,8 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition 
         book.repair()
         if found:
             book.append(found.event)
-        with interruptible(), scratch(folder) as place_to_run:
-            return _execute(folder, order, workers, watch, book, place_to_run)
+        with interruptible(), scratch(folder) as place_to_run, beside(order.lab.clock) as looker:
+            return _execute(folder, order, workers, watch, book, place_to_run, looker)
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "
@@ -166,18 +166,19 @@ def ahead(folder: Path, order: Order) -> Asked:
     return Asked(order.plan, order.shards, journal.events(folder))
 
 
-def _execute(folder: Path, order: Order, workers: int, watch: Watch, book: Journal, where: Path) -> list[str]:
+def _execute(
+    folder: Path, order: Order, workers: int, watch: Watch, book: Journal, where: Path, looker: Beside | None
+) -> list[str]:
     asked = ahead(folder, order)
     known = dict(asked.trials)
     folders: dict[str, TrialFolders] = {}
     changed = asked.changed
-    beside = None if order.lab.clock == "virtual" else Beside()
     waiting = deque(asked.waiting())
     # A run may have been killed between the end of a block and its answer.
     for answer in asked.told():
         book.append(answer, sync=True)
     for told in pool.execute(order.lab, waiting, workers, where):
-        event = {"shard": told.shard.id, **told.event, **(beside.hear(told.shard.id, told.event) if beside else {})}
+        event = {"shard": told.shard.id, **told.event, **(looker.hear(told.shard.id, told.event) if looker else {})}
         earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
         if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):
             changed.append(place(told.shard.spec(), event["workload"]))

@@ -27,14 +27,15 @@ PATIENCE = 600
 class Cores:
     """The first and the last core of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, both: cores.Cores) -> None:
+        self.both = both
         self.shortest = math.inf
         self.awake = _awake()
 
     def near(self) -> bool:
         """Whether they are as near to each other as they have been seen."""
         # Where one of them does not answer at once they are far from each other; one core alone never is.
-        found = cores.round_trip(*cores.ends()) or math.inf
+        found = self.both.round_trip() or math.inf
         self.shortest = min(self.shortest, found)
         return found <= FAR * self.shortest
 
@@ -56,14 +57,15 @@ class Cores:
 @contextmanager
 def awake() -> Iterator[Cores]:
     """The cores, which poll where they are idle and so stay where they are, until the end."""
-    held = Cores()
-    try:
-        for _ in range(LOOKS):
-            held.rest()
-            held.near()
-        yield held
-    finally:
-        os.close(held.awake)
+    with cores.Cores(*cores.ends()) as both:
+        held = Cores(both)
+        try:
+            for _ in range(LOOKS):
+                held.rest()
+                held.near()
+            yield held
+        finally:
+            os.close(held.awake)
 
 
 def _awake() -> int:

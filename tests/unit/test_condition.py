@@ -53,7 +53,7 @@ def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examined:
         monkeypatch.setattr(noise, "PROC", tmp_path / "proc")
         monkeypatch.setattr(noise, "SYS", tmp_path / "sys")
         monkeypatch.setattr(pinning, "CORES", tmp_path / "nothing")
-        monkeypatch.setattr(noise, "read", lambda: readings.pop(0))
+        monkeypatch.setattr(noise, "read", lambda apart: readings.pop(0))
         monkeypatch.setattr(condition, "SECONDS", 0)
         monkeypatch.setattr("os.cpu_count", lambda: 1)
         return examine(kind, expand(check(plan, "any.toml")), range(cores))

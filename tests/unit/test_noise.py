@@ -15,7 +15,8 @@ from tunbench.analysis import findings
 from tunbench.analysis.verdicts import summary
 from tunbench.executors import pool
 from tunbench.journal import journal, read
-from tunbench.labs import cores, noise
+from tunbench.labs import noise
+from tunbench.labs.cores import Cores
 from tunbench.labs.noise import Beside, Noise, Reading, between, said
 from tunbench.plan.shard import Shard
 from tunbench.report import html, terminal
@@ -135,10 +136,11 @@ def test_a_trial_is_noisy_where_the_cores_were_apart(begin: float, end: float, n
 def test_the_cores_are_looked_at_where_there_is_a_hypervisor(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cores, "round_trip", lambda first, last: 2e-7)
-    assert noise.read().apart == 0
-    (processes.folder / "cpuinfo").write_text("processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\n")
-    assert noise.read().apart == 2e-7
+    monkeypatch.setattr(Cores, "round_trip", lambda self: 2e-7)
+    with noise.looking() as look:
+        assert look().apart == 0
+        (processes.folder / "cpuinfo").write_text("processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\n")
+        assert look().apart == 2e-7
 
 
 SPIN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
@@ -174,7 +176,7 @@ def heard(folder: Path, monkeypatch: pytest.MonkeyPatch, clock: str, *readings: 
     """The trials of a run of one shard in whose journal readings are taken from these."""
     monkeypatch.setattr(pool, "POLL", 0.001)
     left = list(readings)
-    monkeypatch.setattr(noise, "read", lambda: left.pop(0))
+    monkeypatch.setattr(noise, "read", lambda apart: left.pop(0))
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
 
     def script(one: Shard) -> FakeExecution:
@@ -189,7 +191,7 @@ def heard(folder: Path, monkeypatch: pytest.MonkeyPatch, clock: str, *readings: 
     return [event for event in journal.events(folder) if event["event"] == "trial"]
 
 
-QUIET = [Reading(0, 0, 0, 0), Reading(1, 0, 0, 0), Reading(2, 0, 0, 0)]
+QUIET = [Reading(0, 0, 0, 0), Reading(0, 0, 0, 0), Reading(1, 0, 0, 0), Reading(2, 0, 0, 0)]
 
 
 def test_each_trial_has_what_disturbed_it_and_the_run_warns_of_it(
@@ -227,19 +229,17 @@ def test_tables_say_how_many_trials_are_noisy_and_which(
     assert "1, 1 noisy" in page
 
 
-def test_the_nearest_that_a_run_has_seen_is_what_others_are_held_against(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = [6e-7, 6e-7, 6e-7, 2e-7, 2e-7, 2e-7]
-    monkeypatch.setattr(noise, "read", lambda: Reading(0, 0, 0, 0, looks.pop(0)))
-    beside, marked = Beside(), []
+def test_the_nearest_that_a_run_has_seen_is_what_others_are_held_against() -> None:
+    looks = [6e-7, 6e-7, 6e-7, 6e-7, 2e-7, 2e-7, 2e-7]
+    beside, marked = Beside(lambda: Reading(0, 0, 0, 0, looks.pop(0))), []
     for _ in range(3):
         beside.hear("x", {"event": "phase", "name": "trial"})
         marked.append("noisy" in beside.hear("x", {"event": "trial", "workload": "ping"}))
     assert marked == [False, True, False]
 
 
-def test_a_shard_that_ended_early_is_not_taken_for_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "read", lambda: Reading(0, 0, 0, 0))
-    beside = Beside()
+def test_a_shard_that_ended_early_is_not_taken_for_a_trial() -> None:
+    beside = Beside(lambda: Reading(0, 0, 0, 0))
     assert beside.hear("x", {"event": "trial", "workload": "ping"}) == {}
     assert beside.hear("x", {"event": "phase", "name": "trial"}) == {}
     assert beside.hear("y", {"event": "trial", "workload": "ping"}) == {}

@@ -94,9 +94,10 @@ class Condition(NamedTuple):
 
 def examine(kind: str, shards: Sequence[Shard], cores: Iterable[int]) -> Condition:
     """Examines the machine for a second, for a lab of that kind; `cores` are those that the run may use."""
-    before = noise.read()
-    time.sleep(SECONDS)
-    load = noise.between(before, noise.read())
+    with noise.looking() as look:
+        before = look()
+        time.sleep(SECONDS)
+        load = noise.between(before, look())
     apart = f"{1e6 * load.apart:.2f} µs" if load.apart else UNKNOWN
     facts = {"load of others": _percent(load.others), "processes": _seen(), **_processors(), **_system()}
     facts["to another core and back"] = apart

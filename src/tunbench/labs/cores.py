@@ -4,14 +4,17 @@ On a virtual machine of two cores (AMD EPYC, Linux 6.18) a byte was at the other
 0.6 µs while the hypervisor had the two further apart. iperf3 between bare nodes then had 12 Gbit/s
 instead of 30, in test after test, until seconds or minutes later they were moved again.
 
-This file is also the program that looks: it forks, which a process with threads and locks had better not.
+This file is also the program that looks: it forks, which a process with threads and locks had better not. It is started
+once and waits to be asked, because to start Python takes ten times as long as to look.
 """
 
 import mmap
 import os
+import select
 import subprocess
 import sys
 import time
+from typing import Self
 
 TURNS, ROUNDS = 400, 10
 """How often a byte goes there and back in a round, and how many rounds there are: 4,000 take about a millisecond."""
@@ -23,7 +26,10 @@ SPINS = 200_000
 """How often one side looks for the other's byte before it gives up: some 10 ms."""
 
 PATIENCE = 1.0
-"""Seconds that the program may take."""
+"""Seconds that an answer, or the end of the program, may take."""
+
+NEXT = b"\n"
+"""What asks for one more look."""
 
 
 def ends() -> tuple[int, int]:
@@ -32,18 +38,62 @@ def ends() -> tuple[int, int]:
     return min(usable), max(usable)
 
 
-def round_trip(first: int, last: int) -> float:
-    """Seconds that a byte takes from one core to another and back, with Python's own share: the least mean of a round.
+class Cores:
+    """Two cores, and the program that waits on them; it ends with this process, however that happens."""
 
-    0.0 where that cannot be seen: they are one core, one of them is busy, or no process can be started.
-    """
-    if first == last:
-        return 0.0
-    look = [sys.executable, "-I", "-S", __file__, str(first), str(last)]
-    try:
-        return float(subprocess.run(look, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return 0.0
+    def __init__(self, first: int, last: int) -> None:
+        self.ends = first, last
+        self.program: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def round_trip(self) -> float:
+        """Seconds that a byte takes from one to the other and back, with Python's own share: the least mean of a round.
+
+        0.0 where that cannot be seen: they are one core, one of them is busy, or no process can be started.
+        """
+        if len(set(self.ends)) == 1:
+            return 0.0
+        try:
+            self.program = self.program or _started(*self.ends)
+            return _answered(self.program)
+        except (OSError, ValueError):
+            self.close()
+            return 0.0
+
+    def close(self) -> None:
+        """Ends the program, which the next look starts anew."""
+        program, self.program = self.program, None
+        if program:
+            try:
+                program.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                program.kill()
+                program.communicate()
+
+
+def _started(first: int, last: int) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", __file__, str(first), str(last)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        process_group=0,
+    )
+
+
+def _answered(program: "subprocess.Popen[bytes]") -> float:
+    """The answer to one question. Raises OSError or ValueError where the program has ended or takes too long."""
+    assert program.stdin and program.stdout
+    program.stdin.write(NEXT)
+    if not select.select([program.stdout], [], [], PATIENCE)[0]:
+        raise TimeoutError("the cores do not answer")
+    return float(program.stdout.readline())
 
 
 def _ask(shared: mmap.mmap) -> float:
@@ -59,7 +109,7 @@ def _ask(shared: mmap.mmap) -> float:
 
 
 def _answer(shared: mmap.mmap) -> None:
-    """Gives each byte back."""
+    """Gives each byte of a look back."""
     for turn in range(TURNS * ROUNDS):
         _await(shared, ASKED, turn % 2 + 1)
         shared[ANSWERED] = turn % 2 + 1
@@ -74,18 +124,29 @@ def _await(shared: mmap.mmap, place: int, byte: int) -> None:
 
 
 def main(first: int, last: int) -> None:
-    """Prints the round trip between two cores in seconds. Raises TimeoutError where one of them does not answer."""
+    """Prints the round trip between two cores in seconds for each line of its input.
+
+    Raises TimeoutError where one of them does not answer.
+    """
     shared = mmap.mmap(-1, mmap.PAGESIZE)
+    wakes, rings = os.pipe()
     if os.fork():
+        os.close(wakes)
         try:
             os.sched_setaffinity(0, {first})
-            print(_ask(shared))
+            for _ in sys.stdin.buffer:
+                shared[ASKED] = shared[ANSWERED] = 0
+                os.write(rings, NEXT)
+                print(_ask(shared), flush=True)
         finally:
+            os.close(rings)
             os.wait()
     else:
+        os.close(rings)
         os.sched_setaffinity(0, {last})
-        _answer(shared)
+        while os.read(wakes, len(NEXT)):
+            _answer(shared)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*map(int, sys.argv[1:]))

@@ -4,11 +4,12 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tunbench.labs import cores
+from tunbench.labs.cores import Cores, ends
 from tunbench.runner.processor import TICK, times
 
 PROC = Path("/proc")
@@ -64,15 +65,28 @@ class Noise(NamedTuple):
     apart: float = 0.0
 
 
-def read() -> Reading:
-    """Looks at all processes of this machine. Those of the run are this one and all that descends from it.
+@contextmanager
+def looking() -> Iterator[Callable[[], Reading]]:
+    """What looks at this machine, and at how far its cores are apart where a hypervisor may move them."""
+    with Cores(*ends()) as cores:
+        yield lambda: read(cores.round_trip() if virtual() else 0.0)
 
-    And at how far its cores are apart, where a hypervisor may move them.
-    """
+
+@contextmanager
+def beside(clock: str) -> Iterator["Beside | None"]:
+    """Who looks at the machine beside the trials of a run: nobody on the virtual clock, which nothing disturbs."""
+    if clock == "virtual":
+        yield None
+        return
+    with looking() as look:
+        yield Beside(look)
+
+
+def read(apart: float = 0.0) -> Reading:
+    """Looks at all processes of this machine. Those of the run are this one and all that descends from it."""
     stat = times(shown(PROC / "stat"))
     throttled = sum(int(shown(path).strip() or 0) for path in SYS.glob(THROTTLED))
     stolen = stat.get("cpu", {}).get("steal", 0.0)
-    apart = cores.round_trip(*cores.ends()) if virtual() else 0.0
     return Reading(time.monotonic(), _others(os.getpid()), stolen, throttled, apart)
 
 
@@ -110,9 +124,11 @@ def said(noise: Noise, nearest: float = math.inf) -> str:
 class Beside:
     """Looks at the machine as trials begin and end, by the events that their shards tell."""
 
-    def __init__(self) -> None:
+    def __init__(self, look: Callable[[], Reading]) -> None:
+        self.look = look
         self.begun: dict[str, Reading] = {}
-        self.nearest = math.inf
+        # The first look also starts what later ones only ask.
+        self.nearest = look().apart or math.inf
 
     def hear(self, shard: str, event: Mapping[str, Any]) -> dict[str, Any]:
         """Takes an event of a shard; what the end of a trial is to say besides."""
@@ -125,7 +141,7 @@ class Beside:
         return {"noise": _rounded(noise)} | ({NAME: text} if text else {})
 
     def _read(self) -> Reading:
-        reading = read()
+        reading = self.look()
         self.nearest = min(self.nearest, reading.apart or math.inf)
         return reading
 
