@@ -1,8 +1,10 @@
 """Other load on this machine is found before a run, and the trials that it disturbed are marked and kept."""
 
 import os
+import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 
 from tests.kills import RUN
 from tests.native.test_native_lab import native
+from tunbench import run
+from tunbench.executors import pool
 from tunbench.journal import read
 
 pytestmark = [
@@ -42,3 +46,27 @@ def test_other_load_is_warned_of_and_what_it_disturbs_is_marked(
     record_property(
         "reliability", f"a busy core: told before the run and in the report; the trial is kept, “{trial.noisy}”"
     )
+
+
+def test_the_machine_has_been_looked_at_before_a_trial_begins(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """What the controlling process does as a trial begins would be measured with it."""
+    done: dict[str, float] = {}
+    margins: list[float] = []
+
+    def watch(told: pool.Told) -> None:
+        event = told.event
+        if event["event"] == "phase":
+            done[event["name"]] = time.monotonic()
+        if event["event"] == "trial":
+            margins.append(event["began"] - done["up" if event["workload"] == "up" else "trial"])
+
+    pings = [f"ping:count={count},interval=0.01" for count in range(10, 15)]
+    order = run.order(native(["none"], '["baseline"]', pings), "test.toml", {})
+    run.create(tmp_path / "run", order)
+    run.go(tmp_path / "run", order, 1, watch)
+    assert len(margins) == 1 + len(pings)
+    found = statistics.median(margins)
+    record_property("reliability", f"{1e3 * found:.0f} ms before, at the median of {len(margins)} trials")
+    assert found > 0.01
