@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tunbench.labs import cores
+from tunbench.labs.cores import Cores, ends
 from tunbench.labs.noise import FAR
 
 LATENCY = "/dev/cpu_dma_latency"
@@ -24,10 +24,10 @@ PATIENCE = 600
 """Seconds to wait until they are near to each other."""
 
 
-class Cores:
+class Neighbours:
     """The first and the last core of this process."""
 
-    def __init__(self, both: cores.Cores) -> None:
+    def __init__(self, both: Cores) -> None:
         self.both = both
         self.shortest = math.inf
         self.awake = _awake()
@@ -55,10 +55,10 @@ class Cores:
 
 
 @contextmanager
-def awake() -> Iterator[Cores]:
+def awake() -> Iterator[Neighbours]:
     """The cores, which poll where they are idle and so stay where they are, until the end."""
-    with cores.Cores(*cores.ends()) as both:
-        held = Cores(both)
+    with Cores(*ends()) as both:
+        held = Neighbours(both)
         try:
             for _ in range(LOOKS):
                 held.rest()

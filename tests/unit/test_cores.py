@@ -97,6 +97,19 @@ def test_nothing_is_left_when_one_side_is_killed(killed: str) -> None:
 
 
 @two_cores
+@pytest.mark.parametrize("killed", ["who asks", "who answers"])
+def test_nothing_spins_on_when_one_side_is_killed(killed: str) -> None:
+    program = f"from tunbench.labs import cores; cores.ROUNDS = 10**9; cores.main(*{ends()})"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, bufsize=0) as asks:
+        assert asks.stdin
+        asks.stdin.write(b"\n")
+        assert wait_until(lambda: bool(answering(asks.pid)), 15)
+        [answers] = answering(asks.pid)
+        os.kill(asks.pid if killed == "who asks" else answers, signal.SIGKILL)
+        assert wait_until(lambda: gone(asks.pid) and gone(answers), 15), "though its input is still open"
+
+
+@two_cores
 def test_who_asks_in_vain_ends_after_who_did_not_answer() -> None:
     # Else that one would be left to whoever takes orphans, which in a namespace nobody may do.
     program = (
