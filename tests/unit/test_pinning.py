@@ -109,7 +109,7 @@ def lived(folder: Path, monkeypatch: pytest.MonkeyPatch, cores: set[int]) -> tup
     one_core(monkeypatch, cores)
     shell, events = Raw(move_home(monkeypatch, folder, "made")), FakeEvents()
     live(shard("none", 1, "ping:count=5,interval=0.01").spec(), shell, events, cores)
-    assert {one["verdict"] for one in events.of("trial")} == {"ok"}
+    assert {(one["verdict"], one["reason"]) for one in events.of("trial")} == {("ok", "")}
     return shell, events
 
 

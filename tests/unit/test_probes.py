@@ -1,6 +1,7 @@
 """Probes of a machine whose /proc and /sys are folders."""
 
 import re
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -205,7 +206,7 @@ def test_what_the_probes_take_themselves_is_a_sample(machine: Machine, monkeypat
     machine.show("proc/meminfo", captured("meminfo-vm.txt"))
     # Processor time: 10 ms before the workload, and 20 ms behind it; 1 s passes.
     spent, passed = iter([1.0, 1.01, 1.5, 1.52]), iter([100.0, 101.0])
-    monkeypatch.setattr(time, "process_time", lambda: next(spent))
+    monkeypatch.setattr(time, "thread_time", lambda: next(spent))
     monkeypatch.setattr(probe, "now", lambda: next(passed))
     one = trial(machine)
     with probe.beside(["memory"], one):
@@ -213,6 +214,32 @@ def test_what_the_probes_take_themselves_is_a_sample(machine: Machine, monkeypat
     assert one.samples[-1].metric == probe.SHARE
     assert one.samples[-1].value == pytest.approx(0.03)
     assert probe.metrics(["memory"])[probe.SHARE].unit == "ratio"
+
+
+def test_what_other_threads_compute_meanwhile_is_not_the_probes_own(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.show("proc/meminfo", captured("meminfo-vm.txt"))
+    look = memory.look
+
+    def look_beside_a_thread(scene: probe.Scene) -> object:
+        other = threading.Thread(target=compute)
+        other.start()
+        other.join()
+        return look(scene)
+
+    monkeypatch.setattr(memory, "look", look_beside_a_thread)
+    one = trial(machine)
+    with probe.beside(["memory"], one):
+        pass
+    assert one.samples[-1].metric == probe.SHARE
+    assert one.samples[-1].value < 0.5
+
+
+def compute() -> None:
+    """Takes 50 ms of processor time."""
+    while time.thread_time() < 0.05:
+        pass
 
 
 def test_without_probes_there_is_nothing_to_measure_of_them(machine: Machine) -> None:
