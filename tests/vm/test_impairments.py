@@ -21,7 +21,7 @@ ECHOES = {"low": 10_000, "medium": 45_000, "high": 10_000}
 """Under `medium` an echo's deviation is 5.1 ms: chance moves the mean of so many by 0.1 ms once in 25,000 times."""
 
 REPEATS = 2
-"""Trials among which they are divided: two at once take half of the time."""
+"""Trials, with a seed each, among which they are divided: two at once take half of the time."""
 
 MANY = 5_000
 FEWER = 3_000
