@@ -3,12 +3,12 @@
 
 TUNBENCH := .venv/bin/tunbench
 
-.PHONY: help setup setup-tests quick test test-all lint clean
+.PHONY: help setup setup-tests setup-test-all quick test test-all lint clean
 
 help:
 	@echo "make quick     set up, and run the plan quick to a report (about 10 minutes the first time)"
 	@echo "make test      set up, and run the tests"
-	@echo "make test-all  the same with the long ones"
+	@echo "make test-all  set up with the toolbox, and run the long tests too (most of a day; needs Go and Rust)"
 	@echo "make setup     packages, the Python environment in .venv, and the image of the lab"
 	@echo "make lint      ruff and mypy"
 	@echo "make clean     remove .venv; runs and the image stay (tunbench lab clean removes that)"
@@ -18,6 +18,9 @@ setup:
 
 setup-tests:
 	@scripts/setup tests
+
+setup-test-all:
+	@scripts/setup test-all
 
 quick: setup
 	$(TUNBENCH) run quick
@@ -30,7 +33,7 @@ lint: setup
 test: setup-tests lint
 	.venv/bin/pytest -m "not long"
 
-test-all: setup-tests lint
+test-all: setup-test-all lint
 	.venv/bin/pytest
 
 clean:
