@@ -1,6 +1,7 @@
-"""ping with do-not-fragment: what does not fit is lost, and who refused it is counted."""
+"""ping: whose request is answered where numbers wrap around, and who refused what must not be fragmented."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.unit.outputs import edited, of, sound
 from tunbench.runner.options import resolve
 from tunbench.runner.shell import Result
 from tunbench.runner.underlay import UNDERLAYS
-from tunbench.runner.workload import Trial
+from tunbench.runner.workload import Trial, WorkloadFailed
 from tunbench.runner.workloads import ping
 
 REFUSALS = ("ping-df-local.txt", "ping-df-frag-needed.txt", "ping-df-packet-too-big.txt")
@@ -50,6 +51,50 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ping.execute(trial)
     assert events.commands == ["ip netns exec a ping -n -c 3 -i 0.01 -s 1473 -M do -W 5 fd00:0:0:2::2"]
     assert trial.samples[-1].value == 3
+
+
+def pinged(seqs: list[int], sent: int) -> str:
+    """What ping prints of replies with these numbers to so many requests."""
+    lines = [f"64 bytes from 10.0.1.3: icmp_seq={seq} ttl=64 time=1.00 ms" for seq in seqs]
+    lost = f"{100 * (sent - len(seqs)) / sent:.6g}% packet loss, time 9ms"
+    summary = f"{sent} packets transmitted, {len(seqs)} received, {lost}"
+    return "\n".join([*lines, summary, "rtt min/avg/max/mdev = 1.000/1.000/1.000/0.000 ms"])
+
+
+def placed(numbers: list[int], sent: int) -> list[int]:
+    """The requests to which the replies to these are said to belong. ping prints icmp_seq=0 behind icmp_seq=65535."""
+    samples = ping.parse(pinged([number % 65536 for number in numbers], sent), 1.0)
+    return [round(one.at) + 1 for one in samples if one.at is not None]
+
+
+@pytest.mark.parametrize(
+    ("sent", "first", "again"),
+    [(65_540, 30_000, 30_001), (60_000, 1000, 41_000), (100_000, 1000, 41_000), (200_000, 70_000, 127_000)],
+)
+def test_numbers_of_echoes_wrap_around_and_go_on_behind_an_outage(sent: int, first: int, again: int) -> None:
+    numbers = [*range(1, first + 1), *range(again, sent + 1)]
+    assert placed(numbers, sent) == numbers
+
+
+def test_replies_that_are_late_where_numbers_wrap_around_stay_behind() -> None:
+    numbers = [*range(1, 66_000), 70_000, *range(66_000, 70_000), *range(70_001, 140_000)]
+    assert placed(numbers, 140_000) == numbers
+
+
+@pytest.mark.parametrize("bit", (0, 4, 11, 12, 13, 14, 15))
+def test_a_number_that_was_corrupted_moves_no_other_reply(bit: int) -> None:
+    numbers = list(range(1, 140_001))
+    seqs = [number % 65536 for number in numbers]
+    for spoilt in (5000, 40_000, 65_535, 100_000):
+        seqs[spoilt] ^= 1 << bit
+    samples = ping.parse(pinged(seqs, 140_000), 1.0)
+    assert len({one.at for one in samples if one.at is not None}) >= 140_000 - 4
+
+
+def test_replies_to_what_was_mostly_never_sent_have_failed() -> None:
+    text = re.sub(r"icmp_seq=(\d)", r"icmp_seq=6000\1", captured("ping-clean.txt"))
+    with pytest.raises(WorkloadFailed, match="ping printed 5 first replies to 0 requests"):
+        ping.parse(text, 0.01)
 
 
 @settings(deadline=None)

@@ -66,15 +66,6 @@ def test_a_reply_to_what_was_never_sent_was_corrupted_and_is_no_sample() -> None
     assert values(samples, "loss") == [pytest.approx(0.2)]
 
 
-def test_numbers_of_echoes_wrap_around() -> None:
-    # ping prints icmp_seq=0 behind icmp_seq=65535.
-    count = 65540
-    lines = [f"64 bytes from 10.0.1.3: icmp_seq={number % 65536} ttl=64 time=1 ms" for number in range(1, count + 1)]
-    summary = f"{count} packets transmitted, {count} received, 0% packet loss, time 9ms"
-    text = "\n".join([*lines, summary, "rtt min/avg/max/mdev = 1.000/1.000/1.000/0.000 ms"])
-    assert moments(ping.parse(text, 1.0)) == list(range(count))
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -43,6 +43,9 @@ EXTREMES = re.compile(
 NUMBERS = 1 << 16
 """Echo requests are numbered modulo this: RFC 792, "Sequence Number"."""
 
+LATE = NUMBERS // 8
+"""Requests by which a reply is behind another one at most: those of 80 s at the shortest interval."""
+
 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
@@ -86,13 +89,14 @@ def parse(text: str, interval: float, df: bool = False) -> list[Sample]:
     if replies:
         _check_extremes(text, [float(ms) for _, ms, _ in replies])
     numbers = _unwrapped([seq for seq, _ in first], sent)
-    # A reply whose number was corrupted may have that of another one.
-    if 2 * len(set(numbers)) < len(numbers):
-        raise WorkloadFailed(f"ping printed {len(numbers)} first replies to {len(set(numbers))} requests")
+    # A reply whose number was corrupted may have that of another one, or of none.
+    answered = {number for number in numbers if 1 <= number <= sent}
+    if 2 * len(answered) < len(numbers):
+        raise WorkloadFailed(f"ping printed {len(numbers)} first replies to {len(answered)} requests")
     samples = [
         Sample("rtt", ms / 1000, round((number - 1) * interval, 6))
         for number, (_, ms) in zip(numbers, first, strict=True)
-        if 1 <= number <= sent
+        if number in answered
     ]
     samples.append(Sample("loss", (sent - received) / sent))
     samples.append(Sample("duplicates", len(replies) - len(first)))
@@ -120,11 +124,18 @@ def _check_extremes(text: str, times: list[float]) -> None:
 
 
 def _unwrapped(seqs: list[int], sent: int) -> list[int]:
-    """The numbers of the requests that were answered; one that was never sent is of a reply that was corrupted."""
+    """The numbers of the requests that were answered; one that was never sent is of a reply that was corrupted.
+
+    Replies go on, also behind a long time without any, and are LATE at most. One whose number leaps ahead, and whose
+    next reply does not go on from there, was corrupted: nothing is concluded from it for the others.
+    """
+    if sent < NUMBERS:
+        return seqs
     numbers, last = [], 0
-    for seq in seqs:
-        number = seq + NUMBERS * round((last - seq) / NUMBERS)
+    for seq, following in zip(seqs, [*seqs[1:], *seqs[-1:]], strict=True):
+        number = last - LATE + (seq - last + LATE) % NUMBERS
         numbers.append(number)
-        if 1 <= number <= sent:
-            last = number
+        leaps, alone = number > last + LATE // 2, abs((following - seq + LATE) % NUMBERS - LATE) > LATE // 2
+        if number <= sent and not (leaps and alone):
+            last = max(last, number)
     return numbers
