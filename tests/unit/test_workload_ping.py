@@ -97,6 +97,50 @@ def test_replies_to_what_was_mostly_never_sent_have_failed() -> None:
         ping.parse(text, 0.01)
 
 
+def test_duplicates_that_ping_counted_and_did_not_print_have_failed() -> None:
+    text = captured("ping-loss-dup.txt")
+    first = next(line for line in text.splitlines(keepends=True) if "DUP!" in line)
+    with pytest.raises(WorkloadFailed, match="ping counted 3 duplicates and printed 2"):
+        ping.parse(text.replace(first, ""), 0.01)
+    with pytest.raises(WorkloadFailed, match="ping counted 0 duplicates and printed 3"):
+        ping.parse(text.replace(" +3 duplicates,", ""), 0.01)
+
+
+def test_times_whose_mean_is_not_the_one_that_ping_summed_up_have_failed() -> None:
+    text = captured("ping-clean.txt").replace("seq=2 ttl=64 time=0.015", "seq=2 ttl=64 time=0.031")
+    with pytest.raises(WorkloadFailed, match=r"ping printed 0\.019 ms on average and summed up 0\.015 ms"):
+        ping.parse(text, 0.01)
+
+
+@given(times=st.lists(st.integers(0, 3_000_000), min_size=1, max_size=50))
+def test_no_rounding_of_ping_is_a_contradiction(times: list[int]) -> None:
+    # Microseconds, as ping_common.c of iputils 20221126 prints them.
+    lines = [f"icmp_seq={number} ttl=64 time={rounded(time)} ms" for number, time in enumerate(times, 1)]
+    low, mean, high = (
+        f"{time // 1000}.{time % 1000:03}" for time in (min(times), sum(times) // len(times), max(times))
+    )
+    summary = f"{len(times)} packets transmitted, {len(times)} received, 0% packet loss, time 9ms"
+    samples = ping.parse("\n".join([*lines, summary, f"rtt min/avg/max/mdev = {low}/{mean}/{high}/0.000 ms"]), 0.01)
+    assert len(samples) == len(times) + 2
+
+
+def rounded(time: int) -> str:
+    """A round-trip time in microseconds as ping prints it, in milliseconds."""
+    if time >= 100_000 - 50:
+        return f"{(time + 500) // 1000}"
+    if time >= 10_000 - 5:
+        return f"{(time + 50) // 1000}.{(time + 50) % 1000 // 100}"
+    if time >= 1000:
+        return f"{(time + 5) // 1000}.{(time + 5) % 1000 // 10:02}"
+    return f"0.{time:03}"
+
+
+def test_more_refusals_than_errors_have_failed() -> None:
+    text = captured("ping-df-local.txt") + "ping: local error: message too long, mtu=1500\n"
+    with pytest.raises(WorkloadFailed, match="ping counted 3 errors and printed 4 requests that were refused"):
+        ping.parse(text, 0.01, df=True)
+
+
 @settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int) -> None:

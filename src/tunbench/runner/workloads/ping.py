@@ -34,6 +34,8 @@ LINGER = 5.0
 
 REPLY = re.compile(r"icmp_seq=(\d{1,5}) ttl=\d+ time=(\d{1,12}(?:\.\d{1,9})?) ms( \(DUP!\))?", re.ASCII)
 SUMMARY = re.compile(r"^(\d{1,12}) packets transmitted, (\d{1,12}) received.*", re.ASCII | re.MULTILINE)
+DUPLICATES = re.compile(r", \+(\d{1,12}) duplicates", re.ASCII)
+ERRORS = re.compile(r", \+(\d{1,12}) errors", re.ASCII)
 LOSS = re.compile(r" (\d{1,3}(?:\.\d{1,9})?(?:e-\d\d)?)% packet loss", re.ASCII)
 EXTREMES = re.compile(
     r"^rtt min/avg/max/mdev = (\d{1,12}\.\d{3})/(\d{1,12}\.\d{3})/(\d{1,12}\.\d{3})/\d{1,12}\.\d{3} ms",
@@ -83,9 +85,12 @@ def parse(text: str, interval: float, df: bool = False) -> list[Sample]:
     if sent == 0 or received > sent or not _agrees(LOSS.search(summary[0]), (sent - received) / sent):
         raise WorkloadFailed(f"ping's summary makes no sense: {summary[0]}")
     replies = REPLY.findall(text)
-    first = [(int(seq), float(ms)) for seq, ms, twice in replies if not twice]
+    first = [(int(seq), float(ms)) for seq, ms, duplicate in replies if not duplicate]
     if len(first) != received:
         raise WorkloadFailed(f"ping counted {received} replies and printed {len(first)}")
+    twice = len(replies) - len(first)
+    if twice != (counted := _counted(DUPLICATES, summary[0])):
+        raise WorkloadFailed(f"ping counted {counted} duplicates and printed {twice}")
     if replies:
         _check_extremes(text, [float(ms) for _, ms, _ in replies])
     numbers = _unwrapped([seq for seq, _ in first], sent)
@@ -99,10 +104,24 @@ def parse(text: str, interval: float, df: bool = False) -> list[Sample]:
         if number in answered
     ]
     samples.append(Sample("loss", (sent - received) / sent))
-    samples.append(Sample("duplicates", len(replies) - len(first)))
+    samples.append(Sample("duplicates", twice))
     if df:
-        samples.append(Sample("refused", len(REFUSED.findall(text))))
+        samples.append(Sample("refused", _refused(text, _counted(ERRORS, summary[0]))))
     return samples
+
+
+def _counted(kind: re.Pattern[str], summary: str) -> int:
+    """How many of a kind ping counted; it says nothing of none."""
+    found = kind.search(summary)
+    return int(found[1]) if found else 0
+
+
+def _refused(text: str, errors: int) -> int:
+    """How many requests were refused. Raises WorkloadFailed where they are more than the errors that ping counted."""
+    refused = len(REFUSED.findall(text))
+    if refused > errors:
+        raise WorkloadFailed(f"ping counted {errors} errors and printed {refused} requests that were refused")
+    return refused
 
 
 def _agrees(printed: re.Match[str] | None, loss: float) -> bool:
@@ -118,9 +137,13 @@ def _check_extremes(text: str, times: list[float]) -> None:
     low, mean, high = map(float, summed.groups())
     if not low <= mean <= high:
         raise WorkloadFailed(f"ping's summary makes no sense: {summed[0]}")
-    # Replies have three digits, and the summary has microseconds.
+    # Replies have three digits, and the summary has microseconds: of the mean, which is that of duplicates too, whole
+    # ones (iputils 20221126, ping_common.c, gather_statistics() and finish()).
     if not (math.isclose(min(times), low, rel_tol=0.006) and math.isclose(max(times), high, rel_tol=0.006)):
         raise WorkloadFailed(f"ping printed {min(times):g} to {max(times):g} ms and summed up {low:g} to {high:g} ms")
+    printed = math.fsum(times) / len(times)
+    if abs(printed - mean) > 0.006 * mean + 0.001:
+        raise WorkloadFailed(f"ping printed {printed:g} ms on average and summed up {mean:g} ms")
 
 
 def _unwrapped(seqs: list[int], sent: int) -> list[int]:
