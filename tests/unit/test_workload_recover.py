@@ -3,6 +3,8 @@
 import math
 import random
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -125,11 +127,37 @@ def test_what_the_probe_told_was_torn(text: str) -> None:
         ("ready\nbegin 5\ngap 5 7 6\nend 1 2 1\n", "2 answers to 1 requests"),
         ("ready\nbegin 5\ngap 5 7 6\nend 1 0 1\n", "0 answers to 1 requests"),
         ("ready\nbegin 5\nend 1 1 1\n", "1 answers to 1 requests"),
+        ("ready\nbegin 5\ngap 6 8 7\nend 1 1 1\n", "ends no gap from its beginning: gap 6"),
+        ("ready\nbegin 5\nalive 8 7\nend 1 1 1\n", "ends no gap from its beginning: alive 8"),
     ],
 )
 def test_what_makes_no_sense_has_failed(text: str, message: str) -> None:
     with pytest.raises(WorkloadFailed, match=message):
         blocking.read(text)
+
+
+@pytest.mark.parametrize("text", [LINK, RESTART])
+def test_a_line_of_the_probe_that_is_lost_is_missed(text: str) -> None:
+    lines = text.splitlines(keepends=True)
+    event = Event(5.55, 5.6) if text == RESTART else CUT
+    # What comes behind the last two answers of which it told cannot be missed.
+    for lost in range(2, len(lines) - 2):
+        with pytest.raises(WorkloadFailed, match=r"ends no gap from its beginning|told neither"):
+            recover.parse("".join(lines[:lost] + lines[lost + 1 :]), event, 0.0, 0.001)
+
+
+@given(step=st.integers(500_000, 1_000_000_000), waits=st.lists(st.integers(0, 2_000_000_000), max_size=200))
+def test_the_probe_is_never_silent_for_longer_than_it_can_be(step: int, waits: list[int]) -> None:
+    moment = 5_000_000_000
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as told:
+        record = stream.Record(step, moment)
+        record.tell(moment, "begin", moment)
+        for number, wait in enumerate(waits):
+            moment += wait
+            patch.setattr("time.monotonic_ns", lambda moment=moment: moment)
+            record.add(number, moment)
+    seen = blocking.read(f"ready\n{told.getvalue()}end {len(waits)} {len(waits)} 1\n")
+    blocking.require_signs(seen, step * 1e-9)
 
 
 def ending(requests: int, replies: int) -> str:

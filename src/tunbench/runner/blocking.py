@@ -38,7 +38,8 @@ class Gap(NamedTuple):
 class Seen(NamedTuple):
     """What a stream of probes saw: gaps, moments from which requests were answered, and how many of how many were.
 
-    `seconds` passed from its beginning to the last answer of which it told.
+    `seconds` passed from its beginning to the last answer of which it told, and `silence` (in s) is the longest time of
+    which it told neither that answers came nor that none did.
     """
 
     gaps: list[Gap]
@@ -46,6 +47,7 @@ class Seen(NamedTuple):
     requests: int
     replies: int
     seconds: float
+    silence: float
 
 
 @contextmanager
@@ -102,13 +104,18 @@ def read(text: str) -> Seen:
     if kinds[:2] != ["ready", "begin"] or kinds[-1] != "end" or not text.endswith("\n"):
         raise WorkloadFailed(f"the probe's output has no beginning or no end: {text[-200:]!r}")
     [began], (requests, replies, _) = numbers[1], numbers[-1]
-    gaps, answered, last = [], [], began
+    gaps: list[Gap] = []
+    answered: list[float] = []
+    last, silence = began, 0
     for kind, values in zip(kinds[2:-1], numbers[2:-1], strict=True):
         if kind not in ("gap", "alive"):
             raise WorkloadFailed("the probe's output begins or ends twice")
         start, end, sent = values if kind == "gap" else (last, *values)
         if not last <= start <= end or not began <= sent <= end:
             raise WorkloadFailed(f"the probe's moments are out of order: {kind} {' '.join(map(str, values))}")
+        if not answered and (kind != "gap" or start != began):
+            raise WorkloadFailed(f"the probe's first answer ends no gap from its beginning: {kind} {values[0]}")
+        silence = max(silence, (start if kind == "gap" else end) - last)
         last = end
         answered.append(sent * NANOSECONDS)
         if kind == "gap":
@@ -117,7 +124,7 @@ def read(text: str) -> Seen:
     told = len(set(answered))
     if not told <= replies <= requests or bool(replies) != bool(answered):
         raise WorkloadFailed(f"the probe counted {replies} answers to {requests} requests, and tells of {told}")
-    return Seen(gaps, answered, requests, replies, (last - began) * NANOSECONDS)
+    return Seen(gaps, answered, requests, replies, (last - began) * NANOSECONDS, silence * NANOSECONDS)
 
 
 def require_time(seen: Seen, interval: float, longest: float) -> None:
@@ -129,6 +136,16 @@ def require_time(seen: Seen, interval: float, longest: float) -> None:
         raise WorkloadFailed(
             f"the probe counted {seen.requests} requests, one each {interval:g} s, in {seen.seconds:g} s"
         )
+
+
+def require_signs(seen: Seen, interval: float) -> None:
+    """Raises WorkloadFailed where the probe was silent for longer than it can be: a line of it is lost.
+
+    It tells of the first answer that comes SIGN after the last one that it told of, or of the gap before that.
+    """
+    # The probe is given six digits of its interval.
+    if seen.silence > stream.SIGN * NANOSECONDS + 1.01 * stream.LEAST_GAP * interval:
+        raise WorkloadFailed(f"the probe told neither of answers nor of a gap for {seen.silence:.3g} s")
 
 
 def blocked(seen: Seen, event: float, interval: float) -> float:

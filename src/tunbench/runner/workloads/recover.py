@@ -144,6 +144,7 @@ def parse(text: str, event: Event, began: float, interval: float) -> list[Sample
     if not any(moment > event.over for moment in seen.answered):
         raise WorkloadFailed(f"no probe was answered within {LIMIT:g} s after the event")
     blocking.require_time(seen, interval, LIMIT)
+    blocking.require_signs(seen, interval)
     blocked = blocking.blocked(seen, event.began, interval)
     samples = [Sample("blocked", blocked, at), Sample("lost", seen.requests - seen.replies, at)]
     if event.outage is not None:
