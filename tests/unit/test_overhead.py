@@ -163,6 +163,12 @@ def test_a_size_that_is_not_seen_as_often_is_none(sizes: list[int]) -> None:
         measured.parse(sizes)
 
 
+def test_many_sizes_are_looked_at_as_fast_as_few() -> None:
+    # Compared each with each they would take hours.
+    sizes = [*range(1_000_000), *[1_000_000] * 9]
+    assert measured.parse(sizes) == 1_000_000
+
+
 @given(limit=st.integers(0, pmtu.LARGEST), guess=st.integers(0, pmtu.LARGEST))
 def test_probing_finds_the_limit_whatever_it_begins_with(limit: int, guess: int) -> None:
     assert pmtu.largest(lambda packet: packet <= limit, guess) == limit
