@@ -56,7 +56,13 @@ def test_a_counter_or_a_clock_that_goes_backwards_has_failed(after: State) -> No
         idle.rates([State(0, 10, 5, {})], [after])
 
 
-@pytest.mark.parametrize("text", ["", "grep: nothing\n", BEFORE.partition("/proc")[0], BEFORE.partition("\n")[2]])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "grep: nothing\n", BEFORE.partition("/proc")[0], BEFORE.partition("\n")[2]),
+        *(BEFORE + BEFORE, BEFORE.replace("schedstat:50330330", "schedstat:")),
+    ],
+)
 def test_counters_that_are_not_there_have_failed(text: str) -> None:
     with pytest.raises(WorkloadFailed, match="the node's counters could not be read"):
         idle.parse(text, 0)

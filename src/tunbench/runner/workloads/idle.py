@@ -74,7 +74,9 @@ def parse(text: str, at: float) -> State:
     """The state of a node at a moment in seconds, as LOOK prints it. Raises WorkloadFailed."""
     counters = {name: int(value) for name, value in COUNTED.findall(text)}
     threads = {(int(process), int(thread)): int(ns) for process, thread, ns in SCHEDULED.findall(text)}
-    if not threads or not counters.keys() >= set(COUNTERS):
+    # Every line is one of these, and none is there twice.
+    read = len(counters) + len(threads) == len(text.splitlines())
+    if not read or not threads or not counters.keys() >= set(COUNTERS):
         raise WorkloadFailed(f"the node's counters could not be read: {text[-200:].strip()!r}")
     return State(at, counters["tx_bytes"], counters["tx_packets"], threads)
 
