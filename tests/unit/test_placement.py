@@ -15,6 +15,7 @@ from tunbench.runner.shard import impair
 from tunbench.runner.shell import Result
 from tunbench.runner.site import Site
 from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner.workload import WorkloadFailed
 
 LOSS = captured("qdisc-loss.json")
 FORWARD, REVERSE = {"loss": 0.1}, {"delay": 0.02, "loss": 0.1}
@@ -111,13 +112,21 @@ def test_a_full_queue_overflows_and_a_loss_that_was_asked_for_does_not() -> None
     assert impairment.overflow({}, {}) == ""
 
 
+@pytest.mark.parametrize("name", ["packets", "bytes", "drops", "qlen"])
+def test_a_counter_that_is_missing_is_not_zero(name: str) -> None:
+    [lossy] = json.loads(LOSS)
+    del lossy[name]
+    with pytest.raises(WorkloadFailed, match=f"no sound number at {name}: None"):
+        impairment.counters(lossy)
+
+
 @pytest.mark.parametrize(("loss", "packets"), [(0.01, 2), (0.01, 100), (0.001, 2000), (0.3, 5000)])
 def test_an_unlucky_draw_does_not_overflow(loss: float, packets: int) -> None:
     # The least number of drops that chance exceeds once in 10⁷ times: there are some hundred queues in a run.
     unlucky = int(binom.isf(1e-7, packets, loss))
     assert unlucky > loss * packets
     for drops, warned in ((unlucky, False), (4 * unlucky + 16, True)):
-        counted = {"kind": "netem", "drops": drops, "packets": max(0, packets - drops)}
+        counted = {"kind": "netem", "drops": drops, "packets": max(0, packets - drops), "bytes": 0, "qlen": 0}
         assert bool(impairment.overflow({"loss": loss}, counted)) == warned
 
 

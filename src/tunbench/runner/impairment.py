@@ -117,8 +117,12 @@ def netem_of(text: str) -> dict[str, Any]:
 
 
 def counters(qdisc: Mapping[str, Any]) -> dict[str, int]:
-    """What netem has carried, dropped and still holds since it was installed. Raises WorkloadFailed."""
-    found = {name: qdisc.get(name, 0) for name in ("packets", "bytes", "drops", "qlen")}
+    """What netem has carried, dropped and still holds since it was installed. Raises WorkloadFailed.
+
+    Where there is none, it has carried nothing.
+    """
+    missing = None if qdisc else 0
+    found: dict[str, Any] = {name: qdisc.get(name, missing) for name in ("packets", "bytes", "drops", "qlen")}
     for name, value in found.items():
         # The kernel's counters have 64 bits.
         if type(value) is not int or not 0 <= value < 1 << 64:
