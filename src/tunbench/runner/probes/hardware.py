@@ -24,6 +24,10 @@ ABOUT = About(
 )
 
 
+NOTHING = -273_000
+"""m°C up to which a thermal zone tells of no reading: 0 K, which is 273.1 to 273.2 °C below zero as ACPI rounds it."""
+
+
 class State(NamedTuple):
     """Frequency of each core in Hz, temperatures in °C, and by domain its energy in J and where that wraps around."""
 
@@ -39,7 +43,7 @@ def look(scene: Scene) -> State:
     energies = _numbers("class/powercap", "intel-rapl:[0-9]*/energy_uj")
     return State(
         [value * 1e3 for value in frequencies.values()],
-        [value / 1e3 for value in temperatures.values()],
+        [value / 1e3 for value in temperatures.values() if value > NOTHING],
         # A domain within a package has two numbers in its name, and is counted with its package.
         {
             path.parent.name: (value / 1e6, _number(path.parent / "max_energy_range_uj") / 1e6)
