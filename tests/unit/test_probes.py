@@ -103,6 +103,11 @@ def test_memory_is_that_of_processes_that_were_there_before(machine: Machine) ->
     assert values(found) == {"kernel-memory": kernel * 1024}
 
 
+def test_other_digits_than_those_of_the_kernel_are_no_memory() -> None:
+    assert memory.peak("VmHWM:\t\u0663 kB\n") == 0
+    assert memory.kernel("Slab: \u0663 kB\n") == 0
+
+
 def test_a_process_that_ended_meanwhile_does_not_count(machine: Machine) -> None:
     machine.process("101", 17)
     gone = machine.process("101", 18)
@@ -137,6 +142,13 @@ def test_hardware_tells_what_the_machine_shows(machine: Machine) -> None:
     found = hardware.samples(before, hardware.look(machine.scene))
     # The second package's counter came to its end at 10 J; the domain within the first is counted with it.
     assert values(found) == pytest.approx({"frequency": 2.4e9, "temperature": 63.5, "energy": 3.0 + 2.0})
+
+
+@pytest.mark.parametrize("millidegrees", [-273_200, -273_150, -273_100])
+def test_a_zone_without_a_reading_has_no_temperature(machine: Machine, millidegrees: int) -> None:
+    machine.show("sys/class/thermal/thermal_zone0/temp", f"{millidegrees}\n")
+    state = hardware.look(machine.scene)
+    assert hardware.samples(state, state) == []
 
 
 @pytest.mark.parametrize("name", registry.probe_names())

@@ -110,3 +110,28 @@ def test_several_cores_are_told_each(machine: Machine, monkeypatch: pytest.Monke
     assert values(found)["busy"] == pytest.approx(0.45)
     assert values(found, "cpu0") == pytest.approx({"busy": 0.8, "user": 0, "system": 0.5, "softirq": 0})
     assert values(found, "cpu1") == pytest.approx({"busy": 0.1, "user": 0, "system": 0, "softirq": 0})
+
+
+def test_cores_that_are_busy_all_the_time_are_never_busy_for_longer() -> None:
+    # 6.51 + 6.51 + 6.51 is more than 3 × 6.51 in floating point.
+    elapsed, cores = 6.51, dict.fromkeys(("cpu0", "cpu1", "cpu2"), 1.0)
+    kinds = {name: dict.fromkeys(processor.KINDS, 0.0) for name in ("cpu", *cores)}
+    before, after = (processors.State(Clock(at, cores), kinds, 0) for at in (0.0, elapsed))
+    busy = processor.between(before.clock, after.clock)
+    assert busy.total / busy.elapsed / len(cores) > 1
+    assert values(processors.samples(before, after))["busy"] == 1
+
+
+@pytest.mark.parametrize("uptime", ["NaN 1.00\n", "1e400 1.00\n", "inf 1.00\n", "\u0663.00 1.00\n", "\n"])
+def test_an_uptime_that_is_no_time_has_failed(uptime: str) -> None:
+    with pytest.raises(ValueError, match="/proc/uptime is"):
+        processor.idle_of_ticks(uptime, captured("stat-vm.txt"))
+
+
+def test_what_is_no_number_of_the_kernel_has_failed() -> None:
+    strange = re.sub(r"\d", "\u0663", captured("stat-vm.txt"))
+    with pytest.raises(ValueError, match="/proc/stat is no ASCII"):
+        processor.times(strange)
+    with pytest.raises(ValueError, match="/proc/stat shows no context switches"):
+        processor.switches(strange)
+    assert processor.idle_of_timers(re.sub(r"\d", "\u0663", captured("timer-list-vm.txt"))) is None

@@ -15,10 +15,12 @@ KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 NANO = 1e-9
 """Seconds of a nanosecond."""
 
-CORE = re.compile(r"^cpu: (\d+)$", re.MULTILINE)
-IDLE = re.compile(r"\.(?:idle_sleeptime|iowait_sleeptime)\s*: (\d+) nsecs")
-MOMENT = re.compile(r"^now at (\d+) nsecs$", re.MULTILINE)
+CORE = re.compile(r"^cpu: (\d+)$", re.ASCII | re.MULTILINE)
+IDLE = re.compile(r"\.(?:idle_sleeptime|iowait_sleeptime)\s*: (\d+) nsecs", re.ASCII)
+MOMENT = re.compile(r"^now at (\d+) nsecs$", re.ASCII | re.MULTILINE)
 # Without ticks while it is idle, a core's idle time is measured, not sampled: `.nohz_mode`, `.nohz` in newer kernels.
+UPTIME = re.compile(r"(\d+\.\d\d) ", re.ASCII)
+SWITCHES = re.compile(r"^ctxt (\d+)$", re.ASCII | re.MULTILINE)
 TICKLESS = re.compile(r"\.nohz(?:_mode)?\s*: [12]$", re.MULTILINE)
 
 
@@ -97,20 +99,27 @@ def idle_of_timers(text: str) -> Clock | None:
 
 
 def idle_of_ticks(uptime: str, stat: str) -> Clock:
-    """Reads /proc/uptime and /proc/stat, whose resolution is a tick of 10 ms a core."""
+    """Reads /proc/uptime and /proc/stat, whose resolution is a tick of 10 ms a core. Raises ValueError."""
+    found = UPTIME.match(uptime)
+    if uptime and not found:
+        raise ValueError(f"/proc/uptime is {uptime[:80]!r}")
     cores = {core: ticks["idle"] + ticks["iowait"] for core, ticks in times(stat).items() if core != "cpu"}
-    return Clock(float(uptime.split()[0]) if uptime.strip() else 0.0, cores)
+    return Clock(float(found[1]) if found else 0.0, cores)
 
 
 def times(stat: str) -> dict[str, dict[str, float]]:
-    """The seconds of each kind in /proc/stat: of `cpu` and of each core."""
+    """The seconds of each kind in /proc/stat: of `cpu` and of each core. Raises ValueError."""
+    if not stat.isascii():
+        raise ValueError("/proc/stat is no ASCII")
     rows = [line.split() for line in stat.splitlines() if re.match(r"cpu\d* ", line)]
     return {row[0]: {kind: int(value) * TICK for kind, value in zip(KINDS, row[1:9], strict=True)} for row in rows}
 
 
 def switches(stat: str) -> int:
-    """The context switches since boot in /proc/stat."""
-    found = re.search(r"^ctxt (\d+)$", stat, re.MULTILINE)
+    """The context switches since boot in /proc/stat. Raises ValueError."""
+    found = SWITCHES.search(stat)
+    if stat and not found:
+        raise ValueError("/proc/stat shows no context switches")
     return int(found[1]) if found else 0
 
 

@@ -72,7 +72,7 @@ def samples(before: State, after: State) -> list[Sample]:
 
 def peak(status: str) -> int:
     """The peak of the resident memory in /proc/PID/status, in bytes; 0 for what has none, as tasks of the kernel."""
-    found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.ASCII | re.MULTILINE)
     return int(found[1]) * KIB if found else 0
 
 
@@ -89,7 +89,7 @@ def spent(stat: str) -> float:
 
 def kernel(meminfo: str) -> int:
     """The memory of the kernel in /proc/meminfo, in bytes."""
-    sizes = dict(re.findall(r"^(\w+):\s*(\d+) kB$", meminfo, re.MULTILINE))
+    sizes = dict(re.findall(r"^(\w+):\s*(\d+) kB$", meminfo, re.ASCII | re.MULTILINE))
     return sum(int(sizes.get(name, 0)) for name in KERNEL) * KIB
 
 

@@ -43,7 +43,8 @@ def samples(before: State, after: State) -> list[Sample]:
     if not busy.elapsed or not busy.by_core:
         return []
     found = [
-        Sample("busy", busy.total / busy.elapsed / len(busy.by_core), node=MACHINE),
+        # The sum of cores that were busy all the time may be rounded up.
+        Sample("busy", min(1.0, busy.total / busy.elapsed / len(busy.by_core)), node=MACHINE),
         *(Sample(kind, _spent(before, after, "cpu", kind), node=MACHINE) for kind in TIMES),
         Sample("context-switches", after.switches - before.switches, node=MACHINE),
     ]
