@@ -21,6 +21,12 @@ def test_the_table_is_the_golden_one() -> None:
     assert shown(realistic(3)) == GOLDEN.read_text(encoding="utf-8")
 
 
+def test_a_heading_names_bounds_where_there_are_some() -> None:
+    one = record([trial(cell("none", workload=TCP), [("throughput", "bit/s", 1e6)])])
+    assert "throughput [low, high]" in shown(realistic(3))
+    assert "throughput" in shown(one) and "[low, high]" not in shown(one)
+
+
 def test_brackets_in_a_name_are_no_markup() -> None:
     hostile = "[bold red]x[/bold red]"
     assert hostile in shown(record([trial(cell(hostile, workload=TCP), [("throughput", "bit/s", 1e6)])]))

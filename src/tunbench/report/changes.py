@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal
 
 from rich import box
 from rich.table import Table
@@ -135,11 +136,12 @@ def table(rows: Sequence[Row], width: int = WIDE) -> Table:
     left_out = NARROWED if width < WIDE else ()
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     shown = {name: text for name, text in columns.items() if name not in left_out}
+    # Text, not markup: what stands in brackets is shown as it is.
     for name in shown:
-        made.add_column(name, overflow="fold", justify="right" if name in NUMBERS else "left", no_wrap=name == "p")
+        justify: Literal["right", "left"] = "right" if name in NUMBERS else "left"
+        made.add_column(Text(name), overflow="fold", justify=justify, no_wrap=name == "p")
     made.add_column("verdict")
     for row in rows:
-        # Text, not markup: a name with brackets in it is shown as it is.
         texts = [Text(text(row)) for text in shown.values()]
         made.add_row(*texts, Text(row.verdict, style=STYLES.get(row.verdict, "")))
     return made

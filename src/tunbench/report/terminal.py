@@ -64,8 +64,10 @@ def _empty(findings: Findings) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("stack", overflow="fold")
     made.add_column("profile", overflow="fold")
+    width = _width(findings)
+    measured = "throughput [low, high]" if width else "throughput"
     for workload in fast:
-        made.add_column(_heading("throughput [low, high]", workload, fast), justify="right", min_width=_width(findings))
+        made.add_column(_heading(measured, workload, fast), justify="right", min_width=width)
         made.add_column("÷ none", justify="right")
         if workload in costly(findings):
             made.add_column("cost", justify="right", no_wrap=True)
@@ -83,9 +85,10 @@ def _width(findings: Findings) -> int:
     return INTERVAL if len(throughput) else 0
 
 
-def _heading(name: str, workload: str, among: list[str]) -> str:
+def _heading(name: str, workload: str, among: list[str]) -> Text:
     """The metric, and the workload where several measured it."""
-    return name if len(among) == 1 else f"{name}\n{workload}"
+    # Text, not markup: what stands in brackets is shown as it is.
+    return Text(name if len(among) == 1 else f"{name}\n{workload}")
 
 
 def _row(findings: Findings, stack: str, condition: str) -> list[Text]:
@@ -97,7 +100,6 @@ def _row(findings: Findings, stack: str, condition: str) -> list[Text]:
     for metric in ("rtt", "loss"):
         fields += [_median(here, metric, workload) for workload in workloads(findings, metric)]
     verdict = verdict_of(findings, stack, condition)
-    # Text, not markup: a name with brackets in it is shown as it is.
     return [*(Text(field) for field in fields), Text(verdict, style=style_of(verdict))]
 
 
