@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.unit.fakes import FakeExecution, FakeLab
-from tests.unit.runs import ScriptedLab, batches, events, finished, invoke, real_lab, runs_here
+from tests.unit.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, real_lab, runs_here
+from tunbench.cli.progress import Display
+from tunbench.executors.pool import Told
 from tunbench.journal import read
 from tunbench.journal.record import COLUMNS
 from tunbench.labs import choose, examine, explore, image
@@ -40,6 +43,21 @@ def test_a_run_prints_where_its_report_is_and_its_fingerprint() -> None:
     assert Path("begun/report.html").exists()
     assert "[4/4]" in result.stderr
     assert "wireguard" in result.stdout
+
+
+def test_a_folder_whose_name_looks_like_markup_is_named_as_it_is() -> None:
+    result = invoke("run", "plan.toml", "--out", ":smile:[/b]")
+    assert "report       :smile:[/b]/report.html" in result.stderr
+
+
+def test_a_run_shows_on_a_terminal_what_looks_like_markup_as_it_is() -> None:
+    text = 'tuning = { name = "t", sysctl."net.ipv4.tcp_x" = ["[/b]", "[red]"] }'
+    one, out = ordered(text=f"{PLAN}{text}").shards[0], io.StringIO()
+    with Display(Console(file=out, force_terminal=True, width=200), 1, 1, 1.0) as display:
+        display.watch(Told(one, {"event": "shard", "state": "started"}))
+        display.watch(Told(one, {"event": "phase", "name": "trial", "workload": "[/i]"}))
+        display.progress.refresh()
+    assert "tcp_x=[/b]" in out.getvalue() and "[/i]" in out.getvalue()
 
 
 def test_the_command_line_overrides_the_plan() -> None:
@@ -130,7 +148,7 @@ def test_a_report_is_written_where_it_is_wanted() -> None:
 
 GOOD = [
     Finding("vm lab: QEMU", True, "/usr/bin/qemu", needed=True),
-    Finding("native lab: wg", False, "not installed", "apt"),
+    Finding("native lab: wg", False, "[/b] not installed", "apt"),
 ]
 BAD = [*GOOD, Finding("vm lab: image", False, "not built", "tunbench lab build", needed=True)]
 
@@ -140,7 +158,7 @@ def test_doctor_says_what_is_needed(findings: list[Finding], code: int, monkeypa
     monkeypatch.setattr(examine, "findings", lambda: findings)
     table = invoke("doctor")
     assert table.exit_code == code
-    assert all(finding.what in table.stdout and finding.mend in table.stdout for finding in findings)
+    assert all(cell in table.stdout for one in findings for cell in (one.what, one.found, one.mend))
     as_json = invoke("doctor", "--json")
     assert as_json.exit_code == code
     assert [Finding(**row) for row in json.loads(as_json.stdout)] == findings

@@ -75,6 +75,14 @@ def test_what_is_folded_is_not_said_to_be_the_same() -> None:
     assert "then pmtu" not in printed
 
 
+@pytest.mark.parametrize("values", ['["[/b]", "[red]"]', '["[/b]"]', '["[/b]", ":smile:"]'])
+@pytest.mark.parametrize("more", ["", SWEPT])
+def test_values_that_look_like_markup_are_shown_as_they_are(values: str, more: str) -> None:
+    printed = shown(f'tuning = {{ name = "t", sysctl."net.ipv4.tcp_x" = {values} }}\n{more}')
+    for value in json.loads(values):
+        assert f"tcp_x={value}" in printed
+
+
 def test_all_of_them_are_listed_on_request() -> None:
     printed = shown(SWEPT.replace("20", "1"), "--all")
     assert printed.count("wan:delay=") == 202

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.rows import print_json
+from tunbench.cli.screen import say, screen
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 
@@ -60,7 +61,7 @@ def compare(
     elif as_json:
         print_json(as_data(compared))
     else:
-        console = Console()
+        console = screen()
         if not compared.identical:
             console.print(changes.table(rows if show_all else rows[: changes.SHOWN], console.width))
             if len(rows) > changes.SHOWN and not show_all:
@@ -96,7 +97,7 @@ def conclude(compared: "Comparison", console: Console) -> None:
         for line in changes.differing(compared):
             say(console, f"  {line}")
     if not compared.identical:
-        console.print(changes.method(compared), style="dim", markup=False, highlight=False)
+        console.print(changes.method(compared), style="dim")
 
 
 def as_data(compared: "Comparison") -> dict[str, object]:
@@ -111,8 +112,3 @@ def as_data(compared: "Comparison") -> dict[str, object]:
         "differences": [one._asdict() for one in compared.differences],
         "rows": [row._asdict() for row in worst_first(compared.rows)],
     }
-
-
-def say(console: Console, text: str) -> None:
-    """Prints a line as it is, without markup."""
-    console.print(text, soft_wrap=True, markup=False, highlight=False)

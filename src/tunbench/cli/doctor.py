@@ -3,11 +3,12 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tunbench.cli.errors import BAD_INPUT
 from tunbench.cli.rows import print_json
+from tunbench.cli.screen import screen
 from tunbench.labs import examine
 
 
@@ -22,7 +23,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON."
     else:
         table = Table("", "what", "found", "mend", box=None, pad_edge=False)
         for finding in findings:
-            table.add_row("[green]yes" if finding.ok else "[red]no", finding.what, finding.found, finding.mend)
-        Console().print(table)
+            answer = Text("yes", "green") if finding.ok else Text("no", "red")
+            table.add_row(answer, finding.what, finding.found, finding.mend)
+        screen().print(table)
     if not all(finding.ok for finding in findings if finding.needed):
         raise typer.Exit(BAD_INPUT)

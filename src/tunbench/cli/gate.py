@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from tunbench.cli.compare import Metrics, Stacks, Workloads, as_data, comparison, conclude, say
+from tunbench.cli.compare import Metrics, Stacks, Workloads, as_data, comparison, conclude
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.rows import print_json
+from tunbench.cli.screen import say, screen
 from tunbench.runner import quantity
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def gate(
     if as_json:
         print_json(_data(judged, compared))
     else:
-        _print(judged, compared, Console())
+        _print(judged, compared, screen())
     raise typer.Exit(0 if judged.passes else STOPPED)
 
 

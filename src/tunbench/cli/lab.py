@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.rows import print_json
+from tunbench.cli.screen import say, screen
 from tunbench.labs import explore, image
 from tunbench.labs.definition import ADDONS, BASE, Definition, cache
 from tunbench.labs.vm import QEMU, LabError
@@ -29,15 +30,15 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
 ) -> None:
     """Build an image from Debian's packages, with this machine's own apt sources. It takes about a minute."""
-    console = Console(stderr=True)
+    console = screen(stderr=True)
     with bad_input_exits(image.ImageError, OSError):
         for definition in _definitions(names):
             if (definition.folder / "manifest.json").exists() and not force and not mirror:
-                console.print(f"{definition.name} is there: {definition.folder}")
+                say(console, f"{definition.name} is there: {definition.folder}")
                 continue
             with console.status(f"building {definition.name}") as status:
-                image.build(definition, lambda text: status.update(f"building: {text}"), mirror)
-            console.print(f"{definition.name} is built: {definition.folder}")
+                image.build(definition, lambda text: status.update(Text(f"building: {text}")), mirror)
+            say(console, f"{definition.name} is built: {definition.folder}")
 
 
 @app.command()
@@ -51,7 +52,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print the whole m
     table = Table("package", "version", title=f"image {manifest['digest'][:12]} in {BASE.folder}")
     for package, version in manifest["packages"].items():
         table.add_row(package, version)
-    Console().print(table)
+    screen().print(table)
 
 
 @app.command()

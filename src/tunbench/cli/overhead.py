@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tunbench import overhead as measuring
 from tunbench import run as running
@@ -15,6 +16,7 @@ from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.rows import print_json
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.screen import screen
 from tunbench.plan.stack import read_stack
 from tunbench.runner.formats import Format
 
@@ -40,7 +42,7 @@ def overhead(
       tunbench overhead vxlan wireguard+vxlan ipsec:mode=transport+gre
       tunbench overhead openvpn --payload 100 --payload 1300 --json
     """
-    console = Console(stderr=True)
+    console = screen(stderr=True)
     payloads = tuple(sorted(set(payload or measuring.PAYLOADS)))
     with bad_input_exits(ValueError, *MISTAKES):
         wanted = list(dict.fromkeys(read_stack(stack) for stack in stacks))
@@ -54,19 +56,19 @@ def overhead(
         print_json([_as_data(finding) for finding in found])
     else:
         for finding in found:
-            _print(finding, Console())
+            _print(finding, screen())
     raise typer.Exit(0 if all(finding.agrees for finding in found) else SOME_FAILED)
 
 
 def _print(finding: Finding, console: Console) -> None:
     pile = analysis.built(finding.stack)
     layers = [layer.about.name for layer in pile.layers]
-    console.print(f"\n[bold]{finding.stack}[/bold]")
+    console.print(f"\n{finding.stack}", style="bold")
     for name, form in zip(layers, analysis.formats(pile), strict=True):
         headers = (*form.outside, *form.inside)
-        console.print(f"  {name}: {_summed(form)}", highlight=False, markup=False)
+        console.print(f"  {name}: {_summed(form)}")
         sources = "; ".join(dict.fromkeys(header.source for header in headers))
-        console.print(f"    {sources}", style="dim", highlight=False, markup=False)
+        console.print(f"    {sources}", style="dim")
     table = Table()
     table.add_column("packet (B)", justify="right")
     for column in [*(layers if len(layers) > 1 else []), "adds (B)", "measured (B)", "on the wire (B)"]:
@@ -77,9 +79,9 @@ def _print(finding: Finding, console: Console) -> None:
         total = f"{'≤ ' if row.spare else ''}{row.computed.total}"
         table.add_row(str(row.computed.packet), *each, total, measured, str(row.computed.below[0]))
     console.print(table)
-    console.print(_limits(finding), highlight=False)
+    console.print(_limits(finding))
     if finding.reason:
-        console.print(f"  {finding.reason}", style="red", markup=False)
+        console.print(f"  {finding.reason}", style="red")
 
 
 def _summed(form: Format) -> str:
@@ -88,28 +90,25 @@ def _summed(form: Format) -> str:
     return (headers or "adds nothing") + padded
 
 
-def _compared(row: Row) -> str:
+def _compared(row: Row) -> Text:
     if row.measured is None:
-        return "[red]–[/red]"
+        return Text("–", "red")
     if row.agrees:
-        return f"[green]{row.measured.total}[/green]"
-    return f"[red]{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})[/red]"
+        return Text(str(row.measured.total), "green")
+    return Text(f"{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})", "red")
 
 
-def _limits(finding: Finding) -> str:
+def _limits(finding: Finding) -> Text:
     computed, measured = finding.computed, finding.measured
     mtu = _shown(measured.mtu if measured else None, finding.mtu_agrees)
     mss = _shown(measured.mss if measured else None, finding.mss_agrees)
     at_most = "at most " if finding.bound else ""
-    return (
-        f"  largest packet unfragmented {computed.mtu:g} B, measured {mtu}; TCP MSS {at_most}{computed.mss:g} B, "
-        f"measured {mss}"
-    )
+    largest = f"  largest packet unfragmented {computed.mtu:g} B, measured "
+    return Text.assemble(largest, mtu, f"; TCP MSS {at_most}{computed.mss:g} B, measured ", mss)
 
 
-def _shown(value: float | None, agrees: bool) -> str:
-    colour = "green" if agrees else "red"
-    return f"[{colour}]{'–' if value is None else f'{value:g}'}[/{colour}]"
+def _shown(value: float | None, agrees: bool) -> Text:
+    return Text("–" if value is None else f"{value:g}", "green" if agrees else "red")
 
 
 def _as_data(finding: Finding) -> dict[str, object]:

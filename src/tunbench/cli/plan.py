@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.rows import print_json
+from tunbench.cli.screen import say, screen
 from tunbench.journal.folders import DEFAULTS as USUAL
 from tunbench.labs import choose
 from tunbench.plan.expand import expand, least, most, trials
@@ -124,21 +124,21 @@ def show(
     elif as_json:
         print_json(described(loaded, shards, count))
     else:
-        console = Console()
+        console = screen()
         folded = len(shards) > MOST and not every
         if folded:
             console.print(axes_table(loaded, shards))
         console.print(table(loaded, shards, FIRST if folded else len(shards)))
         if folded:
-            console.print(f"… and {len(shards) - FIRST} more shards: --all lists them", highlight=False)
+            console.print(f"… and {len(shards) - FIRST} more shards: --all lists them")
         if until := loaded.plan.until:
             more = f"listed are the first {shards[-1].repeat} repeats; until asks for more in blocks of {BLOCK}"
-            console.print(f"{more}, up to {until.max}", highlight=False)
+            console.print(f"{more}, up to {until.max}")
         if loaded.plan.lab.clock != "virtual":
-            console.print(SHUFFLED, highlight=False)
+            console.print(SHUFFLED)
         for name, plan_of in loaded.plans.items() if len(loaded.plans) > 1 else (("", loaded.plan),):
             of_scale = f"at the scale {name}: " if name else ""
-            console.print(of_scale + told(plan_of, count), highlight=False, soft_wrap=True)
+            say(console, of_scale + told(plan_of, count))
 
 
 def extent(plan: Plan, shards: Sequence[Shard]) -> tuple[Sequence[Shard], Sequence[Shard]]:

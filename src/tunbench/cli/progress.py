@@ -32,7 +32,7 @@ class Display:
         self.began: dict[str, float] = {}
         self.took: list[float] = []
         self.progress = Progress(
-            *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")),
+            *(_text("description"), BarColumn(), MofNCompleteColumn(), _text("fields[left]")),
             console=console,
             disable=not console.is_terminal,
             # On the real clock this machine measures meanwhile: ten times a second would take 1.5 % of a core.
@@ -73,7 +73,7 @@ class Display:
             self.progress.advance(self.lines[shard.id])
             if event["verdict"] != "ok":
                 why = plain(event["reason"])
-                self.console.print(f"{name}, {event['workload']}: {event['verdict']}: {why}", markup=False)
+                self.console.print(f"{name}, {event['workload']}: {event['verdict']}: {why}")
 
     def _ask(self, answer: dict[str, Any]) -> None:
         """Takes the answer of a block: another one is asked for, or none of those that were possible comes."""
@@ -99,7 +99,12 @@ class Display:
         self.progress.update(self.whole, advance=1, left="" if over else left)
         if not self.console.is_terminal:
             done = f"[{len(self.took)}/{self.total}]"
-            self.console.print(f"{done} {name}: {state} in {seconds:.0f} s, {left}", markup=False, highlight=False)
+            self.console.print(f"{done} {name}: {state} in {seconds:.0f} s, {left}")
+
+
+def _text(field: str) -> TextColumn:
+    """A column that shows a field of a task as it is."""
+    return TextColumn(f"{{task.{field}}}", markup=False)
 
 
 def _minutes(seconds: float) -> str:

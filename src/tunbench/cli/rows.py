@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
+
+from tunbench.cli.screen import screen
 
 
 def print_rows(
@@ -43,4 +44,4 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         shown.add_column(column, no_wrap=column == "name", overflow="fold")
     for row in rows:
         shown.add_row(*row)
-    Console().print(shown)
+    screen().print(shown)

@@ -10,6 +10,7 @@ from rich.console import Console
 from tunbench import run as running
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
+from tunbench.cli.screen import say, screen
 from tunbench.interrupt import INTERRUPTED
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
@@ -56,12 +57,12 @@ def run(
       tunbench run openwrt-2016 --scale quick   a study, as far as half an hour goes
       tunbench run --resume runs/seven          after Ctrl-C, a crash or a full disk
     """
-    console = Console(stderr=True)
+    console = screen(stderr=True)
     with bad_input_exits(*MISTAKES):
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
         folder, order = _asked(plan, out, resume, options, tool or [])
         for line in [*([order.chosen] if order.chosen else []), *order.wanted.notes]:
-            _say(console, line)
+            say(console, line)
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
         with running.held(order):
             if resume is None:
@@ -81,12 +82,12 @@ def execute(folder: Path, order: running.Order, workers: int, console: Console) 
     most = order.plan.until.max if order.plan.until else 0
     found = running.examine(order)
     for line in found.lines if found else ():
-        _say(console, line)
+        say(console, line)
     try:
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
             return running.go(folder, order, workers, display.watch, found)
     except KeyboardInterrupt:
-        _say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
+        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -117,14 +118,14 @@ def conclude(folder: Path, changed: list[str], console: Console) -> int:
     from tunbench.report import terminal
 
     record = running.finish(folder)
-    Console().print(terminal.table(record))
+    screen().print(terminal.table(record))
     _assess(folder, record)
-    _say(console, f"report       {folder}/report.html")
-    _say(console, f"fingerprint  {record.manifest['fingerprint']}")
+    say(console, f"report       {folder}/report.html")
+    say(console, f"fingerprint  {record.manifest['fingerprint']}")
     for trial in changed:
-        _say(console, f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
+        say(console, f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
     if record.interrupted:
-        _say(console, f"{len(record.interrupted)} shards were interrupted; go on with: tunbench run --resume {folder}")
+        say(console, f"{len(record.interrupted)} shards were interrupted; go on with: tunbench run --resume {folder}")
     failed = any(trial.verdict == "failed" for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0
 
@@ -136,9 +137,4 @@ def _assess(folder: Path, record: Record) -> None:
     from tunbench.report import study_terminal
 
     if studied.is_study(loaded := studied.of_run(folder)):
-        Console().print(study_terminal.rendered(studied.assess(find(record), loaded)))
-
-
-def _say(console: Console, text: str) -> None:
-    """Prints a line as it is, so that a command in it can be copied."""
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
+        screen().print(study_terminal.rendered(studied.assess(find(record), loaded)))

@@ -14,6 +14,7 @@ from rich.text import Text
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.plan import told
 from tunbench.cli.rows import print_json
+from tunbench.cli.screen import screen
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.plan.expand import expand, trials
@@ -50,7 +51,7 @@ def listed(as_json: AsJson = False) -> None:
     if as_json:
         return print_json(rows)
     for row in rows:
-        Console(highlight=False).print(_block(row), soft_wrap=True)
+        screen().print(_block(row), soft_wrap=True)
 
 
 @app.command()
@@ -65,7 +66,7 @@ def show(name: StudyArgument) -> None:
         loaded = load(name)
         study = _study(loaded)
         numbers = _numbers(loaded)
-    console = Console(highlight=False)
+    console = screen()
     console.print(Text(f"{study.title}\n{study.authors}, {study.year}\n{study.source}\n"))
     console.print(_systems(study))
     console.print(_tables(study, numbers))
@@ -97,7 +98,7 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
     if as_json:
         print_json(assessed.as_json(assessment))
     else:
-        Console().print(study_terminal.rendered(assessment, long=True))
+        screen().print(study_terminal.rendered(assessment, long=True))
 
 
 def summary(name: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.plan import duration
 from tunbench.cli.rows import print_json, print_table
+from tunbench.cli.screen import say, screen
 from tunbench.interrupt import INTERRUPTED, interruptible
 from tunbench.labs.image import ImageError
 from tunbench.toolbox import command, needs
@@ -54,7 +55,7 @@ def install(
 
     What is broken off leaves nothing behind. Exit code 2 where a tool could not be installed.
     """
-    console = Console(stderr=True, highlight=False)
+    console = screen(stderr=True)
     with bad_input_exits(UnknownTool, ToolError):
         tools = _chosen(names, every, "install")
         if lacking := needs.missing([one for one in tools if force or not one.installed]):
@@ -110,7 +111,7 @@ def _chosen(names: Sequence[str] | None, every: bool, what: str) -> list[Tool]:
 def _provide(one: Tool, force: bool, console: Console) -> bool:
     """Installs a tool, unless it is there by now; whether it is there."""
     if one.installed and not force:
-        console.print(f"{one.name} {one.version} is there: {one.folder}", soft_wrap=True)
+        say(console, f"{one.name} {one.version} is there: {one.folder}")
         return True
     return _install(one, console)
 
@@ -125,10 +126,10 @@ def _install(one: Tool, console: Console) -> bool:
         console.print(f"\nInterrupted; nothing of {one.name} was kept")
         raise typer.Exit(INTERRUPTED) from None
     except (ToolError, ImageError, OSError) as error:
-        console.print(f"{one.name}: {error}", markup=False, soft_wrap=True)
+        say(console, f"{one.name}: {error}")
         return False
     took = duration(time.monotonic() - began)
-    console.print(f"{one.name} {one.version} is installed in {took}: {one.folder}", soft_wrap=True)
+    say(console, f"{one.name} {one.version} is installed in {took}: {one.folder}")
     return True
 
 
