@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.runs import ScriptedLab, finished, invoke, ordered
+from tunbench.cli import caller
 from tunbench.cli.rows import print_json
 
 COMMANDS = [("list", "tunnels"), ("plan", "show", "quick", "--all"), ("study", "list", "--json"), ("--version",)]
@@ -79,6 +80,24 @@ def test_without_any_output_a_command_runs_as_ever(tmp_path: Path) -> None:
 
 def test_a_terminal_of_no_width_is_told_as_much_as_any() -> None:
     assert typed("test $(tunbench list tunnels | wc -c) -gt 10000", COLUMNS="0") == (0, "")
+
+
+@pytest.mark.parametrize("size", ["\N{SUPERSCRIPT TWO}", "abc", "-1", "0", "", "9" * 20, "9" * 5000])
+def test_a_size_that_no_terminal_has_is_left_away(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in caller.SIZES:
+        monkeypatch.setenv(variable, size)
+    caller.check()
+    assert not {*caller.SIZES} & {*os.environ}
+
+
+def test_with_sizes_that_no_terminal_has_every_command_runs() -> None:
+    sizes = dict.fromkeys(caller.SIZES, "\N{SUPERSCRIPT TWO}")
+    assert typed("tunbench list probes && tunbench list --help", **sizes) == (0, "")
+
+
+def test_a_user_without_a_home_has_nothing_in_the_cache() -> None:
+    # As where no user is known: Python does not ask further where HOME begins with ~.
+    assert typed("unset XDG_CACHE_HOME XDG_CONFIG_HOME; tunbench list tunnels", HOME="~") == (0, "")
 
 
 @pytest.mark.parametrize(
