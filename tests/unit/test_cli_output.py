@@ -72,6 +72,10 @@ def test_a_message_that_cannot_be_written_changes_no_exit_code(command: str, unb
     assert typed(f"tunbench {command} 2>/dev/full", PYTHONUNBUFFERED=unbuffered) == (2, "")
 
 
+def test_without_any_output_a_message_that_cannot_be_written_changes_no_exit_code() -> None:
+    assert typed("tunbench plan check >&- 2>/dev/full") == (2, "")
+
+
 def test_without_any_output_a_command_runs_as_ever(tmp_path: Path) -> None:
     finished(tmp_path, ordered(ScriptedLab()))
     for command in ("list tunnels", f"samples {tmp_path}", f"samples {tmp_path} --format parquet"):

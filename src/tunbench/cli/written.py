@@ -24,13 +24,12 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, e
 @contextmanager
 def written() -> Iterator[None]:
     """Ends the command with CLOSED where nobody reads its output, with a line and BAD_INPUT where it fits nowhere."""
+    if not sys.stdout:
+        # It was closed before the command began.
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    if not sys.stdout:
-        # It was closed before the command began.
-        yield
-        return
     sys.stdout = _whole(sys.stdout)
     output = os.dup(sys.stdout.fileno())
     try:
