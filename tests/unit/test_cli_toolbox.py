@@ -1,6 +1,9 @@
 """What `tunbench toolbox` prints, and what other commands say of tools."""
 
+import errno
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -128,6 +131,29 @@ def test_the_list_says_what_there_is_and_what_it_takes() -> None:
     assert rows["easytier"]["takes"]["packages"] == ["gcc", "libc6-dev", "libprotobuf-dev", "protobuf-compiler"]
     assert rows["netbird"]["from"] == "github.com/netbirdio/netbird"
     assert rows["innernet"]["from"] == "crates innernet, innernet-server"
+
+
+def test_a_cache_that_cannot_be_looked_into_has_no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", f"/{'a' * 256}")
+    rows = json.loads(invoke("toolbox", "list", "--json").stdout)
+    assert {(row["installed"], row["size"]) for row in rows} == {(False, 0)}
+
+
+def test_what_cannot_be_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(TOOLS["nebula"])
+    folder = TOOLS["nebula"].folder
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    for arguments, kept in (
+        (["toolbox", "remove", "nebula"], folder),
+        (["lab", "clean"], folder.parents[1] / "images"),
+    ):
+        result = invoke(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == f"[Errno 13] Permission denied: '{kept}'\n"
 
 
 def test_tools_are_removed() -> None:

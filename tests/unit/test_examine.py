@@ -43,6 +43,14 @@ def test_a_bare_machine_lacks_what_the_vm_lab_needs_and_is_told_the_mend(monkeyp
     ]
 
 
+def test_a_cache_that_cannot_be_looked_into_holds_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(path, "qemu-system-x86_64")
+    monkeypatch.setenv("XDG_CACHE_HOME", f"/{'a' * 256}")
+    assert "File name too long" in found("vm lab: image").found
+    assert found("vm lab: real clock").found == "not tried"
+    assert not any(found(f"toolbox: {name}").ok for name in TOOLS)
+
+
 @pytest.mark.parametrize(("works", "word"), [(True, "KVM boots"), (False, "TCG with several threads")])
 def test_a_machine_with_qemu_and_image_can_run_the_vm_lab(
     works: bool, word: str, path: Path, monkeypatch: pytest.MonkeyPatch

@@ -345,6 +345,18 @@ def test_the_answer_of_kvm_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     kvm.works.cache_clear()
 
 
+def test_where_it_cannot_be_kept_kvm_is_asked_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(os, "access", lambda *_: True)
+    answers = iter([True, False])
+    monkeypatch.setattr(kvm, "_try", lambda: next(answers))
+    for answer in (True, False):
+        kvm.works.cache_clear()
+        assert kvm.works() is answer
+    kvm.works.cache_clear()
+
+
 def test_equal_runners_have_equal_digests_on_every_machine() -> None:
     whole = hashlib.sha256()
     files = sorted(payload.runner_files().items(), key=lambda item: Path(item[0]).parts)

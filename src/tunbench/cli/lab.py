@@ -13,7 +13,7 @@ from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.rows import print_json
 from tunbench.cli.screen import say, screen
 from tunbench.labs import explore, image
-from tunbench.labs.definition import ADDONS, BASE, Definition, cache
+from tunbench.labs.definition import ADDONS, BASE, Definition, cache, remove
 from tunbench.labs.vm import QEMU, LabError
 from tunbench.toolbox import carried
 from tunbench.toolbox.command import ToolError
@@ -94,8 +94,10 @@ def shell(
 @app.command()
 def clean() -> None:
     """Remove all images from the cache."""
-    shutil.rmtree(cache() / "images", ignore_errors=True)
-    typer.echo(f"removed {cache() / 'images'}")
+    folder = cache() / "images"
+    with bad_input_exits(OSError):
+        remove(folder)
+    typer.echo(f"removed {folder}")
 
 
 def _definitions(names: list[str] | None) -> list[Definition]:

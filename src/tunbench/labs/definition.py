@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -124,3 +126,9 @@ def cache() -> Path:
     """Tunbench's folder in the XDG cache directory."""
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "tunbench"
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder of the cache, where it is there. Raises OSError."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)

@@ -1,5 +1,6 @@
 """Examines this machine: can it run the labs, and each tunnel and impairment in namespaces of its own kernel?"""
 
+import os
 import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -81,7 +82,7 @@ def _image() -> Finding:
 
 
 def _clock() -> Finding:
-    if not shutil.which(QEMU) or not (BASE.folder / "vmlinux").exists():
+    if not shutil.which(QEMU) or not os.access(BASE.folder / "vmlinux", os.F_OK):
         return Finding("vm lab: real clock", False, "not tried", "first mend what is above")
     how = (
         "KVM boots the lab's kernel"

@@ -4,6 +4,7 @@ import functools
 import os
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from tunbench.labs.definition import BASE, cache
@@ -29,10 +30,14 @@ def works() -> bool:
         return False
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     answer = cache() / "kvm" / f"{boot}-{BASE.digest[:12]}"
-    if not answer.exists():
+    with suppress(OSError):
+        return answer.read_text() == "yes"
+    found = _try()
+    # Where it cannot be kept, it is asked anew.
+    with suppress(OSError):
         answer.parent.mkdir(parents=True, exist_ok=True)
-        answer.write_text("yes" if _try() else "no")
-    return answer.read_text() == "yes"
+        answer.write_text("yes" if found else "no")
+    return found
 
 
 def _try() -> bool:

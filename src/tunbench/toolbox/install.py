@@ -1,10 +1,10 @@
 """Installs and removes tools in the cache."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
+from tunbench.labs import definition
 from tunbench.toolbox import command, go, needs, rust
 from tunbench.toolbox.command import Progress, Run
 from tunbench.toolbox.pack import pack, replacing
@@ -31,20 +31,20 @@ def _head(tool: Tool, source: dict[str, Any]) -> dict[str, Any]:
 
 
 def remove(tool: Tool) -> bool:
-    """Removes a tool; whether it was there."""
+    """Removes a tool; whether it was there. Raises OSError."""
     there = tool.installed
-    shutil.rmtree(tool.folder, ignore_errors=True)
+    definition.remove(tool.folder)
     return there
 
 
 def remove_all() -> None:
-    """Removes every tool, and the images of brought programs."""
-    shutil.rmtree(tools_folder(), ignore_errors=True)
+    """Removes every tool, and the images of brought programs. Raises OSError."""
+    definition.remove(tools_folder())
 
 
 def size(tool: Tool) -> int:
     """Bytes that an installed tool takes on the disk; 0 where it is not there."""
-    return sum(_blocks(path) for path in tool.folder.rglob("*") if path.is_file())
+    return sum(_blocks(path) for path in tool.folder.rglob("*") if path.is_file()) if tool.installed else 0
 
 
 def _blocks(path: Path) -> int:

@@ -1,5 +1,6 @@
 """The tools, as data: which programs each holds, from which package, at which version, and what building it takes."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,8 +64,8 @@ class Tool:
 
     @property
     def installed(self) -> bool:
-        """Whether it is there."""
-        return (self.folder / "manifest.json").exists()
+        """Whether it is there, as far as this user may look."""
+        return os.access(self.folder / "manifest.json", os.F_OK)
 
 
 NETBIRD = "github.com/netbirdio/netbird"
