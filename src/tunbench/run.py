@@ -111,7 +111,7 @@ def _refuse_another(folder: Path, order: Order) -> None:
     Or where the lab would not see it.
     """
     for own in OWN if order.lab.kind == "native" else ():
-        if folder.resolve().is_relative_to(own):
+        if Path(os.path.realpath(folder)).is_relative_to(own):
             raise RunError(f"{folder}: the native lab mounts its own {own}; name a folder elsewhere with --out")
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder with --out")

@@ -200,6 +200,13 @@ def test_a_script_runs_in_a_vm_and_a_shell_needs_a_terminal(monkeypatch: pytest.
     )
 
 
+def test_runs_that_lead_nowhere_are_told(tmp_path: Path) -> None:
+    finished(tmp_path / "good")
+    (tmp_path / "loop").symlink_to("loop")
+    assert invoke("report", "loop", "good").exit_code == 2
+    assert invoke("report", "good", "--out", "loop").stderr.startswith("cannot write to loop: ")
+
+
 def test_report_puts_several_runs_side_by_side_and_exports_them(tmp_path: Path) -> None:
     for name in ("before", "after"):
         finished(tmp_path / name)

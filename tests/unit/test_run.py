@@ -84,6 +84,15 @@ def test_a_folder_that_cannot_be_written_is_a_message() -> None:
         create(Path("/dev/null/run"), ordered())
 
 
+def test_a_folder_that_leads_nowhere_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    native = ScriptedLab()
+    native.kind = "native"
+    for folder in (tmp_path / "loop", tmp_path / "loop" / "x"):
+        with pytest.raises(RunError, match=r"cannot write to .*; name another folder with --out"):
+            create(folder, ordered(native))
+
+
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="file"):

@@ -70,9 +70,10 @@ def test_a_configured_file_may_lie_beside_the_configuration_or_at_home(home: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("[tools]\nzerotier-one = '~nosuchuser/x'", r"config\.toml: ~nosuchuser/x: there is no such user$"),
         ("[tools", r"config\.toml: cannot be read: "),
         ("x=" + "[" * 5000, r"config\.toml: cannot be read: it is nested too deeply"),
-        ("#" * (256 << 10) + "\n", r"config\.toml: cannot be read: .*it is larger than 262144 bytes"),
+        ("#" * (8 << 10) + "\n", r"config\.toml: cannot be read: .*it is larger than 8192 bytes"),
         ('zerotier-one = "/x"', r'config\.toml: unknown key "zerotier-one": there is one table, \[tools\]'),
         ("tools = 3", r"config\.toml: tools: write one line for each program"),
         ("[tools]\nzerotier-one = 3", r"config\.toml: tools: write one line for each program"),
@@ -87,6 +88,14 @@ def test_a_wrong_configuration_is_named(text: str, message: str, home: Path) -> 
     with pytest.raises(ToolError, match=message):
         brought.found(["zerotier-one"], {})
     assert brought.found([], {}) == {}, "a plan that needs none does not look"
+
+
+def test_a_configuration_that_leads_nowhere_is_named(home: Path) -> None:
+    configure(home, "")
+    brought.config_file().unlink()
+    brought.config_file().symlink_to(brought.config_file())
+    with pytest.raises(ToolError, match=r"config\.toml: cannot be read: Too many levels of symbolic links$"):
+        brought.configured()
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "a pipe"])
@@ -161,6 +170,11 @@ def test_an_image_that_is_there_is_not_made_again_and_a_damaged_one_is(home: Pat
 def test_a_file_that_cannot_be_used_is_named(home: Path) -> None:
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt cannot be read: No such file or directory$"):
         brought.taken("zerotier-one", str(home / "zt"))
+    with pytest.raises(ToolError, match=r"^zerotier-one: .* cannot be read: embedded null byte$"):
+        brought.taken("zerotier-one", str(home / "z\0t"))
+    (home / "loop").symlink_to(home / "loop")
+    with pytest.raises(ToolError, match=r"^zerotier-one: .*/loop cannot be read: Too many levels of symbolic links$"):
+        brought.taken("zerotier-one", str(home / "loop"))
     file = program(home / "zt")
     file.chmod(0o644)
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt is not executable; make it so with: chmod \+x .*/zt$"):

@@ -51,14 +51,14 @@ def report(
 
 def _way(run: Path, page: Path) -> str:
     """The way from the page's folder to the run's."""
-    return plain(Path(os.path.relpath(run.resolve(), page.resolve().parent)).as_posix())
+    return plain(Path(os.path.relpath(os.path.realpath(run), Path(os.path.realpath(page)).parent)).as_posix())
 
 
 def _labels(runs: list[Path]) -> list[str]:
     """What tells the runs apart: nothing for one, else their folders' names, with those above where they are equal."""
     if len(runs) == 1:
         return [""]
-    ways = [tuple(map(plain, run.resolve().parts)) for run in runs]
+    ways = [tuple(map(plain, Path(os.path.realpath(run)).parts)) for run in runs]
     longest = max(map(len, ways))
     named = (["/".join(way[-depth:]) for way in ways] for depth in range(1, longest + 1))
     labels = next((names for names in named if len(set(names)) == len(names)), None)

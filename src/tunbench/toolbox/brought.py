@@ -28,8 +28,8 @@ PATIENCE = 5.0
 LARGEST = 1 << 30
 """Bytes of a program; the largest that was seen has some 60 million."""
 
-LARGEST_CONFIGURATION = 256 << 10
-"""Bytes of the user's configuration."""
+LARGEST_CONFIGURATION = 8 << 10
+"""Bytes of the user's configuration: for a key of many steps, tomllib takes time and memory with their square."""
 
 VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
@@ -73,7 +73,7 @@ def configured() -> dict[str, str]:
     """The files that the user's configuration names. Raises ToolError."""
     path = config_file()
     try:
-        data = tomllib.loads(files.text(path.resolve(), LARGEST_CONFIGURATION))
+        data = tomllib.loads(files.text(_target(path), LARGEST_CONFIGURATION))
     except FileNotFoundError:
         return {}
     except RecursionError:
@@ -89,13 +89,26 @@ def configured() -> dict[str, str]:
         raise ToolError(
             f'{path}: tools: write one line for each program, such as zerotier-one = "/usr/sbin/zerotier-one"'
         )
-    return {name: _known(name, str(path.parent / Path(file).expanduser()), str(path)) for name, file in tools.items()}
+    return {name: _known(name, _beside(path, file), str(path)) for name, file in tools.items()}
 
 
 def config_file() -> Path:
     """The user's configuration, in the XDG configuration directory."""
     root = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(root) / "tunbench" / "config.toml"
+
+
+def _beside(path: Path, file: str) -> str:
+    """A file that the configuration names: beside it, at a user's home, or anywhere. Raises ToolError."""
+    try:
+        return str(path.parent / Path(file).expanduser())
+    except RuntimeError:
+        raise ToolError(f"{path}: {file}: there is no such user") from None
+
+
+def _target(path: Path) -> Path:
+    """What a path leads to over links. Raises OSError, also where it leads nowhere, and ValueError of no path."""
+    return Path(os.path.realpath(path, strict=True))
 
 
 def known() -> set[str]:
@@ -144,14 +157,16 @@ def check_known(name: str, file: str) -> None:
 
 def _of(name: str, file: str) -> Brought:
     """The program of that file. Raises ToolError."""
-    path = Path(file).resolve()
     try:
+        path = _target(Path(file))
         with files.opened(path) as program:
             if os.fstat(program.fileno()).st_size > LARGEST:
                 raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB")
             sha256 = hashlib.file_digest(program, "sha256").hexdigest()
     except OSError as error:
         raise ToolError(f"{name}: {file} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ToolError(f"{name}: {file} cannot be read: {error}") from None
     if not os.access(path, os.X_OK):
         raise ToolError(f"{name}: {file} is not executable; make it so with: chmod +x {file}")
     return Brought(name, path, sha256)
