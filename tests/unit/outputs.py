@@ -81,7 +81,7 @@ def of_flows(text: str) -> list[Sample]:
 
 
 def of_rates(text: str) -> list[Sample]:
-    found = goodput.parse(iperf3.load(text), 1e7, 1.0)
+    found = goodput.parse(iperf3.load(text), 1e7)
     rates = (("trial-rate", found.offered), ("goodput", found.goodput), ("trial-loss", found.loss))
     return [Sample(name, value) for name, value in rates]
 

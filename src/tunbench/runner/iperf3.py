@@ -41,6 +41,9 @@ BEHIND = 0.1
 APART = 0.5
 """Seconds by which the server's time may be shorter than the client's: each begins by itself."""
 
+FLIGHT = 0.05
+"""Seconds of sending that may be on their way when the server stops to count."""
+
 BACK = "_bidir_reverse"
 """What the JSON puts behind the names of the sums of the server's own streams."""
 
@@ -58,6 +61,14 @@ class Total(NamedTuple):
     size: float
     seconds: float
     rate: float
+
+
+class Arrival(NamedTuple):
+    """What the client sent by UDP, what of it the server received, and the part that was lost, as a ratio."""
+
+    sent: Total
+    received: Total
+    loss: float
 
 
 class Interval(NamedTuple):
@@ -206,6 +217,41 @@ def sent_datagrams(data: Any) -> tuple[Total, float]:
     filling(data, "sum", sent.size, sent.seconds)
     require_room(data, sent.size, packets)
     return sent, packets
+
+
+def arrival(data: Any) -> Arrival:
+    """What became of the datagrams that the client sent. Raises WorkloadFailed.
+
+    The server counts gaps before the last datagram that it saw. What is missing behind it is lost too, unless it is so
+    little that it may be on its way, or the last one of each stream.
+    """
+    sent, datagrams = sent_datagrams(data)
+    received, streams = total(data, "end", "sum_received"), receiving(data, "server_output_json", "end", "streams")
+    seen, missing = (whole(data, "server_output_json", "end", "sum", name) for name in ("packets", "lost_packets"))
+    behind = datagrams - seen
+    if datagrams < 1 or behind < 0 or missing > seen:
+        raise WorkloadFailed(f"iperf3 sent {datagrams:g} datagrams and counted {missing:g} lost of {seen:g}")
+    _require_received(data, received.size, seen - missing, streams)
+    on_their_way = seen and (behind <= len(streams) or behind * sent.seconds <= datagrams * FLIGHT)
+    return Arrival(sent, received, (missing + (0 if on_their_way else behind)) / datagrams)
+
+
+def receiving(data: Any, *path: str) -> list[Any]:
+    """The streams at a path of the JSON that its reporter received. Raises WorkloadFailed."""
+    return [one for one in items(data, *path) if at(one, "udp", "sender") is not True]
+
+
+def _require_received(data: Any, size: float, datagrams: float, streams: Sequence[Any]) -> None:
+    """Raises WorkloadFailed where the bytes that arrived are not those of the datagrams that did.
+
+    One that comes late or twice takes a loss away, if there is one: else it has bytes, and is in no other count.
+    """
+    length = number(data, "start", "test_start", "blksize")
+    late = sum(whole(one, "udp", "out_of_order") for one in streams)
+    if not datagrams * length <= size <= (datagrams + late) * length:
+        raise WorkloadFailed(
+            f"iperf3 received {size:g} B, and counted {datagrams:g} datagrams of {length:g} B and {late:g} out of order"
+        )
 
 
 def require_room(data: Any, size: float, datagrams: float) -> None:

@@ -42,9 +42,6 @@ MOST = 12
 INTERVALS = 10
 """Intervals in which the server counts while one rate is sent."""
 
-FLIGHT = 0.05
-"""Seconds of sending that may be on their way when the server stops to count."""
-
 ENOUGH = 100
 """Datagrams that a trial sends at least: with fewer, its loss says little."""
 
@@ -139,22 +136,14 @@ def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable
         attempts.append(attempt(rate))
 
 
-def parse(data: dict[str, Any], asked: float, duration: float) -> Attempt:
-    """The trial in the client's JSON with the server's in it; `duration` in seconds. Raises WorkloadFailed."""
-    offered, sent = iperf3.sent_datagrams(data)
-    seen = iperf3.whole(data, "server_output_json", "end", "sum", "packets")
-    missing = iperf3.whole(data, "server_output_json", "end", "sum", "lost_packets")
-    behind = sent - seen
-    if sent < 1 or behind < 0 or missing > seen:
-        raise WorkloadFailed(f"iperf3 sent {sent:g} datagrams and counted {missing:g} lost of {seen:g}")
-    # The server counts gaps before the last datagram that it saw. A few behind it are still on their way.
-    lost = missing + (behind if behind > sent * FLIGHT / duration else 0)
-    return Attempt(asked, offered.rate, arriving(data), lost / sent)
+def parse(data: dict[str, Any], asked: float) -> Attempt:
+    """The trial in the client's JSON with the server's in it. Raises WorkloadFailed."""
+    sent, received, loss = iperf3.arrival(data)
+    return Attempt(asked, sent.rate, arriving(data, received), loss)
 
 
-def arriving(data: dict[str, Any]) -> float:
+def arriving(data: dict[str, Any], arrived: iperf3.Total) -> float:
     """The payload that arrived each second, in bit/s, without the intervals in which the first and the last came."""
-    arrived = iperf3.total(data, "end", "sum_received")
     told = iperf3.filling(data.get("server_output_json"), "sum", arrived.size, arrived.seconds)
     counted = [one.total for one in told]
     filled = [index for index, one in enumerate(counted) if one.size]
@@ -176,6 +165,6 @@ def _attempt(trial: Trial, rate: float, began: float) -> Attempt:
     )
     del trial.outputs["iperf3.json"]
     trial.outputs[f"iperf3-{len(trial.outputs) + 1}.json"] = json.dumps(data, separators=(",", ":"))
-    attempt = parse(data, rate, duration)
+    attempt = parse(data, rate)
     trial.samples += [Sample("trial-rate", attempt.offered, at), Sample("trial-loss", attempt.loss, at)]
     return attempt

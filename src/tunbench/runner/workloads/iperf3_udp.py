@@ -75,40 +75,47 @@ def parse(data: dict[str, Any], reverse: bool = False, bidir: tuple[str, str] | 
 
 def _there(data: dict[str, Any], receiver: str) -> list[Sample]:
     """What the server received."""
-    streams = iperf3.items(data, "server_output_json", "end", "streams")
-    lost, packets = _lost(data, "sum")
-    # The sum of both has the same rate, but the seconds of the receiver.
-    sent, datagrams = iperf3.sent_datagrams(data)
-    arrived = iperf3.total(data, "end", "sum_received")
+    streams = iperf3.receiving(data, "server_output_json", "end", "streams")
+    _, packets = _lost(data, "sum")
+    _, datagrams = iperf3.sent_datagrams(data)
     _require_same_loss(data, streams)
     if packets > datagrams:
         raise WorkloadFailed(f"iperf3 sent {datagrams:g} datagrams and counted {packets:g}")
+    sent, arrived, loss = iperf3.arrival(data)
     return [
-        *_series(data["server_output_json"], "sum", arrived, receiver),
-        Sample("throughput", sent.rate * (1 - lost / packets), None, receiver),
-        *_whole(data, "sum", receiver),
+        *_series(_filled(data["server_output_json"], "sum", arrived), "sum", receiver),
+        # What came twice counts once. The sum of both has the seconds of the receiver.
+        Sample("throughput", min(sent.rate * (1 - loss), 8 * arrived.size / sent.seconds), None, receiver),
+        Sample("jitter", _jitter(data, "end", "sum"), None, receiver),
+        Sample("loss", loss, None, receiver),
         _out_of_order(data, streams, receiver),
     ]
 
 
 def _back(data: dict[str, Any], receiver: str, suffix: str) -> list[Sample]:
-    """What the client received until its time was over: what was still on its way is neither received nor lost."""
-    arrived, streams = iperf3.received_back(data, suffix), iperf3.items(data, "end", "streams")
+    """What the client received until its time was over: what was still on its way is neither received nor lost.
+
+    Nothing is on its way where nothing came any more.
+    """
+    arrived, streams = iperf3.received_back(data, suffix), iperf3.receiving(data, "end", "streams")
+    lost, seen = _lost(data, "sum_received", suffix)
     _require_same_loss(data, streams, suffix)
+    told = _filled(data, f"sum{suffix}", arrived)
+    due = seen if told and told[-1].total.size else max(seen, _due(data, suffix, arrived.seconds))
     return [
-        *_series(data, f"sum{suffix}", arrived, receiver),
+        *_series(told, f"sum{suffix}", receiver),
         Sample("throughput", arrived.rate, None, receiver),
-        *_whole(data, "sum_received", receiver, suffix),
+        Sample("jitter", _jitter(data, "end", f"sum_received{suffix}"), None, receiver),
+        Sample("loss", (lost + due - seen) / due, None, receiver),
         _out_of_order(data, streams, receiver, suffix),
     ]
 
 
-def _whole(data: dict[str, Any], sums: str, receiver: str, suffix: str = "") -> list[Sample]:
-    lost, packets = _lost(data, sums, suffix)
-    return [
-        Sample("jitter", _jitter(data, "end", sums + suffix), None, receiver),
-        Sample("loss", lost / packets, None, receiver),
-    ]
+def _due(data: dict[str, Any], suffix: str, seconds: float) -> float:
+    """How many datagrams the server had sent in so many seconds: it goes on until it hears that the client stopped."""
+    sent = iperf3.whole(data, "end", f"sum_sent{suffix}", "packets")
+    lasted = iperf3.total(data, "end", f"sum_{'received' if suffix else 'sent'}{suffix}").seconds
+    return sent * min(1.0, seconds / lasted)
 
 
 def _lost(data: dict[str, Any], sums: str, suffix: str = "") -> tuple[float, float]:
@@ -126,7 +133,7 @@ def _lost(data: dict[str, Any], sums: str, suffix: str = "") -> tuple[float, flo
 
 def _require_same_loss(data: dict[str, Any], streams: list[Any], suffix: str = "") -> None:
     """Raises WorkloadFailed where the sums have lost other datagrams than the streams that the reporter received."""
-    lost = sum(iperf3.whole(one, "udp", "lost_packets") for one in streams if not _sends(one))
+    lost = sum(iperf3.whole(one, "udp", "lost_packets") for one in streams)
     for sums in (f"sum{suffix}", f"sum_received{suffix}"):
         counted = iperf3.whole(data, "end", sums, "lost_packets")
         if counted != lost:
@@ -148,7 +155,7 @@ def _out_of_order(data: dict[str, Any], streams: list[Any], receiver: str, suffi
 
     Those that came twice count as well, so that there may be more than were sent.
     """
-    late = sum(iperf3.whole(one, "udp", "out_of_order") for one in streams if not _sends(one))
+    late = sum(iperf3.whole(one, "udp", "out_of_order") for one in streams)
     length = iperf3.number(data, "start", "test_start", "blksize")
     arrived = iperf3.total(data, "end", f"sum_received{suffix}").size
     if late * length > arrived:
@@ -157,17 +164,15 @@ def _out_of_order(data: dict[str, Any], streams: list[Any], receiver: str, suffi
     return Sample("out-of-order", late, None, receiver)
 
 
-def _sends(stream: Any) -> bool:
-    udp = stream.get("udp") if isinstance(stream, dict) else None
-    return isinstance(udp, dict) and udp.get("sender") is True
+def _filled(report: Any, name: str, arrived: iperf3.Total) -> list[iperf3.Interval]:
+    """The receiver's intervals, of all that arrived, without a last one that is too short to say anything."""
+    told = iperf3.filling(report, name, arrived.size, arrived.seconds)
+    return [one for one in told if one.total.seconds >= iperf3.REST]
 
 
-def _series(report: Any, name: str, arrived: iperf3.Total, receiver: str) -> list[Sample]:
-    """The receiver's intervals, of all that arrived. The last one may be a rest too short to say anything."""
+def _series(told: list[iperf3.Interval], name: str, receiver: str) -> list[Sample]:
     samples = []
-    for one in iperf3.filling(report, name, arrived.size, arrived.seconds):
-        if one.total.seconds < iperf3.REST:
-            continue
+    for one in told:
         at = round(one.begin, 3)
         samples.append(Sample("throughput", one.total.rate, at, receiver))
         samples.append(Sample("jitter", _jitter(one.report, name), at, receiver))
