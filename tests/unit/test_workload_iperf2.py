@@ -281,3 +281,61 @@ def test_every_sample_has_a_metric_that_was_declared(name: str) -> None:
 def test_fewer_bytes_than_iperf_can_send_are_refused(size: str) -> None:
     with pytest.raises(ValueError, match="out of range: allowed is 0, or 1000 to"):
         resolve(iperf2_tcp.ABOUT.options, {"bytes": size}, "")
+
+
+def lacking(text: str, line: str) -> str:
+    """The text without the one line that has this in it."""
+    [found] = [one for one in text.splitlines(keepends=True) if line in one]
+    return text.replace(found, "")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda text: text * 2, r"an interval from 0 to 2\.3244 s behind one until 2\.3244 s"),
+        (lambda text: text.replace("767440 Bytes", "76744000 Bytes"), r"7\.6744e\+07 B in 1 s as 6\.13952e\+06 bit/s"),
+        (
+            lambda text: text.replace("1.0000-2.0000 sec  767440", "0.5000-0.7000 sec  153488"),
+            r"an interval from 0\.5 to 0\.7 s behind one until 1 s",
+        ),
+        (lambda text: lacking(text, "0.0000-1.0000"), "an interval from 1 to 2 s behind one until 0 s"),
+        (lambda text: lacking(text, "1.0000-2.0000"), r"an interval from 2 to 2\.3244 s behind one until 1 s"),
+        (lambda text: lacking(text, "2.0000-2.3244"), r"no interval of the last 0\.3244 s, with 387928 B"),
+        (
+            lambda text: text.replace("767440 Bytes  6139520", "767441 Bytes  6139528"),
+            "no interval of the last 0 s, with -1 B",
+        ),
+    ],
+)
+def test_intervals_that_contradict_each_other_or_the_total_have_failed(
+    spoil: Callable[[str], str], message: str
+) -> None:
+    client, server = printed("tcp")
+    with pytest.raises(WorkloadFailed, match=f"the iperf server printed {message}"):
+        iperf2_tcp.parse(client, spoil(server))
+
+
+def test_an_interval_that_is_lacking_at_the_client_has_failed() -> None:
+    client, server = printed("tcp")
+    with pytest.raises(WorkloadFailed, match=r"the iperf client printed an interval from 2 to 2\.3331 s behind one"):
+        iperf2_tcp.parse(lacking(client, "1.0000-2.0000"), server)
+
+
+def test_a_short_interval_at_the_end_is_not_printed_and_none_without_bytes() -> None:
+    client, server = printed("tcp")
+    short = lacking(server.replace("2.3244", "2.2500").replace("9473726", "9787000"), "2.0000-2.2500")
+    assert len(series(iperf2_tcp.parse(client, short), "throughput")) == 2
+    late = server.replace("0.0000-2.3244", "0.0000-3.9000").replace("9473726", "5646302")
+    assert whole(iperf2_tcp.parse(client, late))["throughput"] == 5646302
+
+
+def test_a_total_of_fewer_bytes_than_its_intervals_has_failed() -> None:
+    client, server = printed("udp")
+    with pytest.raises(WorkloadFailed, match=r"no interval of the last 0\.0079 s, with -4\.38945e\+06 B"):
+        iperf2_udp.parse(client, server.replace("4894500 Bytes  19501214", "489450 Bytes  1950121"))
+
+
+def test_a_loss_that_is_not_its_share_has_failed() -> None:
+    client, server = printed("udp")
+    with pytest.raises(WorkloadFailed, match=r"counted 850 lost of 3850 datagrams as 2\.2 %"):
+        iperf2_udp.parse(client, server.replace("85/3850", "850/3850"))

@@ -19,6 +19,12 @@ PORT = 5001
 PATIENCE = 20.0
 """Seconds that the client may take beyond the test's own duration, and the server until it has read all of it."""
 
+PARTIAL = 0.25
+"""Seconds that the last interval may last without being printed: iperf 2.1.8, include/Reporter.h, PARTIALPERCENT."""
+
+ROUNDING = 0.0002
+"""Seconds by which two times may differ that are equal: iperf rounds to 0.1 ms."""
+
 # With fewer bytes than its own header iperf 2.1.8 never ends.
 BYTES = Option(
     "size", "0", "bytes that each stream sends; 0: for `duration`, whose place it takes", low=1000, high=1e12, zero=True
@@ -105,15 +111,45 @@ def lines(text: str) -> dict[int, list[Line]]:
 
 
 def totals(text: str, streams: int, who: str) -> list[Line]:
-    """The last line of each stream, which is about all of its time. Raises WorkloadFailed where one is missing."""
-    found = [of_stream[-1] for of_stream in lines(text).values()]
+    """The last line of each stream, which is about all of its time. Raises WorkloadFailed where one is missing.
+
+    Also where the lines before it contradict it, or one another.
+    """
+    of_all = list(lines(text).values())
+    found = [of_stream[-1] for of_stream in of_all]
     if len(found) != streams or any(one.start != 0 or one.end <= 0 for one in found):
         raise WorkloadFailed(f"the iperf {who} printed no total for each of {streams} streams: {_last_words(text)!r}")
-    for one in found:
-        # Times are rounded to 0.1 ms, and small numbers to three digits.
-        if abs(8 * one.size - one.rate * one.end) > 0.006 * 8 * one.size + 0.001 * one.rate:
-            raise WorkloadFailed(f"the iperf {who} printed {one.size:g} B in {one.end:g} s as {one.rate:g} bit/s")
+    for of_stream in of_all:
+        for one in of_stream:
+            _require_rate(one, who)
+        if len(of_stream) > 1:
+            _require_sum(of_stream[:-1], of_stream[-1], who)
     return found
+
+
+def _require_rate(line: Line, who: str) -> None:
+    """Raises WorkloadFailed where a rate is not its bytes in its time."""
+    seconds = line.end - line.start
+    # Times are rounded to 0.1 ms, and small numbers to three digits.
+    if abs(8 * line.size - line.rate * seconds) > 0.006 * 8 * line.size + 0.001 * line.rate:
+        raise WorkloadFailed(f"the iperf {who} printed {line.size:g} B in {seconds:g} s as {line.rate:g} bit/s")
+
+
+def _require_sum(found: Sequence[Line], total: Line, who: str) -> None:
+    """Raises WorkloadFailed where intervals do not follow one another, or leave out more of the total than iperf does.
+
+    It prints no short interval at the end, and none in which there was nothing any more.
+    """
+    before = 0.0
+    for one in found:
+        if abs(one.start - before) > ROUNDING:
+            raise WorkloadFailed(
+                f"the iperf {who} printed an interval from {one.start:g} to {one.end:g} s behind one until {before:g} s"
+            )
+        before = one.end
+    rest, seconds = total.size - sum(one.size for one in found), total.end - before
+    if rest < 0 or seconds < -ROUNDING or (rest and seconds > PARTIAL + ROUNDING):
+        raise WorkloadFailed(f"the iperf {who} printed no interval of the last {seconds:g} s, with {rest:g} B")
 
 
 def throughput(found: Sequence[Line]) -> float:

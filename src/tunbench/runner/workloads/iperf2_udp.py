@@ -31,7 +31,7 @@ ABOUT = About(
 
 SENT = re.compile(r"^\[ *\d{1,6}\] Sent (\d{1,15}) datagrams", re.ASCII | re.MULTILINE)
 ARRIVED = re.compile(r" pps +(\d{1,15})/", re.ASCII)
-RECEIVER = re.compile(r" +(\d{1,9}\.\d{3}) ms +(\d{1,15})/ *(\d{1,15}) \(", re.ASCII)
+RECEIVER = re.compile(r" +(\d{1,9}\.\d{3}) ms +(\d{1,15})/ *(\d{1,15}) \((\S{1,12})%\)", re.ASCII)
 LATE = r"^\[ *{stream}\] 0\.0000-{end:.4f} sec +(\d{{1,15}}) datagrams received out-of-order"
 
 
@@ -82,7 +82,10 @@ def _counted(line: iperf2.Line) -> tuple[float, float, float]:
     found = RECEIVER.match(line.rest)
     if not found:
         raise WorkloadFailed(f"the iperf server printed no count of datagrams: {line.rest.strip()[:80]!r}")
-    return float(found[1]) / 1000, float(found[2]), float(found[3])
+    lost, packets = float(found[2]), float(found[3])
+    if packets and found[4] != f"{100 * lost / packets:.2g}":
+        raise WorkloadFailed(f"the iperf server counted {lost:g} lost of {packets:g} datagrams as {found[4]} %")
+    return float(found[1]) / 1000, lost, packets
 
 
 def _late(server: str, total: iperf2.Line) -> float:
