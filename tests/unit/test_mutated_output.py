@@ -138,3 +138,13 @@ def test_every_metric_has_bounds() -> None:
     units = {one.unit for name in registry.workload_names() for one in registry.workload(name).ABOUT.metrics.values()}
     units |= {one.unit for name in registry.probe_names() for one in registry.probe(name).ABOUT.metrics.values()}
     assert units <= BOUNDS.keys()
+
+
+def test_json_that_can_just_be_read_and_not_be_shown_has_failed() -> None:
+    parser = PARSERS["iperf3-udp"]
+    data = json.loads(parser.texts[0])
+    data["intervals"][0]["sum"]["bytes"] = "@"
+    # How much of the stack is left is not known.
+    for depth in range(800, 1000):
+        with pytest.raises(FAILURES):
+            parser.parse(json.dumps(data).replace('"@"', '{"a":' * depth + "1" + "}" * depth))

@@ -19,8 +19,11 @@ from tunbench.runner.topology import Pair, Topology
 from tunbench.runner.view import views
 from tunbench.runner.workload import Metric, Sample, Trial, WorkloadFailed, now
 
-FAILURES = (CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed, OSError, ValueError, ArithmeticError)
-"""What makes a verdict `failed`, the last where one cannot calculate with what was printed.
+FAILURES = (
+    *(CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed),
+    *(OSError, ValueError, ArithmeticError, RecursionError),
+)
+"""What makes a verdict `failed`, the last two where one cannot calculate with what was printed, or show it.
 
 Anything else is a mistake of ours, and ends the runner with a traceback.
 """
