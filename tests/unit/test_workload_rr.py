@@ -1,4 +1,5 @@
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,11 @@ def test_ipv6_is_unsupported() -> None:
     with pytest.raises(Unsupported, match=r"sockperf 3\.7 does not know IPv6"):
         rr.execute(Trial(resolve(rr.ABOUT.options, {}, "rr"), client, server, overlays))
     assert not shell.calls
+
+
+@pytest.mark.parametrize("words", ["[Total Run] RunTime=1.000 sec; ", "[Valid Duration] RunTime=1.000 sec; "])
+def test_a_long_line_is_read_in_no_more_time_than_its_length_needs(words: str) -> None:
+    began = time.process_time()
+    text = f"{words * 6000}\n{captured('rr-tcp.txt')}"
+    assert rr.parse(text, captured("rr-tcp.csv"), "tcp", 2000) == parsed("tcp", "tcp")
+    assert time.process_time() - began < 0.5
