@@ -89,9 +89,22 @@ def slower(data: Any, nanoseconds: int) -> None:
     data["round_trips"][2]["delay"]["rtt"] += nanoseconds
 
 
+def answered_before(data: Any, nanoseconds: int) -> None:
+    """Lets the server have sent a reply so long before its request came."""
+    inside = data["round_trips"][2]["timestamps"]["server"]
+    inside["send"]["monotonic"] = inside["receive"]["monotonic"] - nanoseconds
+    came = (data["round_trips"][2]["timestamps"]["client"][name]["monotonic"] for name in ("receive", "send"))
+    data["round_trips"][2]["delay"]["rtt"] = next(came) - next(came) + nanoseconds
+    data["stats"]["rtt"]["max"] = max(one["delay"]["rtt"] for one in data["round_trips"])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (
+            lambda data: answered_before(data, 5 * 10**9),
+            r"irtt counted a round trip of 5000\d+ ns, -5000000000 ns in the server",
+        ),
         (
             lambda data: data["round_trips"][2]["delay"].update(rtt=5 * 10**9),
             r"irtt counted a round trip of 5000000000 ns, \d+ ns in the server, from \d+ to \d+ ns",

@@ -90,7 +90,7 @@ def _round_trip(trip: Any) -> int:
     rtt, sent, received = (_nanoseconds(trip, *path) for path in (("delay", "rtt"), SENT, RECEIVED))
     took = [at(trip, "timestamps", "server", name, "monotonic") for name in ("receive", "send")]
     inside = took[1] - took[0] if all(type(moment) is int for moment in took) else 0
-    if received < sent or rtt != received - sent - inside:
+    if received < sent or inside < 0 or rtt != received - sent - inside:
         raise WorkloadFailed(
             f"irtt counted a round trip of {rtt} ns, {inside} ns in the server, from {sent} to {received} ns"
         )
