@@ -204,6 +204,10 @@ def times(sums: list[Any], **factors: float) -> None:
             r"iperf3 counted 2\.2503e\+06 B in 1730 datagrams of 1300 B",
         ),
         (
+            lambda data: data["end"]["sum_sent"].update(packets=17310),
+            r"iperf3 counted 2\.2503e\+06 B in 17310 datagrams of 1300 B",
+        ),
+        (
             lambda data: times([data["end"]["sum_sent"]], seconds=0.001, bits_per_second=1000),
             r"iperf3 has intervals until 1\.00006 s of a test of 0\.00100007 s",
         ),

@@ -307,6 +307,22 @@ def changed(sums: list[Any], **values: object) -> None:
             r"iperf3's server counted 0\.001 s of a test of 3\.\d+ s",
         ),
         (
+            lambda data: lasting(data["end"]["sum_received"], 23.1),
+            r"iperf3's server counted 23\.1 s of a test of 3\.\d+ s",
+        ),
+        (
+            lambda data: data["end"]["sum_received"].update(bytes=0, seconds=0, bits_per_second=9e12),
+            r"iperf3 counted 0 B in 0 s as 9e\+12 bit/s at end\.sum_received",
+        ),
+        (
+            lambda data: data["end"]["sum_sent"].update(retransmits=1),
+            "iperf3 sent 1 segments again, and 0 of its streams",
+        ),
+        (
+            lambda data: data["end"]["streams"][1]["sender"].update(retransmits=1),
+            "iperf3 sent 0 segments again, and 1 of its streams",
+        ),
+        (
             lambda data: lasting(data["end"]["sum_sent"], 0.001),
             r"iperf3 has intervals until 3\.\S* s of a test of 0\.001 s",
         ),
@@ -341,6 +357,7 @@ def test_a_short_interval_without_bytes_is_left_out() -> None:
     assert iperf3_tcp.parse(data)
     last["retransmits"] = 0
     data["end"]["sum_sent"]["retransmits"] += 5
+    data["end"]["streams"][0]["sender"]["retransmits"] += 5
     assert iperf3_tcp.parse(data)
     behind = data["intervals"][1]["sum"]
     behind["start"] += 0.09

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tunbench.runner import congestion, iperf3
+from tunbench.runner import congestion, iperf3, printed
 from tunbench.runner.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
 
@@ -92,12 +92,14 @@ def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) ->
     mine = iperf3.received_back(data, suffix) if back else sent
     intervals = iperf3.filling(data, f"sum{suffix}", mine.size, mine.seconds)
     servers = sent if back else received
-    if servers.seconds < mine.seconds - iperf3.APART:
+    # Later than that it could not have told the client.
+    if not mine.seconds - iperf3.APART <= servers.seconds <= mine.seconds + iperf3.PATIENCE:
         raise WorkloadFailed(f"iperf3's server counted {servers.seconds:g} s of a test of {mine.seconds:g} s")
     samples = [
         Sample("throughput", mine.rate if back else received.rate, None, receiver),
         Sample("retransmits", retransmits, None, sender),
     ]
+    _require_streams(data, retransmits, suffix)
     _require_all(retransmits, intervals, suffix)
     for one in intervals:
         at = round(one.begin, 3)
@@ -106,6 +108,15 @@ def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) ->
         if not suffix and "retransmits" in one.report["sum"]:
             samples += _state(one.report, at, sender)
     return samples
+
+
+def _require_streams(data: dict[str, Any], retransmits: float, suffix: str) -> None:
+    """Raises WorkloadFailed where the streams of a direction have other retransmits than it."""
+    streams = [printed.at(one, "sender") for one in iperf3.items(data, "end", "streams")]
+    mine = printed.at(data, "end", f"sum_sent{suffix}", "sender")
+    counted = sum(iperf3.whole(one, "retransmits") for one in streams if printed.at(one, "sender") == mine)
+    if counted != retransmits:
+        raise WorkloadFailed(f"iperf3 sent {retransmits:.0f} segments again, and {counted:.0f} of its streams")
 
 
 def _require_all(retransmits: float, intervals: list[iperf3.Interval], suffix: str) -> None:
