@@ -112,6 +112,20 @@ def test_a_total_that_is_shorter_than_its_requests_has_failed() -> None:
         http.parse(json.dumps(data | {"total": 0.007}), 20, 10_000)
 
 
+def test_a_total_that_is_longer_than_its_requests_has_failed() -> None:
+    data = json.loads(captured("hey-clean.json"))
+    assert http.parse(json.dumps(data | {"total": 1.007}), 20, 10_000)
+    with pytest.raises(WorkloadFailed, match=r"an answer 0\.00725662 s after the first request, and 1\.008 s for all"):
+        http.parse(json.dumps(data | {"total": 1.008}), 20, 10_000)
+
+
+def test_a_total_with_requests_that_failed_is_no_longer_than_hey_may_run() -> None:
+    data = json.loads(captured("hey-killed.json"))
+    assert http.parse(json.dumps(data | {"total": 60}), 400, 10_000)
+    with pytest.raises(WorkloadFailed, match=r"an answer 0\.0928657 s after the first request, and 60\.1 s for all"):
+        http.parse(json.dumps(data | {"total": 60.1}), 400, 10_000)
+
+
 def test_a_torn_report_has_failed() -> None:
     text = captured("hey-clean.json").strip()
     for end in range(len(text)):
