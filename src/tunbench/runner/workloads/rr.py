@@ -8,13 +8,16 @@ from tunbench.runner.options import Option, Options
 from tunbench.runner.serving import serving
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
 
+LONGEST = 30.0
+"""Seconds that a test may be asked to last."""
+
 ABOUT = About(
     name="rr",
     summary="sockperf ping-pong over TCP or UDP: requests and replies one after the other, over IPv4",
     options={
         "proto": Option("choice", "tcp", "what carries the messages", choices=("tcp", "udp")),
         "size": Option("size", "64", "bytes of a request, and of its reply", low=14, high=65507),
-        "duration": Option("seconds", "1", "whole seconds to send; the first 0.4 s do not count", low=1, high=30),
+        "duration": Option("seconds", "1", "whole seconds to send; the first 0.4 s do not count", low=1, high=LONGEST),
         "samples": Option("count", "2000", "round trips to keep, drawn at random from all", low=1, high=1_000_000),
     },
     metrics={
@@ -81,7 +84,8 @@ def parse(text: str, log: str, proto: str, most: int) -> list[Sample]:
     if not total or not float(total[1]):
         raise WorkloadFailed(f"sockperf printed no result: {text[-200:].strip()!r}")
     lasted, sent, received = float(total[1]), int(total[2]), int(total[3])
-    if received > sent:
+    # Longer than that no client is waited for.
+    if received > sent or lasted > LONGEST + PATIENCE:
         raise WorkloadFailed(f"sockperf's counts make no sense: {total[0]}")
     valid, errors, rows = VALID.search(text), ERRORS.search(text), ROW.findall(log)
     times = [float(micro) / 1e6 for *_, micro in rows]
