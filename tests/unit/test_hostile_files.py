@@ -173,6 +173,20 @@ def test_what_is_written_does_not_follow_a_link(good: Path, tmp_path: Path, reco
     )
 
 
+def test_an_export_into_the_folder_of_a_run_does_not_follow_a_link(good: Path, tmp_path: Path) -> None:
+    mine, export = tmp_path / "mine", good / "export"
+    mine.write_text("mine")
+    assert told("report", str(good), "--export", str(export))[0] == 0
+    names = sorted(path.name for path in export.iterdir())
+    assert {path.suffix for path in export.iterdir()} == {".csv", ".tex", ".svg", ".pdf"}
+    for name in names:
+        (export / name).unlink()
+        (export / name).symlink_to(mine)
+    assert told("report", str(good), "--export", str(export))[0] == 0
+    assert mine.read_text() == "mine"
+    assert names == sorted(path.name for path in export.iterdir() if not path.is_symlink())
+
+
 @pytest.mark.reliability
 def test_the_folders_of_trials_do_not_follow_a_link(good: Path, tmp_path: Path, record_property: Property) -> None:
     outside, run = tmp_path / "outside", tmp_path / "run"

@@ -1,6 +1,7 @@
 """All of a report as files: tables as CSV and LaTeX, charts as SVG and PDF, and an index of them."""
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import vl_convert
 
 from tunbench.analysis.studied import Assessment
+from tunbench.journal import files
 from tunbench.report import canvas, figures, heats, lines, questions, study_files, tables
 from tunbench.report.latex import latex, no_formula, spreadsheet
 from tunbench.report.tables import Table
@@ -35,10 +37,11 @@ def write(view: View, folder: Path, study: Assessment | None = None) -> list[Exp
     written = [*_tables(all_tables(view), folder), *_charts(view, folder, taken)]
     if study:
         written += [*_tables(study_files.all_tables(study), folder), *_ranks(study, folder, taken)]
-    with (folder / INDEX).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(Exported._fields)
-        writer.writerows(map(no_formula, one) for one in written)
+    index = io.StringIO()
+    writer = csv.writer(index)
+    writer.writerow(Exported._fields)
+    writer.writerows(map(no_formula, one) for one in written)
+    files.write(folder / INDEX, index.getvalue())
     return written
 
 
@@ -60,7 +63,7 @@ def _tables(some: Sequence[Table], folder: Path) -> Iterator[Exported]:
     for table in some:
         for ending, text in (("csv", spreadsheet(table)), ("tex", latex(table))):
             name = f"table-{table.id}.{ending}"
-            (folder / name).write_text(text, encoding="utf-8", newline="")
+            files.write(folder / name, text)
             yield Exported(name, ending, table.caption)
 
 
@@ -69,20 +72,20 @@ def _charts(view: View, folder: Path, taken: set[str]) -> Iterator[Exported]:
         for panel in figure.panels:
             shows = ", ".join(part for part in (figure.heading, figure.about, panel.heading) if part)
             name = _unique(f"{figure.question}-{shows}", taken)
-            drawn = canvas.standalone(panel.svg)
-            (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
-            (folder / f"{name}.pdf").write_bytes(vl_convert.svg_to_pdf(drawn))
-            yield Exported(f"{name}.svg", "svg", shows)
-            yield Exported(f"{name}.pdf", "pdf", shows)
+            yield from _drawn(canvas.standalone(panel.svg), folder, name, shows)
 
 
 def _ranks(study: Assessment, folder: Path, taken: set[str]) -> Iterator[Exported]:
     for one in study_files.all_charts(study):
         name, drawn = _unique(f"study-{one.shows}", taken), vl_convert.vegalite_to_svg(one.chart.to_dict())
-        (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
-        (folder / f"{name}.pdf").write_bytes(vl_convert.svg_to_pdf(drawn))
-        yield Exported(f"{name}.svg", "svg", one.shows)
-        yield Exported(f"{name}.pdf", "pdf", one.shows)
+        yield from _drawn(drawn, folder, name, one.shows)
+
+
+def _drawn(svg: str, folder: Path, name: str, shows: str) -> Iterator[Exported]:
+    """Writes a chart in both forms."""
+    for ending, data in (("svg", svg), ("pdf", vl_convert.svg_to_pdf(svg))):
+        files.write(folder / f"{name}.{ending}", data)
+        yield Exported(f"{name}.{ending}", ending, shows)
 
 
 def curves_and_points(view: View) -> list[figures.Figure]:
