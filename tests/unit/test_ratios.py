@@ -65,6 +65,7 @@ def test_without_none_there_is_no_ratio() -> None:
 def test_a_stack_that_is_not_known_has_no_ratio() -> None:
     assert of(speed("none", 1, 1.0), speed("<b>", 1, 1.0), speed("tomorrow", 1, 1.0)) == {"none": [1.0]}
     assert [underlay(stack) for stack in ("none", "macvlan", "tomorrow")] == ["ip", "ethernet", ""]
+    assert underlay("none:underlay=foo") == underlay("wireguard:underlay=foo") == ""
     assert [is_baseline(stack) for stack in ("none", "none:underlay=ethernet", "gre", "<b>")] == [
         True,
         True,

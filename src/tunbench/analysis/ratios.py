@@ -8,6 +8,7 @@ from tunbench.analysis.cells import METRIC, estimates
 from tunbench.analysis.frame import CELL, TRIAL
 from tunbench.plan.shard import needed_underlay
 from tunbench.runner import spelling
+from tunbench.runner.underlay import KINDS
 
 BASELINE = "none"
 
@@ -16,9 +17,10 @@ BASELINE = "none"
 def underlay(stack: str) -> str:
     """The kind of underlay of a stack, `ip`, `ip6` or `ethernet`; empty where this version does not know the stack."""
     try:
-        return needed_underlay(stack)
+        kind = needed_underlay(stack)
     except ValueError:
         return ""
+    return kind if kind in KINDS else ""
 
 
 @cache
