@@ -96,6 +96,44 @@ def test_a_line_that_no_run_writes_is_told_by_its_number(name: str, good: Path, 
         assert f"{bad}/journal.jsonl, line 2: " in said and why in said and "the journal is damaged" in said
 
 
+STARTED = EVENTS[1]
+MOOD = sampled("mood", "s", 1.0)
+DISAGREEING: dict[str, tuple[list[Any], str]] = {
+    "a shard that becomes another": (
+        [STARTED, {**STARTED, "spec": EVENTS[2]["spec"]}],
+        f"the shard {STARTED['shard']} started as another one above",
+    ),
+    "a cell with two shards": (
+        [STARTED, {**STARTED, "shard": "x"}],
+        "none, baseline, repeat 1 has another shard above",
+    ),
+    "a cell with two seeds": (
+        [STARTED, {**STARTED, "shard": "x", "spec": {**STARTED["spec"], "seed": 8}}],
+        "none, baseline, repeat 1 has another shard above",
+    ),
+    "a metric in two units": ([MOOD, sampled("mood", "bit/s", 1.0)], "mood is measured in bit/s, and above in s"),
+    "a trial of two units": (
+        [EVENTS[3], {**MOOD, "samples": [*MOOD["samples"], ["mood", "bit/s", 5e9, None, "a-b", "a"]]}],
+        "mood is measured in bit/s, and above in s",
+    ),
+}
+"""Two lines of which each could be, and what is said of the second."""
+
+
+@pytest.mark.parametrize("name", DISAGREEING)
+def test_a_line_that_does_not_agree_with_those_above_is_told_by_its_number(name: str, tmp_path: Path) -> None:
+    lines, why = DISAGREEING[name]
+    bad = write(tmp_path / "bad", EVENTS[0], *lines)
+    for opens in (read.record, journal.events):
+        with pytest.raises(JournalError, match=f"line 3: {why}; the journal is damaged"):
+            opens(bad)
+
+
+def test_a_shard_that_starts_again_is_the_same(tmp_path: Path) -> None:
+    again = write(tmp_path / "again", *EVENTS, EVENTS[2], EVENTS[14], MOOD, MOOD)
+    assert len(read.record(again).trials) == 3
+
+
 def test_a_native_run_whose_shard_does_not_say_how_long_it_took_is_read(good: Path, tmp_path: Path) -> None:
     head = {**EVENTS[0], "manifest": {**EVENTS[0]["manifest"], "lab": {"kind": "native", "clock": "real"}}}
     bad = write(tmp_path / "bad", head, *[{k: v for k, v in one.items() if k != "wall"} for one in EVENTS[1:]])

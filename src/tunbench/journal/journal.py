@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tunbench.journal import files, sound
+from tunbench.journal.agreeing import Agreeing
 
 NAME = "journal.jsonl"
 
@@ -94,7 +95,7 @@ def events(folder: Path, most: int | None = None) -> list[dict[str, Any]]:
 
 
 def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
-    values, known = 0, True
+    values, known, agreeing = 0, True, Agreeing()
     if os.fstat(file.fileno()).st_size > LARGEST:
         raise JournalError(f"{path} has more than {LARGEST >> 30} GiB, and no report can be made of so much")
     for number in count(1):
@@ -113,6 +114,8 @@ def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
             # What another version wrote is not ours to check: whoever reads its header says so.
             known = known and (number > 1 or event["event"] != "run" or event.get("journal") == VERSION)
             sound.check(event, sound.EVENTS if known else {})
+            if known:
+                agreeing.check(event)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise JournalError(
                 f"{path}, line {number}: {_reason(error)}; the journal is damaged. What stands above that line is "
