@@ -127,6 +127,24 @@ def test_a_journal_that_is_no_file_is_not_opened(
     )
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("opens", [files.opened, files.appended])
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(
+    opens: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    file.touch()
+    seen = file.lstat()
+    monkeypatch.setattr(Path, "lstat", lambda _: seen)
+    with pytest.raises(OSError, match=r"pipe is no regular file|No such device or address"):
+        opens(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(OSError, match="pipe is no regular file"):
+        opens(pipe)
+    os.close(reader)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("arguments", OPENED[3:])
 def test_a_plan_that_is_no_file_is_not_opened(kind: str, arguments: list[str], good: Path, tmp_path: Path) -> None:

@@ -9,16 +9,12 @@ from pathlib import Path
 
 def opened(path: Path) -> BufferedReader:
     """A file to be read. Raises OSError where it is a link, or no regular file: a pipe or device may never end."""
-    _check(path)
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
+    return os.fdopen(_descriptor(path, os.O_RDONLY), "rb")
 
 
 def appended(path: Path) -> FileIO:
     """A file to be appended to, without a buffer; it is made where there is none. Raises OSError."""
-    if os.path.lexists(path):
-        _check(path)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    return FileIO(os.open(path, flags, 0o666), "ab")
+    return FileIO(_descriptor(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
 
 
 def text(path: Path, most: int) -> str:
@@ -62,8 +58,24 @@ def folder(run: Path, way: Path) -> Path:
     return made
 
 
-def _check(path: Path) -> None:
-    kind = path.lstat().st_mode
+def _descriptor(path: Path, flags: int) -> int:
+    """A regular file that is open. Raises OSError.
+
+    It is looked at before, as opening a device may act, and after, as it may be another one by then: so nothing waits.
+    """
+    if not flags & os.O_CREAT or os.path.lexists(path):
+        _check(path, path.lstat())
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    try:
+        _check(path, os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check(path: Path, status: os.stat_result) -> None:
+    kind = status.st_mode
     if stat.S_ISLNK(kind):
         raise OSError(errno.ELOOP, f"{path.name} is a link, and may lead out of the folder")
     if stat.S_ISDIR(kind):
