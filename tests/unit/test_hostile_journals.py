@@ -240,6 +240,15 @@ def test_what_a_stranger_overrides_must_be_an_option(good: Path, tmp_path: Path)
             read.record(bad)
 
 
+@pytest.mark.parametrize("file", ["\ud800", "a\0b"])
+def test_the_file_of_a_program_must_be_a_path(file: str, tmp_path: Path) -> None:
+    bad = write(tmp_path / "bad", {**EVENTS[0], "files": {"zerotier-one": file}})
+    with pytest.raises(JournalError, match="line 1: the files of run is not sound"):
+        read.record(bad)
+    # That is what Python makes of a byte that is no UTF-8.
+    read.record(write(tmp_path / "good", {**EVENTS[0], "files": {"zerotier-one": "/opt/\udcff"}}))
+
+
 def test_the_generator_reaches_what_is_read(good: Path) -> None:
     # Else the mutated journals could all be refused by their first line.
     found = [mutated(random.Random(str(number))) for number in range(FEW)]

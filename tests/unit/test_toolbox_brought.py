@@ -279,12 +279,23 @@ def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
     os.mkfifo(file)
     with pytest.raises(ToolError, match="zt cannot be read: zt is no regular file"):
         running.reopen(home / "run")
+    # As the kernel's own log, which is no pipe.
+    file.unlink()
+    file.symlink_to("/proc/self/maps")
+    with pytest.raises(ToolError, match="zt cannot be read: it is empty"):
+        running.reopen(home / "run")
     # All of it would be read.
     file.unlink()
     file.touch(0o755)
     os.truncate(file, brought.LARGEST + 1)
     with pytest.raises(ToolError, match="zt cannot be read: it is larger than 1024 MiB"):
         running.reopen(home / "run")
+
+
+def test_a_run_from_elsewhere_names_no_place_in_the_cache(home: Path) -> None:
+    file = program(home / "zt")
+    with pytest.raises(ToolError, match=r'^the run\'s folder: no tunnel asks for a program "\.\./\.\./evil"'):
+        brought.check_known("../../evil", str(file))
 
 
 @pytest.mark.parametrize("kind", ["tools", "brought"])

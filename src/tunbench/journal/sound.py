@@ -3,6 +3,7 @@
 A journal may come from someone else. What passes here is relied on everywhere else, so that nothing checks it again.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -153,7 +154,7 @@ def _overrides(value: Any) -> None:
 
 def _paths(value: Any) -> None:
     _texts(value)
-    if any("\0" in one for one in value.values()):
+    if any(b"\0" in os.fsencode(one) for one in value.values()):
         raise Unsound
 
 

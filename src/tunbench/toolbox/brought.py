@@ -118,7 +118,7 @@ def known() -> set[str]:
 
 def _known(name: str, file: str, where: str) -> str:
     if name not in known():
-        raise ToolError(f'{where}: no tunnel asks for a program "{name}"{nearest(name, sorted(known()))}')
+        raise ToolError(f'{where}: no tunnel asks for a program "{line(name)}"{nearest(name, sorted(known()))}')
     return str(Path(file).absolute())
 
 
@@ -145,7 +145,7 @@ def check_known(name: str, file: str) -> None:
 
     A run's folder may come from someone else, and a program is started on this machine as it is packed.
     """
-    one = _of(name, file)
+    one = _of(name, _known(name, file, "the run's folder"))
     try:
         image.check(one)
     except image.ImageError:
@@ -160,8 +160,12 @@ def _of(name: str, file: str) -> Brought:
     try:
         path = _target(Path(file))
         with files.opened(path) as program:
-            if os.fstat(program.fileno()).st_size > LARGEST:
+            size = os.fstat(program.fileno()).st_size
+            if size > LARGEST:
                 raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB")
+            if not size:
+                # So says the kernel of what it makes up as it is read, which may have no end.
+                raise OSError(errno.ENODATA, "it is empty")
             sha256 = hashlib.file_digest(program, "sha256").hexdigest()
     except OSError as error:
         raise ToolError(f"{name}: {file} cannot be read: {error.strerror}") from None
