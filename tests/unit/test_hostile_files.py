@@ -145,6 +145,19 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(
     os.close(reader)
 
 
+@pytest.mark.parametrize("goal", ["report.html", "/etc/deep/er/report.html"])
+def test_the_links_of_a_page_lead_from_where_it_stands(goal: str, good: Path) -> None:
+    (good / "report.html").symlink_to(goal)
+    assert told("report", str(good))[0] == 0
+    assert 'href="./trials/' in (good / "report.html").read_text()
+
+
+def test_a_link_to_itself_is_no_run(good: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    code, said = told("report", str(tmp_path / "loop"), str(good))
+    assert code == 2 and "loop is no run: " in said
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("arguments", OPENED[3:])
 def test_a_plan_that_is_no_file_is_not_opened(kind: str, arguments: list[str], good: Path, tmp_path: Path) -> None:

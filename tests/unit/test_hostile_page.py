@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tests.unit.browser import chromium
 from tests.unit.fakes import shard
+from tests.unit.runs import PLAN
 from tests.unit.strangers import SCRIPT, Property, commands, run_of_ours, told, write
 from tests.unit.test_read import EVENTS
 from tunbench.cli.progress import Display
@@ -98,6 +99,14 @@ def test_the_plan_of_a_stranger_is_told_without_what_acts(good: Path) -> None:
     (good / "plan.toml").write_text('name = "\\u001b[2J\\u202e"\nstacks = ["\\u0000"]\n[[claim]]\n')
     code, said = told("study", "agree", str(good))
     assert code == 2 and "\N{REPLACEMENT CHARACTER}[2J" in said
+
+
+def test_half_a_character_is_written_as_none_wherever_the_page_is(good: Path, tmp_path: Path) -> None:
+    claim = '[[claim]]\nname = "a"\ntext = "t"\nsource = "s"\nnot_testable = "n"\n'
+    bad = write(tmp_path / "by\udcfft", {**EVENTS[0], "overrides": {"scale": "\ud800"}}, *EVENTS[1:])
+    (bad / "plan.toml").write_text(f"{PLAN}{claim}[scale.quick]\nrepeats = 1\n")
+    assert told("report", str(bad), "--out", str(tmp_path / "page.html"))[0] == 0
+    assert "has no scale &#34;\N{REPLACEMENT CHARACTER}&#34;" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_reason_is_shown_as_it_comes_without_what_acts() -> None:

@@ -38,7 +38,7 @@ def report(
         page = html.rendered(whole, sections.made_elsewhere(whole, shown))
         with unwritable_exits(path, "name another file with --out"):
             if out:
-                out.write_text(page, encoding="utf-8")
+                out.write_text(page, encoding="utf-8", errors="replace")
             else:
                 files.write(path, page)
         study = sections.assessment(whole.runs[0], runs[0]) if export and len(runs) == 1 else None
@@ -51,7 +51,7 @@ def report(
 
 def _way(run: Path, page: Path) -> str:
     """The way from the page's folder to the run's."""
-    return plain(Path(os.path.relpath(os.path.realpath(run), Path(os.path.realpath(page)).parent)).as_posix())
+    return plain(Path(os.path.relpath(os.path.realpath(run), os.path.realpath(page.parent))).as_posix())
 
 
 def _labels(runs: list[Path]) -> list[str]:

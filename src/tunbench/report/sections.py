@@ -14,6 +14,7 @@ from tunbench.analysis.studied import Assessment, assess, is_study, of_run
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
+from tunbench.plain import plain
 from tunbench.plan.load import PlanError
 from tunbench.report import comparison, narrow, study
 from tunbench.report.choices import Choices, Frame
@@ -71,4 +72,4 @@ def _study(findings: Findings, folder: Path | None, frame: Frame) -> Markup:
         return study.rendered(found, frame) if found else Markup()
     except (PlanError, JournalError) as error:
         text = '<section id="{}"><h2>The study of {} cannot be read</h2><p class="reason">{}</p></section>'
-        return Markup(text).format(frame.id, frame.label or "this run", error)
+        return Markup(text).format(frame.id, frame.label or "this run", plain(str(error)))
