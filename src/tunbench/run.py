@@ -19,7 +19,7 @@ from tunbench.blocks import Asked
 from tunbench.executors import pool
 from tunbench.interrupt import interruptible
 from tunbench.journal import files, journal, read
-from tunbench.journal.folders import TrialFolders, place
+from tunbench.journal.folders import TrialFolders, place, resuming
 from tunbench.journal.journal import Journal
 from tunbench.journal.record import Record
 from tunbench.labs import choose, condition, payload
@@ -116,9 +116,7 @@ def _refuse_another(folder: Path, order: Order) -> None:
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder with --out")
     if (folder / journal.NAME).exists() and journal.events(folder, 1):
-        raise RunError(
-            f"{folder} is another run; name a new folder with --out, or go on with: tunbench run --resume {folder}"
-        )
+        raise RunError(f"{folder} is another run; name a new folder with --out, or go on with: {resuming(folder)}")
     begun = {"plan.toml", journal.NAME, *([order.reference.name] if order.reference else [])}
     if folder.exists() and {path.name for path in folder.iterdir()} - begun:
         raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
@@ -155,7 +153,7 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition 
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "
-            f"tunbench run --resume {folder}"
+            f"{resuming(folder)}"
         ) from None
     finally:
         book.close()
@@ -212,7 +210,7 @@ def finish(folder: Path) -> Record:
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror or error}; the journal is whole. Make room, then: "
-            f"tunbench run --resume {folder}"
+            f"{resuming(folder)}"
         ) from None
     return record
 

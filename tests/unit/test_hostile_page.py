@@ -16,6 +16,8 @@ from tests.unit.test_read import EVENTS
 from tunbench.cli.progress import Display
 from tunbench.executors.pool import Told
 
+CLAIM = '[[claim]]\nname = "a"\ntext = "t"\nsource = "s"\nnot_testable = "n"\n'
+
 
 @pytest.fixture
 def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -102,11 +104,37 @@ def test_the_plan_of_a_stranger_is_told_without_what_acts(good: Path) -> None:
 
 
 def test_half_a_character_is_written_as_none_wherever_the_page_is(good: Path, tmp_path: Path) -> None:
-    claim = '[[claim]]\nname = "a"\ntext = "t"\nsource = "s"\nnot_testable = "n"\n'
     bad = write(tmp_path / "by\udcfft", {**EVENTS[0], "overrides": {"scale": "\ud800"}}, *EVENTS[1:])
-    (bad / "plan.toml").write_text(f"{PLAN}{claim}[scale.quick]\nrepeats = 1\n")
+    (bad / "plan.toml").write_text(f"{PLAN}{CLAIM}[scale.quick]\nrepeats = 1\n")
     assert told("report", str(bad), "--out", str(tmp_path / "page.html"))[0] == 0
     assert "has no scale &#34;\N{REPLACEMENT CHARACTER}&#34;" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_name_of_a_folder_does_not_act_and_its_command_can_be_copied(good: Path, tmp_path: Path) -> None:
+    bad = write(tmp_path / "a run\x1b[31mX\x1b]0;owned\x07\n", {**EVENTS[0], "planned": 9}, *EVENTS[1:])
+    shown = "a runX\N{REPLACEMENT CHARACTER}]0;owned\N{REPLACEMENT CHARACTER}\\n"
+    for arguments in (["digest", str(bad)], ["compare", str(good), str(bad)], ["gate", str(bad), str(good)]):
+        assert f"go on with: tunbench run --resume '{tmp_path}/{shown}'\n" in told(*arguments)[1]
+    assert told("report", str(good), "--export", str(bad))[0] == 0
+
+
+@pytest.mark.parametrize("command", ["compare", "gate"])
+def test_what_differs_is_told_on_its_own_line(command: str, good: Path, tmp_path: Path) -> None:
+    plan = {"x\n\npassed: 10 cells": "1\nfingerprint  abc :warning:"}
+    head = {**EVENTS[0], "manifest": {**EVENTS[0]["manifest"], "plan": plan}}
+    failed = {**EVENTS[12], "verdict": "failed", "reason": "it broke\npassed: 10 cells"}
+    bad = write(tmp_path / "bad", head, *EVENTS[1:12], failed, *EVENTS[13:])
+    said = told(command, str(good), str(bad))[1]
+    assert r"  plan: x\n\npassed: 10 cells: – → 1\nfingerprint  abc :warning:" in said
+    assert "it broke passed: 10 cells" in said
+    assert not any(line.startswith(("passed: 10", "fingerprint")) for line in said.splitlines())
+
+
+def test_a_scale_that_is_not_there_is_told_on_one_line(good: Path, tmp_path: Path) -> None:
+    bad = write(tmp_path / "bad", {**EVENTS[0], "overrides": {"scale": "a\nline two\n"}}, *EVENTS[1:])
+    (bad / "plan.toml").write_text(f"{PLAN}{CLAIM}[scale.quick]\nrepeats = 1\n")
+    code, said = told("study", "agree", str(bad))
+    assert code == 2 and said.count("\n") == 1 and r'no scale "a\nline two\n"' in said
 
 
 def test_a_reason_is_shown_as_it_comes_without_what_acts() -> None:

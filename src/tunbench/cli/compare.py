@@ -10,7 +10,9 @@ from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.rows import print_json
 from tunbench.cli.screen import say, screen
 from tunbench.journal import read
+from tunbench.journal.folders import resuming
 from tunbench.journal.journal import JournalError
+from tunbench.plain import line
 
 if TYPE_CHECKING:
     from tunbench.analysis.compare import Comparison
@@ -67,8 +69,8 @@ def compare(
             if len(rows) > changes.SHOWN and not show_all:
                 say(console, f"and {len(rows) - changes.SHOWN} more; --all shows them")
         say(console, changes.headline(compared))
-        for line in changes.notes(rows):
-            say(console, f"  {line}")
+        for note in changes.notes(rows):
+            say(console, f"  {note}")
         conclude(compared, console)
 
 
@@ -84,7 +86,7 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Com
         for folder, record in zip((a, b), records, strict=True):
             if len(record.trials) < record.planned:
                 missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
-                typer.echo(f"{folder}: {missing}; go on with: tunbench run --resume {folder}", err=True)
+                typer.echo(f"{line(str(folder))}: {missing}; go on with: {resuming(folder)}", err=True)
         return compared(find(records[0]), find(records[1]), Choice(names, stack, workload))
 
 
@@ -94,8 +96,8 @@ def conclude(compared: "Comparison", console: Console) -> None:
 
     if compared.differences:
         say(console, "the runs differ in:")
-        for line in changes.differing(compared):
-            say(console, f"  {line}")
+        for one in changes.differing(compared):
+            say(console, f"  {one}")
     if not compared.identical:
         console.print(changes.method(compared), style="dim")
 

@@ -84,7 +84,7 @@ def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:
             say(console, f"and {len(judged.stopping) - changes.SHOWN} more; --json has them")
         for one in judged.stopping[: changes.SHOWN]:
             where = ", ".join((one.row.stack, one.row.condition, one.row.workload, changes.named(one.row)))
-            say(console, f"  {one.outcome}: {where}: {one.why[: changes.LONGEST]}")
+            say(console, f"  {one.outcome}: {where}: {changes.reason(one.why)}")
     if not judged.strict:
         for line in changes.notes([one.row for one in judged.undecided]):
             say(console, f"  {line}")

@@ -46,7 +46,7 @@ def report(
             written = exported.write(whole, export, study) if export else []
     typer.echo(plain(str(path)))
     if export:
-        typer.echo(f"{export / exported.INDEX} lists {len(written)} files")
+        typer.echo(plain(f"{export / exported.INDEX} lists {len(written)} files"))
 
 
 def _way(run: Path, page: Path) -> str:

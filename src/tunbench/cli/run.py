@@ -12,6 +12,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
 from tunbench.cli.screen import say, screen
 from tunbench.interrupt import INTERRUPTED
+from tunbench.journal.folders import resuming
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
 from tunbench.labs.image import ImageError
@@ -87,7 +88,7 @@ def execute(folder: Path, order: running.Order, workers: int, console: Console) 
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
             return running.go(folder, order, workers, display.watch, found)
     except KeyboardInterrupt:
-        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  tunbench run --resume {folder}")
+        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resuming(folder)}")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -125,7 +126,7 @@ def conclude(folder: Path, changed: list[str], console: Console) -> int:
     for trial in changed:
         say(console, f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
     if record.interrupted:
-        say(console, f"{len(record.interrupted)} shards were interrupted; go on with: tunbench run --resume {folder}")
+        say(console, f"{len(record.interrupted)} shards were interrupted; go on with: {resuming(folder)}")
     failed = any(trial.verdict == "failed" for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0
 

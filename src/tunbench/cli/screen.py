@@ -2,6 +2,8 @@
 
 from rich.console import Console
 
+from tunbench.plain import plain
+
 
 def screen(stderr: bool = False) -> Console:
     """A console that shows texts as they are, also those which rich would take for its markup or an emoji's name."""
@@ -9,5 +11,5 @@ def screen(stderr: bool = False) -> Console:
 
 
 def say(console: Console, text: str) -> None:
-    """Prints a line without breaking it, so that a command in it can be copied."""
-    console.print(text, soft_wrap=True)
+    """Prints a line without breaking it, so that a command in it can be copied, and without what acts on a terminal."""
+    console.print(plain(text), soft_wrap=True)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import shlex
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from tunbench.journal import files
 from tunbench.labs.extras import beyond
+from tunbench.plain import line
 from tunbench.runner import stack, topology, underlay
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
@@ -65,6 +67,12 @@ def place(spec: dict[str, Any], workload: str = "") -> str:
 def named(value: Any) -> str:
     """The name of what a shard says of an axis: a name, or a table with one."""
     return str(value["name"]) if isinstance(value, dict) else str(value)
+
+
+def resuming(run: Path) -> str:
+    """The command that goes on with a run, on one line that can be copied."""
+    quoted = shlex.quote(str(run))
+    return f"tunbench run --resume {line(quoted, len(quoted))}"
 
 
 class TrialFolders:

@@ -172,7 +172,7 @@ def _within(path: places.Path, scale: str, keys: Mapping[str, Any]) -> places.Pa
 def _no_scale(wanted: str, scales: Mapping[str, Any], file: str) -> str:
     if not scales:
         return f"--scale: {file} has no scales: leave the option away, or write {study.EXAMPLES['scale']}"
-    return f'--scale: {file} has no scale "{wanted}"{nearest(wanted, [FULL, *scales])}'
+    return f'--scale: {file} has no scale "{plain.line(wanted)}"{nearest(wanted, [FULL, *scales])}'
 
 
 def _text(path: Path) -> str:

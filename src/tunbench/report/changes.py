@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tunbench.analysis.compare import LEVEL, Comparison
 from tunbench.analysis.compared import BETTER, DIFFERENT, FAILED_A, FAILED_B, IDENTICAL, ONLY_A, WORSE, Row, counts
+from tunbench.plain import line
 from tunbench.report import units
 
 POINTS = "pp"
@@ -82,11 +83,16 @@ def notes(rows: Sequence[Row]) -> list[str]:
     """Why cells ended as they did: each reason once, with the number of its cells, the most frequent first."""
     found = Counter((row.verdict, row.why) for row in rows if row.why)
     lines = [
-        f"{verdict}, {number} {'cell' if number == 1 else 'cells'}: {why[:LONGEST]}"
+        f"{verdict}, {number} {'cell' if number == 1 else 'cells'}: {reason(why)}"
         for (verdict, why), number in found.most_common()
     ]
     more = [f"and {len(lines) - NOTES} more reasons"] if len(lines) > NOTES else []
     return [*lines[:NOTES], *more]
+
+
+def reason(why: str) -> str:
+    """Why a cell ended as it did, on one line."""
+    return " ".join(why[:LONGEST].split())
 
 
 def headline(compared: Comparison) -> str:
@@ -104,10 +110,11 @@ def cells(number: int) -> str:
 
 def differing(compared: Comparison) -> list[str]:
     """What differs of the runs besides their numbers, one line each."""
-    return [
+    found = [
         f"{one.what}: {_shortened(one.a) or units.NOTHING} → {_shortened(one.b) or units.NOTHING}"
         for one in compared.differences
     ]
+    return [line(text, len(text)) for text in found]
 
 
 def method(compared: Comparison) -> str:
