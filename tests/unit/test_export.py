@@ -65,6 +65,13 @@ def test_a_long_table_goes_on_on_the_next_page() -> None:
     assert r"\begin{tabular}{l}" in latex(table._replace(rows=table.rows[:40]))
 
 
+@pytest.mark.parametrize("name", ["[1cm] x", "*x", "\n[x"])
+def test_no_row_begins_with_what_the_end_of_the_one_before_takes(name: str) -> None:
+    table = Table("x", "", (Column(name),), [Row((Field("gre"),)), Row((Field(name),))])
+    assert latex(table).count(f"\n{{}}{escaped(name)} \\\\\n") == 2
+    assert "\ngre \\\\\n" in latex(table)
+
+
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("export") / "made"

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Sequence
 
 from tunbench.report import units
 from tunbench.report.tables import Column, Field, Table
@@ -50,15 +51,15 @@ def latex(table: Table) -> str:
     r"""The table as a fragment for `\input`: numbers stand right, as people read them; its caption is a comment."""
     kind = "longtable" if len(table.rows) > LONG else "tabular"
     columns = "".join("r" if column.number else "l" for column in table.columns)
-    head = " & ".join(escaped(column.heading) for column in table.columns)
-    rows = [" & ".join(escaped(field.text) for field in row.fields) + r" \\" for row in table.rows]
+    head = _row([column.heading for column in table.columns])
+    rows = [_row([field.text for field in row.fields]) for row in table.rows]
     repeated = [r"\endhead"] if kind == "longtable" else []
     lines = [
         f"% {CONTROL.sub(' ', table.caption)}",
         rf"% Needs \usepackage{{booktabs{',longtable' if kind == 'longtable' else ''}}}.",
         rf"\begin{{{kind}}}{{{columns}}}",
         r"\toprule",
-        rf"{head} \\",
+        head,
         r"\midrule",
         *repeated,
         *rows,
@@ -66,6 +67,12 @@ def latex(table: Table) -> str:
         rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _row(texts: Sequence[str]) -> str:
+    r"""A row of a table. The `\\` before it would take a `[` or `*` at its beginning for an argument of its own."""
+    row = " & ".join(map(escaped, texts)) + r" \\"
+    return f"{{}}{row}" if row.lstrip().startswith(("[", "*")) else row
 
 
 def spreadsheet(table: Table) -> str:
