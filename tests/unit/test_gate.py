@@ -129,7 +129,7 @@ def mixed() -> tuple[list[TrialResult], list[TrialResult]]:
     b = [one for number, stack in enumerate(stacks) for one in speeds(stack, spread(1e9 * stacks[stack], number + 2))]
     a += [*speeds("geneve", [1.0] * 3), *speeds("wireguard", spread(1, 1, 3)), *speeds("macvlan", [1.0])]
     b += [
-        *failed("geneve", [1, 2, 3], "a|b <b> & `c` *d*\x1b[31m\x00]]>"),
+        *failed("geneve", [1, 2, 3], "a|b <b> & `c` *d*\x1b[31m\x00]]> \\[e](f) \\| _g_ ~h~"),
         *speeds("wireguard", spread(1, 2, 3)),
     ]
     return a, b
@@ -154,7 +154,8 @@ def test_junit_has_a_case_for_each_cell_and_counts_them() -> None:
         "skipped": "1",
     }
     cases = {case.attrib["classname"]: case for case in suite}
-    assert cases["geneve, baseline"][0].attrib["message"] == "3 of 3 trials failed: a|b <b> & `c` *d* ]]>"
+    told = cases["geneve, baseline"][0].attrib["message"]
+    assert told == "3 of 3 trials failed: a|b <b> & `c` *d* ]]> \\[e](f) \\| _g_ ~h~"
     assert [child.tag for child in cases["wireguard, baseline"]] == ["skipped"]
     assert [child.tag for child in cases["ipip, baseline"]] == ["system-out"]
     strict = ElementTree.fromstring(junit.xml(gate(COMPARED, 0.02, strict=True)))
@@ -174,9 +175,16 @@ def test_the_summary_is_a_table_that_nothing_in_it_breaks() -> None:
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in lines} == {10}
     assert text.startswith("## Tunbench: not passed\n\n7 cells, tolerance 2\N{NO-BREAK SPACE}%: 1 failed, 2 worse")
-    assert "a\\|b &lt;b&gt; &amp; 'c' \\*d\\* ]]&gt;" in text
+    assert r"a\|b &lt;b&gt; &amp; 'c' \*d\* \]\]&gt; \\\[e\](f) \\\| \_g\_ \~h\~" in text
+    assert "| `gre` |" in text
     assert "<summary>Undecided: 1 cell</summary>" in text
     assert "- runner: – → changed" in text
+
+
+def test_a_stack_is_code_in_which_nothing_is_escaped_but_the_border_of_a_cell() -> None:
+    a, b = (speeds("a<b>&|`*_", spread(value, 1)) for value in (1e9, 0.5e9))
+    side = compared(a, b)
+    assert r"| `a<b>&\|'*_` |" in summary.markdown(gate(side, 0.02), side)
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -11,6 +11,15 @@ HEAD = ("stack", "condition", "workload", "metric", "base", "new", "change [low,
 MOST = 50
 """Rows of a table; GitHub cuts a summary at 1 MiB."""
 
+QUOTE = "'"
+"""What stands for the mark of code."""
+
+SPECIAL = {
+    **{sign: f"\\{sign}" for sign in "\\|*_~[]"},
+    **{"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": QUOTE},
+}
+"""What stands for signs that Markdown or HTML takes for its own."""
+
 
 def markdown(judged: Gate, compared: Comparison) -> str:
     """The whole summary: the verdict, what stops the run, what is undecided, and what differs of the runs."""
@@ -42,7 +51,7 @@ def _table(cells: Sequence[Judged]) -> str:
     for one in cells[:MOST]:
         row = one.row
         fields = (
-            *(f"`{_escaped(name)}`" for name in (row.stack,)),
+            _code(row.stack),
             *(_escaped(text) for text in (row.condition, row.workload, changes.named(row))),
             *(changes.median(row, "a"), changes.median(row, "b"), changes.change(row), changes.p_value(row)),
             _escaped(f"{one.outcome}: {one.why}" if one.why else one.outcome),
@@ -58,15 +67,9 @@ def _details(title: str, text: str) -> str:
 
 def _escaped(text: str) -> str:
     """The text without what Markdown or HTML would make something of, on one line."""
-    plain = " ".join(text[: changes.LONGEST].split())
-    for mark, instead in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ("|", "\\|"),
-        ("`", "'"),
-        ("*", "\\*"),
-        ("[", "\\["),
-    ):
-        plain = plain.replace(mark, instead)
-    return plain
+    return "".join(SPECIAL.get(sign, sign) for sign in changes.reason(text))
+
+
+def _code(text: str) -> str:
+    """The text as code, in which nothing is escaped but what parts the cells of a table."""
+    return f"`{changes.reason(text).replace('`', QUOTE).replace('|', SPECIAL['|'])}`"
