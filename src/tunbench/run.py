@@ -18,7 +18,7 @@ from tunbench import __version__
 from tunbench.blocks import Asked
 from tunbench.executors import pool
 from tunbench.interrupt import interruptible
-from tunbench.journal import files, journal, read
+from tunbench.journal import files, journal, read, sound
 from tunbench.journal.folders import TrialFolders, place, resuming
 from tunbench.journal.journal import Journal
 from tunbench.journal.record import Record
@@ -161,7 +161,7 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition 
 
 def ahead(folder: Path, order: Order) -> Asked:
     """The shards that the journal asks for and does not hold whole, and those that may come up besides."""
-    return Asked(order.plan, order.shards, journal.events(folder))
+    return Asked(order.plan, order.shards, journal.events(folder, kinds=sound.EVENTS))
 
 
 def _execute(

@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from base64 import b64encode
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from tests.unit.runs import PLAN, finished
 from tests.unit.strangers import OPENED, SECONDS, Property, commands, run_of_ours, told, write
 from tests.unit.test_read import EVENTS
 from tunbench import run as running
-from tunbench.journal import files, folders, journal
+from tunbench.journal import files, folders, journal, read
 
 MEMORY = 2 << 30
 """Bytes in which what is too large must be refused."""
@@ -79,6 +80,16 @@ def test_what_would_fill_the_memory_is_refused_soon(name: str, tmp_path: Path, r
     assert code == 2 and why in done.stderr and done.stderr.count("\n") == 1
     assert seconds < SECONDS and memory < MEMORY
     record_property("reliability", f"exit code 2 after {seconds:.1f} s of processor time and {memory >> 20} MiB")
+
+
+def test_events_that_nothing_reads_take_no_memory(tmp_path: Path) -> None:
+    bad = write(tmp_path / "bad", *EVENTS, *[{"event": "x"}] * 30_000)
+    tracemalloc.start()
+    try:
+        assert len(read.record(bad).trials) == 3
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_capture_that_unpacks_to_gigabytes_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

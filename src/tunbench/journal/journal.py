@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -79,15 +79,21 @@ class Journal:
         self.file.close()
 
 
-def events(folder: Path, most: int | None = None) -> list[dict[str, Any]]:
+def events(folder: Path, most: int | None = None, kinds: Container[str] | None = None) -> list[dict[str, Any]]:
     """All events of a journal, less a torn last line, or its first ones. Raises JournalError.
 
-    What is read of each has been checked, unless the journal is of another version.
+    With `kinds` they are those of these kinds and the first one: what else there may be takes no memory. What is read
+    of each has been checked, unless the journal is of another version.
     """
     path = folder / NAME
     try:
         with files.opened(path) as file:
-            return list(islice(_events(path, file), most))
+            found = (
+                event
+                for number, event in enumerate(_events(path, file))
+                if not number or kinds is None or event["event"] in kinds
+            )
+            return list(islice(found, most))
     except OSError as error:
         raise JournalError(
             f"{folder} is no run: {error.strerror} ({path.name}); name the folder that tunbench run made"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tunbench.journal import files, journal
+from tunbench.journal import files, journal, sound
 from tunbench.journal.folders import folder_of, named, place
 from tunbench.journal.record import Block, Record, Sample, TrialResult, Warned
 from tunbench.labs import noise
@@ -27,7 +27,7 @@ GROUP = ("stack", "profile", "topology", "tuning", "machine")
 def record(folder: Path) -> Record:
     """All that a run's folder holds. Raises JournalError."""
     with _uncollected():
-        events = journal.events(folder)
+        events = journal.events(folder, kinds=sound.EVENTS)
         header(events, str(folder / journal.NAME))
         return assemble(events)
 
