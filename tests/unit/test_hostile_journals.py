@@ -73,6 +73,7 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "an impossible term": ({"event": "impairment", "asked": {"loss": 7}, "installed": {}}, "the asked of impairment"),
     "a negative term": ({"event": "impairment", "asked": {"delay": -1}, "installed": {}}, "the asked of impairment"),
     "a key twice": (b'{"event":"phase","shard":"a","name":"up","at":1,"at":2}', "it has a key twice"),
+    "a character of many bytes": ('{"event":"x","y":"\N{SNAKE}"}'.encode(), "not an event"),
     "another encoding": ('{"event":"x"}'.encode("utf-16-be"), "not an event"),
     "another verdict": ({**EVENTS[6], "verdict": "fine"}, "the verdict of trial is not sound"),
     "another spec": ({**EVENTS[1], "spec": {"stack": ["none"]}}, "the spec of shard is not sound: the stack of"),
