@@ -59,7 +59,7 @@ def assessment(findings: Findings, folder: Path | None) -> Assessment | None:
     if not folder or not os.path.lexists(folder / "plan.toml"):
         return None
     # Only then is the journal read once more.
-    if not re.search(r"^\s*\[+(study|claim)", read.plan(folder), re.MULTILINE):
+    if not re.search(r"^[ \t]*\[+(study|claim)", read.plan(folder), re.MULTILINE):
         return None
     loaded = of_run(folder)
     return assess(findings, loaded) if is_study(loaded) else None

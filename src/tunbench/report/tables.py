@@ -1,7 +1,7 @@
 """The tables of a report: rows of texts with the numbers behind them, for a page, a spreadsheet or a paper."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -16,6 +16,10 @@ from tunbench.report.view import View
 
 VARIED = 2000
 """Rows up to which coefficients of variation have an interval: each takes about 2 ms."""
+
+NAMED = 1_000_000
+"""Characters of the names of a manifest's facts, each with those of the tables around it; a run's own have some 10,000.
+"""
 
 LONGEST = 240
 """Characters of a command that a chart tells."""
@@ -155,8 +159,16 @@ def executions(view: View) -> list[Executions]:
 
 
 def facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The manifest as names and values, one row a leaf; long lists of packages are left to `packages`."""
-    return [(name, text) for name, text in _leaves(manifest) if not name.startswith("image.packages.")]
+    """The manifest as names and values, one row a leaf, up to NAMED; long lists of packages are left to `packages`."""
+    found: list[tuple[str, str]] = []
+    left = NAMED
+    for name, text in _leaves(manifest):
+        left -= len(name)
+        if left < 0:
+            return [*found, ("…", "the names of the others are too long to be shown")]
+        if not name.startswith("image.packages."):
+            found.append((name, text))
+    return found
 
 
 def packages(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -260,14 +272,16 @@ def _quantity(row: Mapping[str, Any], column: str) -> Field:
     return Field(units.quantity(value, row.get("unit", "")), value)
 
 
-def _leaves(value: Any, name: str = "") -> list[tuple[str, str]]:
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value:
-        return [leaf for key, inner in value.items() for leaf in _leaves(inner, f"{name}.{key}" if name else str(key))]
-    if isinstance(value, list | tuple) and name == "command":
-        return [(name, shlex.join(str(word) for word in value))]
-    if isinstance(value, list | tuple):
-        return [(name, ", ".join(_flat(one) for one in value) or units.NOTHING)]
-    return [(name, units.NOTHING if value is None or value == {} else str(value))]
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple) and name == "command":
+        yield name, shlex.join(str(word) for word in value)
+    elif isinstance(value, list | tuple):
+        yield name, ", ".join(_flat(one) for one in value) or units.NOTHING
+    else:
+        yield name, units.NOTHING if value is None or value == {} else str(value)
 
 
 def _flat(value: Any) -> str:
