@@ -1,5 +1,7 @@
 import random
 import statistics
+import time
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tunbench.analysis import bootstrap
 from tunbench.analysis.bootstrap import bca, variation
 
 # Average LSAT and GPA of 15 law schools: Efron and Tibshirani, An Introduction to the Bootstrap (1993), table 3.1.
@@ -97,6 +100,32 @@ def test_variation_does_not_depend_on_the_unit_and_intervals_are_in_order(values
     if one.low is not None and one.high is not None:
         assert (one.low, one.high) == pytest.approx((other.low, other.high))
         assert 0 <= one.low <= one.high
+
+
+def skewed(count: int) -> list[float]:
+    rng = random.Random(5)
+    return [rng.lognormvariate(0, 0.3) for _ in range(count)]
+
+
+def test_the_variation_of_many_values_has_the_interval_that_a_jackknife_one_by_one_gives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one_by_one = variation(values := skewed(300))
+    monkeypatch.setattr(bootstrap, "AT_ONCE", 10_000)
+    assert variation(values) == one_by_one
+    closed = bca(values, bootstrap._variation, resamples=bootstrap.OF_A_TABLE, jackknife=bootstrap._without_each)
+    assert (closed.low, closed.high) == pytest.approx((one_by_one.low, one_by_one.high), rel=1e-9)
+
+
+def test_twenty_thousand_values_take_neither_long_nor_much_memory() -> None:
+    values = skewed(20_000)
+    tracemalloc.start()
+    began = time.process_time()
+    found = variation(values)
+    took, (_, most) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert took < 5 and most < 300 << 20
+    assert found.low is not None and found.high is not None and found.low < found.high
 
 
 def test_a_wider_sample_has_a_wider_interval() -> None:
