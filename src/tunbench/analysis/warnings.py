@@ -1,6 +1,5 @@
 """Warnings: a closed set, each with what to do next."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import polars as pl
@@ -98,9 +97,11 @@ def warnings(record: Record, cells: pl.DataFrame, values: pl.DataFrame | None = 
         *checks.costly(cells),
         *record.warnings,
     ]
-    names = [*KINDS, *sorted({one.name for one in found} - KINDS.keys())]
-    grouped = ((name, tuple(_once(one for one in found if one.name == name))) for name in names)
-    return [Warning(name, KINDS.get(name, UNKNOWN), those) for name, those in grouped if those]
+    grouped: dict[str, dict[Warned, None]] = {}
+    for one in found:
+        grouped.setdefault(one.name, {})[one] = None
+    names = [*(name for name in KINDS if name in grouped), *sorted(grouped.keys() - KINDS.keys())]
+    return [Warning(name, KINDS.get(name, UNKNOWN), tuple(grouped[name])) for name in names]
 
 
 def too_few_trials(cells: pl.DataFrame) -> list[Warned]:
@@ -121,7 +122,3 @@ def too_few_trials(cells: pl.DataFrame) -> list[Warned]:
 
 def _trials(n: int) -> str:
     return "1 trial each" if n == 1 else f"{n} trials each"
-
-
-def _once(found: Iterable[Warned]) -> list[Warned]:
-    return list(dict.fromkeys(found))
