@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -97,3 +98,32 @@ def test_a_legend_of_long_names_is_as_high_as_its_lines() -> None:
     made = legend.draw([(long, Mark("red", 0, 0)), (short, Mark("red", 0, 1))], 100)
     heights = [float(y) for y in re.findall(r'<text x="[^"]*" y="([^"]*)"', made)]
     assert heights == [104, 118, 132, 150]
+
+
+def test_of_more_points_than_have_room_none_has_a_number_but_all_stand_in_the_legend() -> None:
+    names = [f"wireguard:mtu={number}" for number in range(points.MOST + 1)]
+    told = words(drawn(*(both(name, number, 1e9 + 1e6 * number, 1e-9) for number, name in enumerate(names))))
+    assert set(names) <= set(told)
+
+
+def test_many_points_are_drawn_in_bearable_time() -> None:
+    rng = random.Random(1)
+    for count in (points.MOST, 4_000):
+        many = [both("x" * 30, number, rng.random(), rng.random()) for number in range(count)]
+        began = time.process_time()
+        drawn(*many)
+        assert time.process_time() - began < 4
+
+
+def test_the_front_has_what_nothing_is_better_than_and_all_that_are_equal() -> None:
+    rng = random.Random(2)
+    for _ in range(50):
+        some = [both(str(number), number, rng.randrange(6), rng.randrange(6)) for number in range(12)]
+        some = [one._replace(front=rng.random() < 0.8) for one in some]
+        able = [(one, one.across.median, one.up.median) for one in some if one.front]
+        best = [
+            (speed, one.name)
+            for one, speed, cost in able
+            if not any(more >= speed and less <= cost and (more, less) != (speed, cost) for _, more, less in able)
+        ]
+        assert [one.name for one in points.front(some)] == [name for _, name in sorted(best, key=lambda one: one[0])]

@@ -49,10 +49,10 @@ class Figure(NamedTuple):
 
 def marks(view: View) -> dict[tuple[str, str], Mark]:
     """How each stack of each run is drawn."""
-    tunnels = [stack for stack in view.stacks if not is_baseline(stack)]
+    tunnels = {stack: index for index, stack in enumerate(one for one in view.stacks if not is_baseline(one))}
     found = {}
     for number, stack in enumerate(view.stacks):
-        index = tunnels.index(stack) if stack in tunnels else 0
+        index = tunnels.get(stack, 0)
         colour = palette.series(index) if stack in tunnels else palette.BARE
         shape = index // len(palette.SERIES) if stack in tunnels else int(underlay(stack) == "ethernet")
         for run, label in enumerate(view.labels):

@@ -141,14 +141,16 @@ def fronts(view: View, up: str, key: str) -> list[Figure]:
     The other metric is of the same workload, or of the first that has it: a round-trip time is measured without load.
     """
     found: list[Figure] = []
+    drawn = marks(view)
     for number, workload in enumerate(view.measuring("throughput")):
         with_it = view.measuring(up)
         other = workload if workload in with_it else next(iter(with_it), "")
         if not other or (up == "cost" and other != workload):
             continue
         panels = []
+        across, above = (_by_condition(view, *one) for one in ((workload, "throughput"), (other, up)))
         for index, condition in enumerate(view.conditions):
-            both = _both(view, workload, other, up, condition)
+            both = _both(view, across.get(condition, []), above.get(condition, []), up, drawn)
             if len(both) > 1:
                 name = f"front-{up}-{number}-{index}"
                 titles = ("throughput", FRONTS[up][1])
@@ -171,14 +173,18 @@ FRONTS = {
 """Unit, words and reading of what is drawn over throughput."""
 
 
-def _both(view: View, workload: str, other: str, up: str, condition: str) -> list[Both]:
-    across = [row for row in _rows(view, workload, "throughput") if row["condition"] == condition]
-    above = [row for row in _rows(view, other, up) if row["condition"] == condition]
+def _both(
+    view: View,
+    across: Sequence[dict[str, Any]],
+    above: Sequence[dict[str, Any]],
+    up: str,
+    drawn: Mapping[tuple[str, str], Mark],
+) -> list[Both]:
+    """The stacks of one condition, from its rows of either metric."""
     by_stack = {(row["run"], row["stack"]): row for row in above}
     if len(by_stack) < len(above) or len({(row["run"], row["stack"]) for row in across}) < len(across):
         # Several pairs or directions have no single place.
         return []
-    drawn = marks(view)
     return [
         Both(
             row["stack"] + (f" · {row['run']}" if view.several else ""),
@@ -197,6 +203,13 @@ def _both(view: View, workload: str, other: str, up: str, condition: str) -> lis
 
 def _range(row: Mapping[str, Any]) -> Range:
     return Range(row["median"], row["low"], row["high"])
+
+
+def _by_condition(view: View, workload: str, metric: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows(view, workload, metric):
+        found.setdefault(row["condition"], []).append(row)
+    return found
 
 
 def _rows(view: View, workload: str, metric: str) -> list[dict[str, Any]]:

@@ -1,7 +1,9 @@
 """Points with a number each, where their names would hide one another: the numbers of a crowd stand in a block."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from tunbench.report.labels import GAP, HEIGHT, POINT, Box, around, fits, overlap
 
@@ -38,9 +40,10 @@ def place(points: Sequence[tuple[float, float]], width: float, height: float, co
     for crowd, whole in sorted(hulls, key=lambda one: _room(one[1], width, height)):
         size = _size(crowd, len(str(len(points))))
         taken = [*marks, *(one.box for one in blocks)]
-        tried = _candidates(whole, size, width, height)
-        found = next((box for box in tried if fits(box, [*taken, *covered], width, height)), None)
-        found = found or next((box for box in tried if fits(box, taken, width, height)), None)
+        for filled in ([*taken, *covered], taken):
+            tried = _candidates(whole, size, width, height)
+            if found := next((box for box in tried if fits(box, filled, width, height)), None):
+                break
         blocks += [Block(tuple(crowd), found, whole)] if found else []
     return blocks
 
@@ -78,21 +81,23 @@ def _size(crowd: Sequence[int], digits: int) -> tuple[float, float]:
     return columns * (DIGIT * digits + APART), HEIGHT * -(-len(crowd) // columns)
 
 
-def _candidates(whole: Box, size: tuple[float, float], width: float, height: float) -> list[Box]:
+def _candidates(whole: Box, size: tuple[float, float], width: float, height: float) -> Iterator[Box]:
     """Places of a block in the chart, the nearest to its points first; of equal ones the right one."""
     across, down = (int(max(0.0, room - own) // STEP) + 1 for room, own in zip((width, height), size, strict=True))
     # The places beside the points are on no grid.
     beside = [(edge, _middle(whole)[1] - size[1] / 2) for edge in (whole.right + 1, whole.left - 1 - size[0])]
-    grid = [(column * STEP, row * STEP) for column in range(across) for row in range(down)]
-    boxes = [Box(left, top, left + size[0], top + size[1]) for left, top in (*beside, *grid)]
-    return sorted(boxes, key=lambda box: (_gap(box, whole), _distance(box, whole), -box.left))
+    columns, rows = np.meshgrid(np.arange(across) * STEP, np.arange(down) * STEP)
+    lefts, tops = np.concatenate([np.array(beside), np.column_stack([columns.ravel(), rows.ravel()])]).T
+    boxes: Any = Box(lefts, tops, lefts + size[0], tops + size[1])
+    for index in np.lexsort((-lefts, _distance(boxes, whole), _gap(boxes, whole))):
+        yield Box(*(float(edge[index]) for edge in boxes))
 
 
-def _gap(one: Box, other: Box) -> float:
-    """Pixels between two rectangles, in steps of a mark."""
-    across = max(0.0, one.left - other.right, other.left - one.right)
-    down = max(0.0, one.top - other.bottom, other.top - one.bottom)
-    return round(max(across, down) / POINT)
+def _gap(one: Any, other: Box) -> Any:
+    """Pixels between two rectangles, in steps of a mark; `one` may have arrays of edges."""
+    across = np.maximum(one.left - other.right, other.left - one.right)
+    down = np.maximum(one.top - other.bottom, other.top - one.bottom)
+    return np.rint(np.maximum(np.maximum(across, down), 0) / POINT)
 
 
 def _room(box: Box, width: float, height: float) -> float:
@@ -100,12 +105,13 @@ def _room(box: Box, width: float, height: float) -> float:
     return min(box.left, width - box.right) + min(box.top, height - box.bottom)
 
 
-def _distance(one: Box, other: Box) -> float:
+def _distance(one: Any, other: Box) -> Any:
+    """Pixels between the middles of two rectangles, across and down; `one` may have arrays of edges."""
     (x, y), (to_x, to_y) = _middle(one), _middle(other)
     return abs(x - to_x) + abs(y - to_y)
 
 
-def _middle(box: Box) -> tuple[float, float]:
+def _middle(box: Any) -> tuple[Any, Any]:
     return (box.left + box.right) / 2, (box.top + box.bottom) / 2
 
 

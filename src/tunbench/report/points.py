@@ -9,6 +9,8 @@ from tunbench.report.canvas import WIDTH, Mark
 LEFT, TOP, HEIGHT, EDGE = 46, 22, 250, 10
 """Units left of the plot, above it, of its height and right of it."""
 
+MOST = 100
+"""Points that have a name or a number each: a chart has no room for more."""
 
 Place = Callable[[float, float], tuple[float, float]]
 """From values across and up to a place of the chart."""
@@ -63,14 +65,14 @@ def draw(stacks: Sequence[Both], units_of: tuple[str, str], titles: tuple[str, s
     best = [at(one.across.median, one.up.median) for one in front(stacks)]
     if len(best) > 1:
         body.append(f'<path class="front" d="{canvas.polyline(best)}"/>')
-    names = _named(stacks, at)
+    names = _named(stacks, at) if len(stacks) <= MOST else []
     if names:
         body += [_stack(one, at, words) for one, words in zip(stacks, names, strict=True)]
         return canvas.svg(bottom + 40, "".join(body), heading, name, "points")
     # Where one name has no room beside its point, all points have a number, which the legend explains.
-    numbers, leads = _numbered(stacks, at)
+    numbers, leads = _numbered(stacks, at) if len(stacks) <= MOST else ([""] * len(stacks), "")
     body += [leads, *(_stack(one, at, words) for one, words in zip(stacks, numbers, strict=True))]
-    entries = [(f"{index}  {one.name}", one.mark) for index, one in enumerate(stacks, 1)]
+    entries = [(f"{index}  {one.name}" if any(numbers) else one.name, one.mark) for index, one in enumerate(stacks, 1)]
     top = bottom + 52
     body.append(legend.draw(entries, top))
     return canvas.svg(top + legend.height([name for name, _ in entries]), "".join(body), heading, name, "points")
@@ -78,17 +80,15 @@ def draw(stacks: Sequence[Both], units_of: tuple[str, str], titles: tuple[str, s
 
 def front(stacks: Sequence[Both]) -> list[Both]:
     """The stacks that none is better than by both medians: more across and less up; by what they have across."""
-    able = [one for one in stacks if one.front]
-    best = [
-        one
-        for one in able
-        if not any(
-            (other.across.median >= one.across.median and other.up.median <= one.up.median)
-            and (other.across.median, other.up.median) != (one.across.median, one.up.median)
-            for other in able
-        )
-    ]
+    best: list[Both] = []
+    for one in sorted(stacks, key=lambda one: (-one.across.median, one.up.median)):
+        if one.front and (not best or one.up.median < best[-1].up.median or _place(one) == _place(best[-1])):
+            best.append(one)
     return sorted(best, key=lambda one: one.across.median)
+
+
+def _place(one: Both) -> tuple[float, float]:
+    return one.across.median, one.up.median
 
 
 def _named(stacks: Sequence[Both], at: Place) -> list[str]:
