@@ -1,15 +1,20 @@
 """What is small in a run's folder stays small: neither time nor memory of a report grows by more than it has."""
 
+import re
 import time
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from tests.unit.records import MANIFEST, realistic, record
+import pytest
+from rich.console import Console
+
+from tests.unit.records import MANIFEST, TCP, cell, realistic, record, trial
 from tunbench.analysis.findings import find
 from tunbench.analysis.warnings import warnings
-from tunbench.journal.record import Warned
-from tunbench.report import sections, tables
+from tunbench.journal.record import Record, Warned
+from tunbench.report import by_workload, heats, sections, tables, terminal, view
 
 
 def seconds(made: Callable[..., Any], *arguments: Any) -> float:
@@ -36,3 +41,41 @@ def test_twenty_thousand_kinds_of_warnings_are_grouped_at_once() -> None:
     cells = find(realistic(1)).cells
     assert seconds(warnings, many, cells) < 3
     assert len(warnings(many, cells)) == 20_000 + len(warnings(realistic(1), cells)) - 1
+
+
+def crossed(count: int, workload: str = TCP) -> Record:
+    """As many stacks as profiles, each stack under one of them, beside a bare one."""
+    trials = [
+        trial(cell(stack, f"p{number}", workload), [("throughput", "bit/s", 1e6 + number)])
+        for number in range(count)
+        for stack in ("none", f"wireguard:mtu={1000 + number}")
+    ]
+    return record(trials)
+
+
+def test_stacks_by_conditions_that_are_mostly_empty_are_a_bearable_page() -> None:
+    whole = view.look([find(crossed(600))])
+    found = heats.relative(whole, "throughput")
+    assert len(found.rows) * len(found.columns) <= heats.FIELDS
+    assert f"has {len(found.rows)} rows at most" in found.caption
+    assert seconds(heats.headline, whole) < 3
+    assert len(heats.headline(whole).rows) == 1200
+
+
+def test_why_a_cell_has_no_ratio_is_not_searched_for_among_all_values() -> None:
+    trials = [trial(cell("none", repeat=0), [("rtt", "s", 1.0)])]
+    trials += [trial(cell("ipip", f"p{number}"), [("rtt", "s", 1.0)]) for number in range(2_000)]
+    assert seconds(heats.relative, view.look([find(record(trials))]), "rtt") < 3
+    fast = [trial(cell("ipip", f"p{number}", TCP), [("throughput", "bit/s", 1.0)]) for number in range(2_000)]
+    assert seconds(heats.headline, view.look([find(record([*trials, *fast]))])) < 4
+
+
+@pytest.mark.parametrize("workloads", [1, 4])
+def test_a_terminal_has_no_more_rows_than_are_read(workloads: int) -> None:
+    names = [f"{TCP},port={number}" for number in range(1, workloads + 1)]
+    many = record([one for name in names for one in crossed(60, name).trials])
+    out = StringIO()
+    assert seconds(Console(file=out, width=200).print, terminal.table(many)) < 8
+    shown = [line for line in out.getvalue().splitlines() if re.match(r" *(none|wireguard)", line)]
+    assert len(shown) == by_workload.ROWS
+    assert f"… and {60 * 61 * workloads - by_workload.ROWS} rows more, which the report has" in out.getvalue()

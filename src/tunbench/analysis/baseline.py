@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable
 
-import polars as pl
-
-from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.findings import Findings, verdict_of
-from tunbench.analysis.ratios import is_baseline, underlay
+from tunbench.analysis.ratios import underlay
 
 
 def missing(findings: Findings, stack: str, condition: str, workload: str, metric: str) -> str:
     """Why a stack's metric has no ratio to `none` in a condition, in words."""
-    bare = next((one for one in findings.stacks if is_baseline(one) and underlay(one) == underlay(stack)), None)
+    bare = findings.bare.get(underlay(stack))
     if not underlay(stack) or bare is None:
         return "the stack none was not run on the same kind of underlay"
     verdict = verdict_of(findings, bare, condition, workload)
@@ -19,13 +16,7 @@ def missing(findings: Findings, stack: str, condition: str, workload: str, metri
         return f"the stack {bare} {'failed' if verdict == 'failed' else 'was unsupported'}"
     if verdict != "ok":
         return f"the stack {bare} was not run" if verdict == "not run" else f"of the stack {bare}, {verdict}"
-    values = findings.values.filter(
-        (pl.col("stack") == bare)
-        & (pl.col("condition") == condition)
-        & (pl.col("workload") == workload)
-        & (pl.col("metric") == metric)
-        & pl.col("statistic").is_in(CENTRAL)
-    )["value"].to_list()
+    values = findings.measured_bare.get((bare, condition, workload, metric))
     if not values:
         return f"the stack {bare} has no value of it"
     return (

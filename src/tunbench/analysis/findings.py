@@ -2,16 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from tunbench.analysis import order
-from tunbench.analysis.cells import ESTIMATE, METRIC, cells, per_trial
+from tunbench.analysis.cells import CENTRAL, ESTIMATE, METRIC, cells, per_trial
 from tunbench.analysis.cost import costs
 from tunbench.analysis.frame import CELL, measured
 from tunbench.analysis.order import PLACE
-from tunbench.analysis.ratios import ratios
+from tunbench.analysis.ratios import is_baseline, ratios, underlay
 from tunbench.analysis.verdicts import Failing, executed, failing, summaries
 from tunbench.analysis.warnings import Warning, warnings
 from tunbench.journal.record import Record
@@ -39,6 +40,26 @@ class Findings:
     failing: list[Failing]
     verdicts: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
     """In words, of each stack, condition and workload; with None as workload, of all of them."""
+
+    @cached_property
+    def central(self) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+        """The first row of `cells` with a value or median, by stack, condition, workload and metric."""
+        found: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+        for row in self.cells.filter(pl.col("statistic").is_in(CENTRAL)).iter_rows(named=True):
+            found.setdefault((row["stack"], row["condition"], row["workload"], row["metric"]), row)
+        return found
+
+    @cached_property
+    def bare(self) -> dict[str, str]:
+        """The first stack without a tunnel on each kind of underlay."""
+        return {underlay(one): one for one in reversed(self.stacks) if is_baseline(one)}
+
+    @cached_property
+    def measured_bare(self) -> dict[tuple[str, str, str, str], list[float]]:
+        """The values and medians of the trials of `bare`, by stack, condition, workload and metric."""
+        keys = ["stack", "condition", "workload", "metric"]
+        kept = self.values.filter(pl.col("stack").is_in(list(self.bare.values())) & pl.col("statistic").is_in(CENTRAL))
+        return {tuple(key): values for *key, values in kept.group_by(keys).agg("value").iter_rows()}
 
 
 def find(record: Record) -> Findings:

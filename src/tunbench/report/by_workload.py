@@ -7,7 +7,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.findings import Findings, verdict_of
 from tunbench.analysis.verdicts import executed
 from tunbench.report import units
@@ -17,6 +16,9 @@ from tunbench.runner.workload import Metric
 
 MOST = 5
 """Metrics of a workload that are shown: it names the most important ones first."""
+
+ROWS = 1000
+"""Rows of all tables at most."""
 
 COST = Metric("s/B", "busy time of the machine for each byte")
 
@@ -28,11 +30,14 @@ def names(findings: Findings) -> list[str]:
 
 def tables(findings: Findings) -> Iterator[Table]:
     """A table for each workload: medians over repeats, the ratio to `none` of what is the better the more, verdicts."""
+    left = ROWS
     for workload in names(findings):
-        yield _table(findings, workload)
+        if left:
+            yield (made := _table(findings, workload, left))
+            left -= made.row_count
 
 
-def _table(findings: Findings, workload: str) -> Table:
+def _table(findings: Findings, workload: str, most: int) -> Table:
     metrics = _metrics(findings, workload)
     made = Table(title=Text(workload), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in ("stack", "profile"):
@@ -43,7 +48,7 @@ def _table(findings: Findings, workload: str) -> Table:
             made.add_column("÷ none", justify="right")
     made.add_column("verdict")
     for condition in findings.conditions.values():
-        for stack in findings.stacks:
+        for stack in findings.stacks[: most - made.row_count]:
             verdict = verdict_of(findings, stack, condition, workload)
             fields = [
                 field for name in metrics for field in _fields(findings, workload, stack, condition, name, metrics)
@@ -69,13 +74,6 @@ def _metrics(findings: Findings, workload: str) -> dict[str, Metric]:
 def _fields(
     findings: Findings, workload: str, stack: str, condition: str, name: str, metrics: dict[str, Metric]
 ) -> list[str]:
-    rows = findings.cells.filter(
-        (pl.col("workload") == workload)
-        & (pl.col("stack") == stack)
-        & (pl.col("condition") == condition)
-        & (pl.col("metric") == name)
-        & pl.col("statistic").is_in(CENTRAL)
-    )
-    found = rows.row(0, named=True) if len(rows) else {}
+    found = findings.central.get((stack, condition, workload, name), {})
     value = units.quantity(found["median"], found["unit"]) if found else units.NOTHING
     return [value, units.ratio(found.get("ratio_median"))] if metrics[name].more_is_better else [value]

@@ -1,7 +1,8 @@
 """The tables of a report that show at a glance who is ahead: their cells are the fuller, the better."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -12,6 +13,9 @@ from tunbench.analysis.ratios import is_baseline
 from tunbench.report import questions, tables, units
 from tunbench.report.tables import Column, Field, Row, Table
 from tunbench.report.view import View
+
+FIELDS = 50_000
+"""Fields of a table whose columns are conditions or workloads: of more, most are empty."""
 
 
 def headline(view: View) -> Table:
@@ -25,23 +29,15 @@ def headline(view: View) -> Table:
         columns.append(Column(name, True, unit_of[metric.split()[0]]))
         columns += [Column(f"÷ none, {workload}" if several else "÷ none", True)] if metric == "throughput" else []
     rows = []
-    for condition in view.conditions:
-        here = [_at(view, condition, workload, metric, part) for workload, metric, part, _ in shown]
-        for stack in view.stacks:
-            for run in view.labels:
-                verdict = view.verdict(run, stack, condition)
-                if verdict == "not run":
-                    continue
-                fields = [
-                    field
-                    for (_, metric, _, more), found in zip(shown, here, strict=True)
-                    for field in _headline(view, found, (run, stack), metric, more)
-                ]
-                kind = "failed" if "failed" in verdict else "ok" if verdict.startswith("ok") else "unsupported"
-                place = {"run": run, "stack": stack, "name": _called(view, stack, run), "condition": condition}
-                # Where not all is well, only that is told.
-                told_of = verdict.partition(" ok, ")[2] or verdict
-                rows.append(tables.place(view, place, (Field(told_of, kind=kind), *fields)))
+    found = [_best(view, *one) for one in shown]
+    for condition, stack, run in _there(view):
+        fields = [field for one in found for field in _headline(view, one, (condition, run, stack))]
+        verdict = view.verdict(run, stack, condition)
+        kind = "failed" if "failed" in verdict else "ok" if verdict.startswith("ok") else "unsupported"
+        place = {"run": run, "stack": stack, "name": _called(view, stack, run), "condition": condition}
+        # Where not all is well, only that is told.
+        told_of = verdict.partition(" ok, ")[2] or verdict
+        rows.append(tables.place(view, place, (Field(told_of, kind=kind), *fields)))
     told = "; ".join(dict.fromkeys(f"{metric.split()[0]}: {workload}" for workload, metric, *_ in shown))
     caption = f"Medians over all trials; the fuller a cell, the better among its neighbours of one profile. {told}."
     caption += _first_of(of_several(view.cells, [metric.partition(" ")[0] for _, metric, *_ in shown]), shown)
@@ -49,9 +45,23 @@ def headline(view: View) -> Table:
     return Table("headline", caption, tuple(columns), rows)
 
 
+def _there(view: View) -> list[tuple[str, str, str]]:
+    """Each condition, stack and run that was run, in their order."""
+    conditions, stacks = ({name: at for at, name in enumerate(names)} for names in (view.conditions, view.stacks))
+    there = [
+        (conditions[condition], stacks[stack], number)
+        for number, run in enumerate(view.runs)
+        for (stack, condition, workload), verdict in run.verdicts.items()
+        if workload is None and verdict != "not run"
+    ]
+    return [(view.conditions[at], view.stacks[stack], view.labels[run]) for at, stack, run in sorted(there)]
+
+
 def relative(view: View, metric: str) -> Table:
     """For each workload with this metric: its ratio to `none`, stacks by conditions."""
-    rows = [row for workload in view.measuring(metric) for row in _relatives(view, workload, metric)]
+    most = max(1, FIELDS // (len(view.conditions) + 2))
+    every = (row for workload in view.measuring(metric) for row in _relatives(view, workload, metric))
+    rows = list(islice(every, most))
     columns = [Column(name, True, "", index) for index, name in enumerate(view.conditions)]
     caption = (
         f"{metric} ÷ that of none with the same seed, profile and kind of underlay: the median over seeds. "
@@ -59,6 +69,7 @@ def relative(view: View, metric: str) -> Table:
     )
     fields = [(field, place) for row in rows for field, place in zip(row.fields[2:], view.conditions, strict=True)]
     caption += _dashes([(field.why, place) for field, place in fields if field.why])
+    caption += _shortened(most) if len(rows) == most else ""
     return Table(f"relative-{metric}", caption, (Column("stack"), Column("workload"), *columns), rows)
 
 
@@ -69,9 +80,12 @@ def by_metric(view: View, key: str) -> Table:
     pairs = kept.select("workload", "metric").unique(maintain_order=True).rows()
     pairs = sorted(pairs, key=lambda pair: (view.workloads.index(pair[0]), questions.rank(pair[1])))
     index = {pair: number for number, pair in enumerate(pairs)}
+    most = max(1, FIELDS // (len(pairs) + 2))
     found: dict[tuple[str, str, str, str], list[Field]] = {}
     for row in kept.iter_rows(named=True):
         place = (row["run"], row["stack"], row["name"], row["condition"])
+        if place not in found and len(found) == most:
+            continue
         fields = found.setdefault(place, [Field(units.NOTHING)] * len(pairs))
         fields[index[row["workload"], row["metric"]]] = Field(units.quantity(row["median"], row["unit"]), row["median"])
     rows = [
@@ -83,7 +97,8 @@ def by_metric(view: View, key: str) -> Table:
         Column(f"{metric}, {workload}" if workload != metric else metric, True, unit_of[metric])
         for workload, metric in pairs
     ]
-    return Table(f"{key}-table", "Medians over all trials.", (*tables.place_columns(view), *columns), rows)
+    caption = f"Medians over all trials.{_shortened(most) if len(rows) == most else ''}"
+    return Table(f"{key}-table", caption, (*tables.place_columns(view), *columns), rows)
 
 
 def heat(value: float, best: float, more: bool) -> float:
@@ -92,7 +107,7 @@ def heat(value: float, best: float, more: bool) -> float:
     return 1.0 if over == under else min(1.0, over / under) if under else 0.0
 
 
-def _relatives(view: View, workload: str, metric: str) -> list[Row]:
+def _relatives(view: View, workload: str, metric: str) -> Iterator[Row]:
     known = view.cells.filter(
         (pl.col("workload") == workload)
         & (pl.col("metric") == metric)
@@ -104,7 +119,8 @@ def _relatives(view: View, workload: str, metric: str) -> list[Row]:
         if not is_baseline(key[1]):
             names.setdefault((key[0], key[1], key[2]), {})[condition] = ratio
     ordered = sorted(names, key=lambda key: (view.stacks.index(key[1]), view.labels.index(key[0])))
-    return [_relative(view, workload, metric, key, names[key]) for key in ordered]
+    for name in ordered:
+        yield _relative(view, workload, metric, name, names[name])
 
 
 def _headlines(view: View) -> list[tuple[str, str, str, bool]]:
@@ -131,26 +147,39 @@ def _first_of_each_program(view: View, metric: str) -> list[str]:
     return list(found.values())
 
 
-def _at(
-    view: View, condition: str, workload: str, metric: str, statistic: str
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """The rows of a metric by run and stack; of several pairs or nodes the first one's."""
+class _Best(NamedTuple):
+    """A metric's rows by condition, run and stack, and the best median of each condition."""
+
+    metric: str
+    more: bool
+    rows: Mapping[tuple[str, str, str], Mapping[str, Any]]
+    best: Mapping[str, float]
+
+
+def _best(view: View, workload: str, metric: str, statistic: str, more: bool) -> _Best:
+    """What the headline shows of a metric; of several pairs or nodes the first one's."""
     kept = view.cells.filter(
-        (pl.col("condition") == condition)
-        & (pl.col("workload") == workload)
-        & (pl.col("metric") == metric.split()[0])
-        & (pl.col("statistic") == statistic)
+        (pl.col("workload") == workload) & (pl.col("metric") == metric.split()[0]) & (pl.col("statistic") == statistic)
     )
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in kept.iter_rows(named=True):
-        found.setdefault((row["run"], row["stack"]), row)
-    return found
+        found.setdefault((row["condition"], row["run"], row["stack"]), row)
+    medians: dict[str, list[float]] = {}
+    for (condition, *_), row in found.items():
+        medians.setdefault(condition, []).append(abs(row["median"]))
+    best = {condition: max(values) if more else min(values) for condition, values in medians.items()}
+    return _Best(metric, more, found, best)
 
 
 def _first_of(several: Sequence[str], shown: Sequence[tuple[str, str, str, bool]]) -> str:
     """That a table shows one of several pairs or directions of some workloads, as the end of a caption."""
     concerned = [name for name in dict.fromkeys(workload for workload, *_ in shown) if name in several]
     return f" Of several pairs or directions it is the first one: {', '.join(concerned)}." if concerned else ""
+
+
+def _shortened(most: int) -> str:
+    """That a table has no more rows, as the end of a caption."""
+    return f" A table of so many columns has {most} rows at most."
 
 
 def _dashes(reasons: Sequence[tuple[str, str]]) -> str:
@@ -164,21 +193,19 @@ def _no_ratio(view: View, run: str, stack: str, condition: str, workload: str, m
     return Field(units.NOTHING, kind="quiet", why=why)
 
 
-def _headline(
-    view: View, found: Mapping[tuple[str, str], Mapping[str, Any]], key: tuple[str, str], metric: str, more: bool
-) -> list[Field]:
-    with_ratio = metric == "throughput"
-    row = found.get(key)
+def _headline(view: View, found: _Best, key: tuple[str, str, str]) -> list[Field]:
+    condition, run, stack = key
+    with_ratio = found.metric == "throughput"
+    row = found.rows.get(key)
     if row is None:
         return [Field(units.NOTHING)] * (2 if with_ratio else 1)
-    values = [abs(one["median"]) for one in found.values()]
-    best = max(values) if more else min(values)
-    value = Field(units.quantity(row["median"], row["unit"]), row["median"], heat(row["median"], best, more))
+    heated = heat(row["median"], found.best[condition], found.more)
+    value = Field(units.quantity(row["median"], row["unit"]), row["median"], heated)
     if not with_ratio:
         return [value]
     ratio = row["ratio_median"]
     if ratio is None:
-        return [value, _no_ratio(view, *key, row["condition"], row["workload"], metric)]
+        return [value, _no_ratio(view, run, stack, condition, row["workload"], found.metric)]
     return [value, tables.ratio(ratio)._replace(heat=min(1, ratio))]
 
 

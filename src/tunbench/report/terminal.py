@@ -1,5 +1,6 @@
 """The final table of a run for the terminal, with the warnings below it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -9,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis import baseline
-from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.findings import Findings, costly, find, of_several, verdict_of, workloads
 from tunbench.analysis.warnings import Warning
 from tunbench.journal.record import Record
@@ -39,14 +39,23 @@ def table(record: Record) -> RenderableType:
         *(Text(line) for line in (*notes, *narrow.lines(findings))),
         *(_warning(one) for one in findings.warnings),
     ]
-    if len(by_workload.names(findings)) > FEW:
-        return Group(*by_workload.tables(findings), *below)
-    made = _empty(findings)
+    rows = len(findings.conditions) * len(findings.stacks)
+    number = len(by_workload.names(findings))
+    tables = list(by_workload.tables(findings)) if number > FEW else [_table(findings)]
+    more = rows * (number if number > FEW else 1) - sum(made.row_count for made in tables)
+    left_out = [Text(f"… and {more} rows more, which the report has")] if more else []
+    return Group(*tables, *left_out, *below)
+
+
+def _table(findings: Findings) -> Table:
+    made, of = _empty(findings), {metric: workloads(findings, metric) for metric in MAIN}
+    of["cost"] = costly(findings)
     for condition in findings.conditions.values():
         for stack in findings.stacks:
-            made.add_row(*_row(findings, stack, condition))
+            if made.row_count < by_workload.ROWS:
+                made.add_row(*_row(findings, stack, condition, of))
         made.add_section()
-    return Group(made, *below)
+    return made
 
 
 def _without_ratio(findings: Findings) -> list[tuple[str, str]]:
@@ -91,20 +100,22 @@ def _heading(name: str, workload: str, among: list[str]) -> Text:
     return Text(name if len(among) == 1 else f"{name}\n{workload}")
 
 
-def _row(findings: Findings, stack: str, condition: str) -> list[Text]:
-    here = findings.cells.filter((pl.col("stack") == stack) & (pl.col("condition") == condition))
+def _row(findings: Findings, stack: str, condition: str, of: Mapping[str, list[str]]) -> list[Text]:
+    def found(workload: str, metric: str) -> dict[str, Any]:
+        return findings.central.get((stack, condition, workload, metric), {})
+
     fields = [stack, condition]
-    for workload in workloads(findings, "throughput"):
-        fields += [_interval(here, "throughput", workload), _ratio(here, "throughput", workload)]
-        fields += [_median(here, "cost", workload)] if workload in costly(findings) else []
+    for workload in of["throughput"]:
+        row = found(workload, "throughput")
+        fields += [_interval(row), units.ratio(row.get("ratio_median"))]
+        fields += [_median(found(workload, "cost"))] if workload in of["cost"] else []
     for metric in ("rtt", "loss"):
-        fields += [_median(here, metric, workload) for workload in workloads(findings, metric)]
+        fields += [_median(found(workload, metric)) for workload in of[metric]]
     verdict = verdict_of(findings, stack, condition)
     return [*(Text(field) for field in fields), Text(verdict, style=style_of(verdict))]
 
 
-def _interval(here: pl.DataFrame, metric: str, workload: str) -> str:
-    found = _found(here, metric, workload)
+def _interval(found: dict[str, Any]) -> str:
     if not found:
         return units.NOTHING
     low, median, high = found["low"], found["median"], found["high"]
@@ -113,21 +124,8 @@ def _interval(here: pl.DataFrame, metric: str, workload: str) -> str:
     return value if low == high else f"{value} {units.interval(low, median, high, found['unit'])}"
 
 
-def _ratio(here: pl.DataFrame, metric: str, workload: str) -> str:
-    return units.ratio(_found(here, metric, workload).get("ratio_median"))
-
-
-def _median(here: pl.DataFrame, metric: str, workload: str) -> str:
-    found = _found(here, metric, workload)
+def _median(found: dict[str, Any]) -> str:
     return units.quantity(found["median"], found["unit"]) if found else units.NOTHING
-
-
-def _found(here: pl.DataFrame, metric: str, workload: str) -> dict[str, Any]:
-    """The row of a metric's own value or median; empty where there is none."""
-    rows = here.filter(
-        (pl.col("metric") == metric) & (pl.col("workload") == workload) & pl.col("statistic").is_in(CENTRAL)
-    )
-    return rows.row(0, named=True) if len(rows) else {}
 
 
 def _warning(warning: Warning) -> Text:
