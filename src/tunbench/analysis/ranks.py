@@ -1,7 +1,7 @@
 """How far two orders of the same systems agree: rank correlations with their p."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
@@ -13,6 +13,9 @@ FEWEST = 3
 
 LARGEST_EXACT = 9
 """Systems up to which p is exact by counting all orders; so many orders, 362,880, are counted in about a second."""
+
+KEPT = 32
+"""Kinds of ties of which the sums over all orders are kept: the conditions of a table mostly share theirs."""
 
 PERMUTED = "exact, over all orders"
 KENDALL_EXACT = "exact for tau; for rho Student's t"
@@ -74,20 +77,41 @@ def _value(found: Any) -> float:
 
 
 def _spearman_p(x: Sequence[float], y: Sequence[float]) -> float:
-    # Doubled ranks, less their mean, are whole numbers: sums are exact, and so is every comparison.
-    one, other = (np.rint(2 * stats.rankdata(values)).astype(np.int64) - (len(x) + 1) for values in (x, y))
-    return _share(other[_orders(len(x))] @ one, int(one @ other))
+    one, other = _ranks(x), _ranks(y)
+    return _share(_products(_sorted(one), _sorted(other)), int(one @ other))
 
 
 def _kendall_p(x: Sequence[float], y: Sequence[float]) -> float:
-    one, other = np.asarray(x, dtype=float), stats.rankdata(y)
-    shuffled = other[_orders(len(x))]
-    sums, seen = np.zeros(len(shuffled), dtype=np.int64), 0
-    for i, j in combinations(range(len(x)), 2):
-        sign = int(np.sign(one[i] - one[j]))
-        sums += sign * np.sign(shuffled[:, i] - shuffled[:, j]).astype(np.int64)
-        seen += sign * int(np.sign(other[i] - other[j]))
-    return _share(sums, seen)
+    one, other = _ranks(x), _ranks(y)
+    pairs = combinations(range(len(x)), 2)
+    seen = sum(int(np.sign(one[i] - one[j]) * np.sign(other[i] - other[j])) for i, j in pairs)
+    return _share(_concordant(_sorted(one), _sorted(other)), seen)
+
+
+def _ranks(values: Sequence[float]) -> Any:
+    """Doubled ranks, less their mean: whole numbers, so that sums are exact, and so is every comparison."""
+    return np.rint(2 * stats.rankdata(values)).astype(np.int64) - (len(values) + 1)
+
+
+def _sorted(ranks: Any) -> tuple[int, ...]:
+    """Over all orders of one side, it does not matter in which order both are: what ties decides."""
+    return tuple(sorted(ranks.tolist()))
+
+
+@lru_cache(maxsize=KEPT)
+def _products(one: tuple[int, ...], other: tuple[int, ...]) -> Any:
+    """The sum of products of ranks in each order of the other side."""
+    return (np.array(other)[_orders(len(one))] @ np.array(one)).astype(np.int16)
+
+
+@lru_cache(maxsize=KEPT)
+def _concordant(one: tuple[int, ...], other: tuple[int, ...]) -> Any:
+    """The concordant pairs less the discordant ones in each order of the other side."""
+    shuffled = np.array(other)[_orders(len(one))]
+    sums = np.zeros(len(shuffled), dtype=np.int16)
+    for i, j in combinations(range(len(one)), 2):
+        sums += np.sign(one[i] - one[j]) * np.sign(shuffled[:, i] - shuffled[:, j]).astype(np.int16)
+    return sums
 
 
 def _share(sums: Any, seen: int) -> float:
