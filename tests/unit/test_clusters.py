@@ -56,10 +56,12 @@ def test_ties_go_to_fewer_clusters() -> None:
     assert len(found.clusters) == 2
 
 
-def test_too_few_systems_have_no_clusters_and_a_time_of_zero_none() -> None:
+def test_too_few_and_too_many_systems_have_no_clusters_and_a_time_of_zero_none() -> None:
     assert clusters({"a": [1.0], "b": [2.0], "c": []}).reason == (
         "2 systems have round-trip times: clusters need at least 3"
     )
+    found = clusters({str(number): [float(number)] for number in range(1, 62)})
+    assert found.reason == "61 systems have round-trip times: clusters have at most 60"
     found = clusters({"a": [1.0], "b": [2.0], "c": [0.0]})
     assert (found.clusters, found.reason) == ((), "a round-trip time is not positive: it has no logarithm")
 
