@@ -116,6 +116,13 @@ def test_what_varies_besides_the_profile_is_in_the_name_of_a_condition() -> None
     assert list(find(record(trials)).conditions.values()) == ["baseline · full", "baseline · quarter"]
 
 
+def test_no_two_conditions_have_one_name() -> None:
+    named = [("a · b", "c"), ("a", "b · c")]
+    trials = [trial({**cell("none", profile), "tuning": tuning}) for profile, tuning in named]
+    names = list(find(record(trials, manifest={})).conditions.values())
+    assert sorted(names) == ["profile='a · b' · tuning='c'", "profile='a' · tuning='b · c'"]
+
+
 def test_conditions_are_in_the_order_in_which_the_plan_sweeps() -> None:
     places = [
         {"profile": f"wan:delay={delay}ms", "tuning": f"x:mtu={mtu}", "machine": machine}

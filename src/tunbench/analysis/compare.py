@@ -167,9 +167,10 @@ def _order(a: Record, b: Record) -> _Order:
     merged = replace(a, trials=(*a.trials, *b.trials))
     stacks, conditions = order.stacks(merged), order.conditions(merged)
     numbers = {values: number for number, values in enumerate(conditions)}
+    ranks = {stack: number for number, stack in enumerate(stacks)}
     places = slice(KEY.index(PLACE[0]), KEY.index(PLACE[-1]) + 1)
     return _Order(
-        lambda key: (numbers[key[places]], stacks.index(key[0]), key[places.stop :]),
+        lambda key: (numbers[key[places]], ranks[key[0]], key[places.stop :]),
         lambda key: conditions[key[places]],
     )
 

@@ -32,7 +32,8 @@ def conditions(record: Record) -> dict[tuple[Any, ...], str]:
 
     Where the manifest does not list the profiles, they are in the order in which they are shipped.
 
-    It is the name of the profile, followed by those of the other values that vary in this run.
+    It is the name of the profile, followed by those of the other values that vary in this run. Where two conditions
+    would have one name, all tell which value is whose.
     """
     there = list(dict.fromkeys(place(trial.cell) for trial in record.trials))
     listed = [*(profile_name(entry) for entry in _listed(record, "profiles")), *shipped()]
@@ -42,8 +43,12 @@ def conditions(record: Record) -> dict[tuple[Any, ...], str]:
     for key, index in (("tunings", PLACE.index("tuning")), ("machines", PLACE.index("machine"))):
         named = [profile_name(entry) for entry in _listed(record, key)]
         orders[index] = _first(named, [values[index] for values in there])
-    ordered = sorted(there, key=lambda values: [names.index(values[index]) for index, names in orders.items()])
-    return {values: " · ".join(str(values[index]) for index in (0, *varied)) for values in ordered}
+    places = {index: {name: at for at, name in enumerate(names)} for index, names in orders.items()}
+    ordered = sorted(there, key=lambda values: [of[values[index]] for index, of in places.items()])
+    names = {values: " · ".join(str(values[index]) for index in (0, *varied)) for values in ordered}
+    if len(set(names.values())) == len(ordered):
+        return names
+    return {values: " · ".join(f"{PLACE[index]}={values[index]!r}" for index in (0, *varied)) for values in ordered}
 
 
 def profile_name(entry: Any) -> str:
@@ -59,4 +64,5 @@ def _listed(record: Record, key: str) -> list[Any]:
 
 def _first(listed: Iterable[str], there: list[str]) -> list[str]:
     """What is there, beginning with what is listed."""
-    return [name for name in dict.fromkeys([*listed, *there]) if name in there]
+    known = set(there)
+    return [name for name in dict.fromkeys([*listed, *there]) if name in known]
