@@ -1,6 +1,7 @@
 """What is small in a run's folder stays small: neither time nor memory of a report grows by more than it has."""
 
 import re
+import sys
 import time
 from collections.abc import Callable
 from io import StringIO
@@ -8,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from rich.console import Console
 
 from tests.unit.records import MANIFEST, TCP, cell, realistic, record, trial
+from tests.unit.runs import invoke
+from tests.unit.strangers import write
+from tests.unit.test_read import EVENTS
 from tunbench.analysis.findings import find
 from tunbench.analysis.warnings import warnings
 from tunbench.journal.record import Record, Warned
@@ -79,3 +84,21 @@ def test_a_terminal_has_no_more_rows_than_are_read(workloads: int) -> None:
     shown = [line for line in out.getvalue().splitlines() if re.match(r" *(none|wireguard)", line)]
     assert len(shown) == by_workload.ROWS
     assert f"… and {60 * 61 * workloads - by_workload.ROWS} rows more, which the report has" in out.getvalue()
+
+
+def test_samples_are_written_in_slices_that_make_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [["rtt", "s", 0.001 + number / 1e6, number / 10, "a-b", "a"] for number in range(25)]
+    run = write(tmp_path / "run", *EVENTS[:2], {**EVENTS[6], "samples": rows})
+    whole = [invoke("samples", str(run), "--format", one).stdout for one in ("csv", "json")]
+    monkeypatch.setattr(sys.modules["tunbench.cli.samples"], "ROWS", 10)
+    texts: list[str] = []
+    echo = typer.echo
+
+    def noted(text: str, nl: bool) -> None:
+        texts.append(text)
+        echo(text, nl=nl)
+
+    monkeypatch.setattr(typer, "echo", noted)
+    assert [invoke("samples", str(run), "--format", one).stdout for one in ("csv", "json")] == whole
+    assert [text.count("\n") for text in texts] == [11, 10, 5, 10, 10, 5]
+    assert whole[0].count("\n") == 26 and whole[1].count("\n") == 25

@@ -11,6 +11,9 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 
+ROWS = 1000
+"""Rows that are made into text at once: each has the names of its trial, which may be thousands of characters."""
+
 
 class Format(StrEnum):
     """The forms in which samples are printed."""
@@ -34,10 +37,11 @@ def samples(
         from tunbench.analysis.frame import frame
 
         table = frame(read.record(run))
-    if format is Format.CSV:
-        typer.echo(table.write_csv(), nl=False)
-    elif format is Format.JSON:
-        typer.echo(table.write_ndjson(), nl=False)
+    if format is not Format.PARQUET:
+        for start in range(0, max(1, len(table)), ROWS):
+            rows = table[start : start + ROWS]
+            text = rows.write_csv(include_header=not start) if format is Format.CSV else rows.write_ndjson()
+            typer.echo(text, nl=False)
     else:
         packed = io.BytesIO()
         table.write_parquet(packed)
