@@ -19,7 +19,7 @@ from tests.unit.test_read import EVENTS
 from tunbench.analysis.findings import find
 from tunbench.analysis.warnings import warnings
 from tunbench.journal.record import Record, Warned
-from tunbench.report import by_workload, heats, sections, tables, terminal, view
+from tunbench.report import by_workload, heats, html, sections, tables, terminal, view
 
 
 def seconds(made: Callable[..., Any], *arguments: Any) -> float:
@@ -102,3 +102,10 @@ def test_samples_are_written_in_slices_that_make_one_table(tmp_path: Path, monke
     assert [invoke("samples", str(run), "--format", one).stdout for one in ("csv", "json")] == whole
     assert [text.count("\n") for text in texts] == [11, 10, 5, 10, 10, 5]
     assert whole[0].count("\n") == 26 and whole[1].count("\n") == 25
+
+
+def test_thousands_of_workloads_are_looked_up_and_not_searched_for() -> None:
+    samples = [("rtt", "s", 1.0), ("throughput", "bit/s", 1e6)]
+    workloads = [f"ping:count={number}" for number in range(5, 3_205)]
+    many = record([trial(cell("ipip", workload=workload), samples) for workload in workloads])
+    assert seconds(html.page, many) < 9

@@ -50,6 +50,14 @@ class Findings:
         return found
 
     @cached_property
+    def conditions_of_profile(self) -> dict[str, list[str]]:
+        """The names of the conditions that have a profile, by its name."""
+        found: dict[str, list[str]] = {}
+        for (profile, *_), condition in self.conditions.items():
+            found.setdefault(profile, []).append(condition)
+        return found
+
+    @cached_property
     def bare(self) -> dict[str, str]:
         """The first stack without a tunnel on each kind of underlay."""
         return {underlay(one): one for one in reversed(self.stacks) if is_baseline(one)}

@@ -1,6 +1,6 @@
 """What the filters of a page choose by: the numbers that a part of a section made elsewhere has in them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -27,31 +27,28 @@ class Choices(NamedTuple):
         listed = list(cells)
         conditions = [name for cell in listed for name in self._conditions(cell)]
         return self.attributes(
-            _numbers([cell.get("stack") for cell in listed], self.view.stacks),
-            _numbers(conditions, self.view.conditions),
-            _numbers([cell.get("workload") for cell in listed], self.view.workloads),
+            _numbers([cell.get("stack") for cell in listed], self.view.places.stacks),
+            _numbers(conditions, self.view.places.conditions),
+            _numbers([cell.get("workload") for cell in listed], self.view.places.workloads),
         )
 
     def failing(self, one: Failing) -> Markup:
         """The attributes of trials that failed. Where it was the bring-up, that is about every workload."""
         workloads = {trial.cell["workload"] for trial in one.trials}
-        of_workloads = "" if BRING_UP in workloads else _numbers(workloads, self.view.workloads)
-        stack, condition = self.view.stacks.index(one.stack), self.view.conditions.index(one.condition)
+        of_workloads = "" if BRING_UP in workloads else _numbers(workloads, self.view.places.workloads)
+        stack, condition = self.view.places.stacks[one.stack], self.view.places.conditions[one.condition]
         return self.attributes(str(stack), str(condition), of_workloads)
 
     def workload(self, name: str) -> Markup:
         """The attribute of what is about a workload alone."""
-        return self.attributes("", "", "" if name == BRING_UP else _numbers([name], self.view.workloads))
+        return self.attributes("", "", "" if name == BRING_UP else _numbers([name], self.view.places.workloads))
 
     def profile(self, name: str) -> Markup:
         """The attributes of what is about a profile, whatever else there is to its conditions."""
         of_profile = [
-            condition
-            for run in self.runs
-            for where, condition in self.view.runs[run].conditions.items()
-            if where[0] == name
+            condition for run in self.runs for condition in self.view.runs[run].conditions_of_profile.get(name, [])
         ]
-        return self.attributes("", _numbers(of_profile, self.view.conditions), "")
+        return self.attributes("", _numbers(of_profile, self.view.places.conditions), "")
 
     def attributes(self, stacks: str, conditions: str, workloads: str) -> Markup:
         """The attributes of an element that has these numbers; of what has none, the filters take no notice."""
@@ -78,6 +75,6 @@ class Frame(NamedTuple):
         return self.choices.marks(cells) if self.choices else Markup("")
 
 
-def _numbers(values: Iterable[str | None], of: Sequence[str]) -> str:
-    known = sorted({of.index(value) for value in values if value in of})
+def _numbers(values: Iterable[str | None], of: Mapping[str, int]) -> str:
+    known = sorted({of[value] for value in values if value is not None and value in of})
     return " ".join(map(str, known)) or NONE

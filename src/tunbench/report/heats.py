@@ -47,9 +47,8 @@ def headline(view: View) -> Table:
 
 def _there(view: View) -> list[tuple[str, str, str]]:
     """Each condition, stack and run that was run, in their order."""
-    conditions, stacks = ({name: at for at, name in enumerate(names)} for names in (view.conditions, view.stacks))
     there = [
-        (conditions[condition], stacks[stack], number)
+        (view.places.conditions[condition], view.places.stacks[stack], number)
         for number, run in enumerate(view.runs)
         for (stack, condition, workload), verdict in run.verdicts.items()
         if workload is None and verdict != "not run"
@@ -78,7 +77,7 @@ def by_metric(view: View, key: str) -> Table:
     kept = view.cells.filter(pl.col("statistic").is_in(CENTRAL))
     kept = kept.filter(pl.col("metric").is_in([*questions.QUESTIONS[key].main, *questions.QUESTIONS[key].further]))
     pairs = kept.select("workload", "metric").unique(maintain_order=True).rows()
-    pairs = sorted(pairs, key=lambda pair: (view.workloads.index(pair[0]), questions.rank(pair[1])))
+    pairs = sorted(pairs, key=lambda pair: (view.places.workloads[pair[0]], questions.rank(pair[1])))
     index = {pair: number for number, pair in enumerate(pairs)}
     most = max(1, FIELDS // (len(pairs) + 2))
     found: dict[tuple[str, str, str, str], list[Field]] = {}
@@ -108,17 +107,11 @@ def heat(value: float, best: float, more: bool) -> float:
 
 
 def _relatives(view: View, workload: str, metric: str) -> Iterator[Row]:
-    known = view.cells.filter(
-        (pl.col("workload") == workload)
-        & (pl.col("metric") == metric)
-        & pl.col("ratio_median").is_not_null()
-        & pl.col("statistic").is_in(CENTRAL)
-    )
     names: dict[tuple[str, str, str], dict[str, float]] = {}
-    for *key, condition, ratio in known.select("run", "stack", "name", "condition", "ratio_median").iter_rows():
-        if not is_baseline(key[1]):
-            names.setdefault((key[0], key[1], key[2]), {})[condition] = ratio
-    ordered = sorted(names, key=lambda key: (view.stacks.index(key[1]), view.labels.index(key[0])))
+    for row in view.central.get((workload, metric), []):
+        if row["ratio_median"] is not None and not is_baseline(row["stack"]):
+            names.setdefault((row["run"], row["stack"], row["name"]), {})[row["condition"]] = row["ratio_median"]
+    ordered = sorted(names, key=lambda key: (view.places.stacks[key[1]], view.places.labels[key[0]]))
     for name in ordered:
         yield _relative(view, workload, metric, name, names[name])
 
@@ -221,8 +214,8 @@ def _relative(view: View, workload: str, metric: str, key: tuple[str, str, str],
             fields.append(told)
         else:
             fields.append(Field(units.number(ratio, 2), ratio, heat(ratio, 1, metric != "rtt") if ratio else 0.0))
-    index = view.workloads.index(workload)
-    return Row(tuple(fields), view.stacks.index(stack), -1, index, view.labels.index(run))
+    at = view.places
+    return Row(tuple(fields), at.stacks[stack], -1, at.workloads[workload], at.labels[run])
 
 
 def _called(view: View, stack: str, run: str) -> str:

@@ -45,9 +45,10 @@ class Impairments(NamedTuple):
 def impairments(findings: Findings) -> Impairments:
     """The impaired profiles of a run; one that neither the manifest describes nor Tunbench ships is left out."""
     used = [profile for profile in profiles(findings) if any(any(terms.values()) for terms in _directions(profile))]
+    bare = _bare(findings)
     spreads = dict.fromkeys(_spread(terms) for profile in used for terms in _directions(profile))
     return Impairments(
-        [_row(profile, findings) for profile in used],
+        [_row(profile, findings, *_measured(bare.get(profile.name))) for profile in used],
         [_clipping(delay, jitter) for delay, jitter, spread in spreads if jitter > delay and spread == "uniform"],
         [profile.name for profile in used if any(terms.get("reorder_correlation") for terms in _directions(profile))],
     )
@@ -78,8 +79,7 @@ def expected_loss(profile: Profile) -> float | None:
     return None if spoilt or len(known) < len(losses) else echo_loss(*known)
 
 
-def _row(profile: Profile, findings: Findings) -> Impaired:
-    delays, losses = _measured(findings, profile.name)
+def _row(profile: Profile, findings: Findings, delays: float | None, losses: float | None) -> Impaired:
     became = [_became(terms, findings) for terms in _directions(profile)]
     return Impaired(
         profile.name,
@@ -134,10 +134,17 @@ def _clipping(delay: float, jitter: float) -> str:
     return f"{_range(delay, jitter)} has a mean of {units.quantity(mean_delay(delay, jitter), 's')}"
 
 
-def _measured(findings: Findings, profile: str) -> tuple[float | None, float | None]:
-    """The mean round-trip time in seconds and the ratio of lost echoes of `none` under a profile, over all repeats."""
-    samples = findings.samples.filter(pl.col("profile") == profile)
+def _bare(findings: Findings) -> dict[str, pl.DataFrame]:
+    """The round-trip times and losses of `none` under each profile."""
+    samples = findings.samples.filter(pl.col("metric").is_in(["rtt", "loss"]))
     bare = samples.filter(pl.col("stack").map_elements(is_baseline, return_dtype=pl.Boolean))
+    return {str(name): rows for (name,), rows in bare.partition_by("profile", as_dict=True).items()}
+
+
+def _measured(bare: pl.DataFrame | None) -> tuple[float | None, float | None]:
+    """The mean round-trip time in seconds and the ratio of lost echoes of `none`, over all repeats."""
+    if bare is None:
+        return None, None
     times = bare.filter(pl.col("metric") == "rtt")
     lost = bare.filter((pl.col("metric") == "loss") & pl.col("workload").is_in(times["workload"].unique().to_list()))
     return _mean(times), _mean(lost)

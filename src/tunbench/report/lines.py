@@ -66,8 +66,8 @@ def by_option(view: View) -> list[Figure]:
         for metric in [name for name in (*WATCHED, "jitter", "cost") if name in there]:
             rows = list(kept.filter(pl.col("metric") == metric).iter_rows(named=True))
             panels = []
-            for index, condition in enumerate(view.conditions):
-                here = [row for row in rows if row["condition"] == condition]
+            for condition, here in _by_condition(rows).items():
+                index = view.places.conditions[condition]
                 drawn = _curves(view, here, "workload", members)
                 if drawn:
                     name, heading = f"option-{number}-{metric}-{index}", f"{metric} over {sweep.title}, {condition}"
@@ -115,7 +115,8 @@ def quantiles(values: Sequence[float]) -> list[float]:
 
 def _distributions(view: View, metric: str, of: Mapping[tuple[str, str], list[Curve]]) -> list[Figure]:
     found: list[Figure] = []
-    for number, workload in enumerate(name for name in view.workloads if any(key[0] == name for key in of)):
+    there = {workload for workload, _ in of}
+    for number, workload in enumerate(name for name in view.workloads if name in there):
         panels = []
         for index, condition in enumerate(view.conditions):
             if (workload, condition) in of:
@@ -141,16 +142,15 @@ def fronts(view: View, up: str, key: str) -> list[Figure]:
     The other metric is of the same workload, or of the first that has it: a round-trip time is measured without load.
     """
     found: list[Figure] = []
-    drawn = marks(view)
+    drawn, with_it = marks(view), view.measuring(up)
     for number, workload in enumerate(view.measuring("throughput")):
-        with_it = view.measuring(up)
         other = workload if workload in with_it else next(iter(with_it), "")
         if not other or (up == "cost" and other != workload):
             continue
         panels = []
-        across, above = (_by_condition(view, *one) for one in ((workload, "throughput"), (other, up)))
-        for index, condition in enumerate(view.conditions):
-            both = _both(view, across.get(condition, []), above.get(condition, []), up, drawn)
+        above = _by_condition(_rows(view, other, up))
+        for condition, across in _by_condition(_rows(view, workload, "throughput")).items():
+            both, index = _both(view, across, above.get(condition, []), up, drawn), view.places.conditions[condition]
             if len(both) > 1:
                 name = f"front-{up}-{number}-{index}"
                 titles = ("throughput", FRONTS[up][1])
@@ -205,18 +205,16 @@ def _range(row: Mapping[str, Any]) -> Range:
     return Range(row["median"], row["low"], row["high"])
 
 
-def _by_condition(view: View, workload: str, metric: str) -> dict[str, list[dict[str, Any]]]:
+def _by_condition(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each condition, in their order."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for row in _rows(view, workload, metric):
+    for row in rows:
         found.setdefault(row["condition"], []).append(row)
     return found
 
 
 def _rows(view: View, workload: str, metric: str) -> list[dict[str, Any]]:
-    kept = view.cells.filter(
-        (pl.col("workload") == workload) & (pl.col("metric") == metric) & pl.col("statistic").is_in(CENTRAL)
-    )
-    return list(kept.iter_rows(named=True))
+    return view.central.get((workload, metric), [])
 
 
 def _curves(view: View, rows: Sequence[dict[str, Any]], key: str, members: Mapping[str, float]) -> list[Curve]:

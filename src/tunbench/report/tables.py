@@ -131,17 +131,17 @@ def costs(view: View) -> Table:
     for row in view.costs.iter_rows(named=True):
         key = tuple(row[name] for name in ("run", "condition", "workload", "stack", "pair"))
         found.setdefault(key, {})[row["metric"]] = row
-    order = sorted(found, key=lambda key: (view.conditions.index(key[1]), view.workloads.index(key[2])))
+    at = view.places
+    order = sorted(found, key=lambda key: (at.conditions[key[1]], at.workloads[key[2]]))
     rows = [place(view, found[key]["cost"], _cost(found[key])) for key in order if "cost" in found[key]]
     return Table("costs", caption, columns, rows)
 
 
 def executions(view: View) -> list[Executions]:
     """Every cell with its trials, in the order of conditions and stacks, repeats rising."""
-    there = [key for key in view.trials if key[3] in view.workloads and key[1] in view.stacks]
-    order = sorted(
-        there, key=lambda key: (view.conditions.index(key[2]), view.stacks.index(key[1]), view.workloads.index(key[3]))
-    )
+    at = view.places
+    there = [key for key in view.trials if key[3] in at.workloads and key[1] in at.stacks]
+    order = sorted(there, key=lambda key: (at.conditions[key[2]], at.stacks[key[1]], at.workloads[key[3]]))
     return [
         Executions(
             stack,
@@ -204,8 +204,8 @@ def place(view: View, row: Mapping[str, Any], fields: Sequence[Field]) -> Row:
 
 def numbers(view: View, run: str, stack: str, condition: str, workload: str) -> tuple[int, int, int, int]:
     """The numbers of a stack, condition, workload and run in the filters."""
-    of_workload = view.workloads.index(workload) if workload in view.workloads else -1
-    return view.stacks.index(stack), view.conditions.index(condition), of_workload, view.labels.index(run)
+    at = view.places
+    return at.stacks[stack], at.conditions[condition], at.workloads.get(workload, -1), at.labels[run]
 
 
 def _measured(view: View, row: Mapping[str, Any]) -> tuple[Field, ...]:

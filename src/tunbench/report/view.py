@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from tunbench.analysis import order
+from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.analysis.verdicts import executed, place
@@ -17,6 +19,15 @@ ROW = ("run", "stack", "name")
 
 TRAFFIC = "throughput"
 """Metrics that begin so are measured by who receives; with several nodes their direction is told."""
+
+
+class Places(NamedTuple):
+    """Numbers in the filters, by name."""
+
+    stacks: dict[str, int]
+    conditions: dict[str, int]
+    workloads: dict[str, int]
+    labels: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,20 @@ class View:
             for trial in sorted(run.record.trials, key=lambda one: int(one.cell["repeat"])):
                 key = (label, trial.cell["stack"], run.conditions[place(trial.cell)], trial.cell["workload"])
                 found.setdefault(key, []).append((trial, base))
+        return found
+
+    @cached_property
+    def places(self) -> Places:
+        """The place of each stack, condition, workload and run among all of them."""
+        lists = (self.stacks, self.conditions, self.workloads, self.labels)
+        return Places(*({name: place for place, name in enumerate(names)} for names in lists))
+
+    @cached_property
+    def central(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """The rows of `cells` that have a value or median, by workload and metric."""
+        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in self.cells.filter(pl.col("statistic").is_in(CENTRAL)).iter_rows(named=True):
+            found.setdefault((row["workload"], row["metric"]), []).append(row)
         return found
 
     def verdict(self, run: str, stack: str, condition: str, workload: str | None = None) -> str:
