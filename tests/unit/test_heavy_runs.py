@@ -108,4 +108,4 @@ def test_thousands_of_workloads_are_looked_up_and_not_searched_for() -> None:
     samples = [("rtt", "s", 1.0), ("throughput", "bit/s", 1e6)]
     workloads = [f"ping:count={number}" for number in range(5, 3_205)]
     many = record([trial(cell("ipip", workload=workload), samples) for workload in workloads])
-    assert seconds(html.page, many) < 9
+    assert seconds(html.page, many) < 12
