@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
-from tunbench.plan import wall
+from tunbench.plan import topology, wall
 from tunbench.plan.cut import AXES, cutting
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, seed_of_repeat
 from tunbench.plan.stack import compared
 from tunbench.plan.until import BLOCK, blocks, fewest
-from tunbench.runner import asked, topology
+from tunbench.runner import asked
 
 
 def expand(plan: Plan) -> list[Shard]:
@@ -89,7 +89,7 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
     On the real clock a workload takes what it declares. On the virtual clock waiting is skipped: it takes BUSY for each
     second in which it keeps the processor busy.
     """
-    shape, encrypted = topology.read(shard.topology), wall.encrypts(shard.stack)
+    shape, encrypted = topology.shape(shard.topology), wall.encrypts(shard.stack)
     busy_second = wall.busy_second(shard.stack, aes="aes" not in shard.machine.without)
 
     def seconds(workload: str) -> float:
