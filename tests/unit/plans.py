@@ -95,6 +95,9 @@ UNTILS: tuple[Any, ...] = (
     *({"width": "2%", "max": 30}, {"width": "200%"}, {"width": "5%", "confidence": 0.999}, {"max": 10}),
     *({"width": "1%", "metrics": ["throughput", "rtt"]}, {"width": "1%", "max": 31}, {"width": math.inf}),
 )
+MANY = (1, 100, 1000, 10_000)
+"""How long, or how many, something is in a plan that asks for much."""
+
 SHIPPED = tuple(path.read_text() for path in shipped_plans().values())
 SNIPPETS = tuple({**EXAMPLES, **OF_STUDIES}.values())
 
@@ -103,6 +106,8 @@ def generated(dice: Random) -> str:
     """The text of a plan."""
     if dice.random() < 0.05:
         return edited(dice.choice(SHIPPED), dice)
+    if dice.random() < 0.015:
+        return large(dice)
     tables: dict[str, Any] = {"name": "any", "stacks": several(stack, dice), "workloads": several(workload, dice)}
     if dice.random() < 0.5:
         tables["profiles"] = several(profile, dice)
@@ -127,6 +132,24 @@ def generated(dice: Random) -> str:
         dice.shuffle(lines)
     text = "\n".join(lines) + "\n"
     return edited(text, dice) if dice.random() < 0.1 else text
+
+
+def large(dice: Random) -> str:
+    """The text of a plan with a long sweep in it, beside much else; often with a mistake, before or behind it."""
+    swept, much = f"1..{dice.choice(MANY)} step 1", dice.choice(MANY)
+    ms, tail = swept.replace(" step", "ms step") + "ms", f",what{'x' * (much * 20)}" if dice.random() < 0.3 else ""
+    keys = ", ".join(f"x{number} = {dice.choice((1, [1]))}" for number in range(dice.choice((0, 0, much))))
+    layers = "gre:key={}+" * dice.choice((0, 0, 1, 5, 20))
+    lists = {
+        "stacks": f'["{layers.format(*range(1, 21))}vxlan:vni={swept}{tail}"]',
+        "workloads": f'["ping:count={swept}{tail}"]',
+        "profiles": f'[{{ name = "p", delay = "{ms}", {keys} }}]',
+        "tuning": f'{{ name = "t", mtu = "{swept}", sysctl = {{ {keys.replace("x", "net.x")} }} }}',
+        "machine": f'{{ name = "m", cpu = {{ speed = [1000, 500], {keys} }} }}',
+    }
+    chosen = dice.choice(sorted(lists))
+    usual = {"stacks": '["none"]', "workloads": '["ping"]', "tuning": '"jumbo"', "repeats": dice.choice(('"x"', "1"))}
+    return "\n".join(f"{key} = {one}" for key, one in {"name": '"any"', **usual, chosen: lists[chosen]}.items()) + "\n"
 
 
 def study(dice: Random) -> list[str]:

@@ -184,14 +184,14 @@ def test_shipped_tunings() -> None:
 )
 def test_a_sysctl_is_one_of_the_network(name: str) -> None:
     with pytest.raises(ValueError):
-        tuning.read_tunings({"name": "x", "sysctl": {name: "1"}})
+        list(tuning.read_tunings({"name": "x", "sysctl": {name: "1"}}))
 
 
 def test_two_ways_to_write_a_sysctl() -> None:
-    dotted = tuning.read_tunings({"name": "x", "sysctl": {"net": {"ipv4": {"tcp_recovery": 0}}}})
-    slashed = tuning.read_tunings({"name": "x", "sysctl": {"net/ipv4/tcp_recovery": "0"}})
+    dotted = list(tuning.read_tunings({"name": "x", "sysctl": {"net": {"ipv4": {"tcp_recovery": 0}}}}))
+    slashed = list(tuning.read_tunings({"name": "x", "sysctl": {"net/ipv4/tcp_recovery": "0"}}))
     assert dotted[0].sysctl == slashed[0].sysctl == {"net.ipv4.tcp_recovery": "0"}
-    kept = tuning.read_tunings({"name": "x", "sysctl": {"net.ipv4.conf.eth0/7.mtu": "0"}})
+    kept = list(tuning.read_tunings({"name": "x", "sysctl": {"net.ipv4.conf.eth0/7.mtu": "0"}}))
     assert list(kept[0].sysctl) == ["net.ipv4.conf.eth0/7.mtu"]
 
 
@@ -207,7 +207,7 @@ def test_the_table_of_features_is_closed() -> None:
 
 
 def test_speeds_sweep_and_features_do_not() -> None:
-    found = machine.read_machines({"name": "x", "cpu": {"speed": [250, 125], "without": ["aes", "bmi1"]}})
+    found = list(machine.read_machines({"name": "x", "cpu": {"speed": [250, 125], "without": ["aes", "bmi1"]}}))
     assert found == [
         Machine("x:cpu.speed=250", ("aes", "bmi1", "vaes"), 250),
         Machine("x:cpu.speed=125", ("aes", "bmi1", "vaes"), 125),

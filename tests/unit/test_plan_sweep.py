@@ -106,7 +106,7 @@ def test_workloads_and_stacks_have_the_values_in_their_spelling() -> None:
 
 
 def test_profiles_are_named_by_their_swept_values() -> None:
-    found = read_profiles({"name": "wan", "delay": ["0ms", "20 ms"], "loss": "0%..1% step 1%"})
+    found = list(read_profiles({"name": "wan", "delay": ["0ms", "20 ms"], "loss": "0%..1% step 1%"}))
     assert [profile.name for profile in found] == [
         *("wan:delay=0ms,loss=0%", "wan:delay=0ms,loss=1%", "wan:delay=20ms,loss=0%", "wan:delay=20ms,loss=1%")
     ]
@@ -115,7 +115,7 @@ def test_profiles_are_named_by_their_swept_values() -> None:
 
 def test_the_way_back_and_the_placement_may_sweep() -> None:
     table = {"name": "wan", "delay": "5ms", "reverse": {"delay": ["40ms", "60ms"]}, "placement": ["router", "overlay"]}
-    found = read_profiles(table)
+    found = list(read_profiles(table))
     assert [(profile.name, profile.reverse["delay"], profile.placement) for profile in found] == [
         ("wan:reverse.delay=40ms,placement=router", 0.04, "router"),
         ("wan:reverse.delay=40ms,placement=overlay", 0.04, "overlay"),
@@ -126,7 +126,7 @@ def test_the_way_back_and_the_placement_may_sweep() -> None:
 
 
 def test_values_of_several_words_keep_their_spaces() -> None:
-    found = read_tunings({"name": "x", "sysctl": {"net.ipv4.tcp_rmem": ["4 5 6", "4 5 7"]}})
+    found = list(read_tunings({"name": "x", "sysctl": {"net.ipv4.tcp_rmem": ["4 5 6", "4 5 7"]}}))
     assert [(one.name, one.sysctl) for one in found] == [
         (f"x:sysctl.net.ipv4.tcp_rmem={value}", {"net.ipv4.tcp_rmem": value}) for value in ("4 5 6", "4 5 7")
     ]
@@ -138,7 +138,7 @@ def test_one_profile_is_not_several() -> None:
 
 
 def test_numbers_without_quotes() -> None:
-    found = read_profiles({"name": "wan", "delay": "1ms", "limit": [100, 200]})
+    found = list(read_profiles({"name": "wan", "delay": "1ms", "limit": [100, 200]}))
     assert [(profile.name, profile.forward["limit"]) for profile in found] == [
         ("wan:limit=100", 100),
         ("wan:limit=200", 200),

@@ -1,7 +1,7 @@
 """Reads the lists of a plan: an entry stands for one thing or for those of its sweeps, and nothing is said twice."""
 
-from collections.abc import Callable, Hashable
-from typing import Annotated, Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import PlainValidator, TypeAdapter, ValidationInfo
 
@@ -28,30 +28,47 @@ EXAMPLES = {
 MOST_ENTRIES = 1_000
 """Entries of a list."""
 
-Read = Callable[[object, dict[str, Any]], list[Any]]
-"""What an entry stands for, given the keys of the plan that have been read already."""
+Read = Callable[[object, dict[str, Any]], Iterable[Any]]
+"""What an entry stands for, one after the other, given the keys of the plan that have been read already."""
 
 Check = Callable[[object, ValidationInfo], list[Any]]
 
 
-def several(key: str, read: Read, meaning: Callable[[Any], Hashable], or_one: bool = False) -> Check:
+class Most(NamedTuple):
+    """How much a list may have with its sweeps: a number of `what`, of which each value has `each`."""
+
+    number: int
+    what: str
+    each: Callable[[Any], int]
+
+
+VALUES = Most(MOST, "values", lambda _: 1)
+
+
+def several(
+    key: str, read: Read, meaning: Callable[[Any], Hashable], or_one: bool = False, most: Most = VALUES
+) -> Check:
     """A check for a list that is not empty and says nothing twice, in whatever spelling; also for `or_one` value."""
 
     def check(value: object, info: ValidationInfo) -> list[Any]:
         if or_one and not isinstance(value, list):
-            return read(value, info.data)
+            return list(read(value, info.data))
         if isinstance(value, list) and len(value) > MOST_ENTRIES:
             raise ValueError(
                 f"{len(value)} entries are too many: at most {MOST_ENTRIES} are allowed; sweeps are shorter"
             )
-        left = MOST
+        left = most.number
 
         def some(one: object) -> list[Any]:
             nonlocal left
-            found = read(one, info.data) if left >= 0 else []
-            left -= len(found)
+            found = []
+            for thing in read(one, info.data) if left >= 0 else ():
+                found.append(thing)
+                left -= most.each(thing)
+                if left < 0:
+                    break
             if left < 0:
-                raise ValueError(f"up to here the list has more than {MOST} values: sweep over less")
+                raise ValueError(f"up to here the list has more than {most.number} {most.what}: sweep over less")
             return found
 
         # Here every entry is read, so that all of their mistakes are told.
@@ -61,7 +78,7 @@ def several(key: str, read: Read, meaning: Callable[[Any], Hashable], or_one: bo
     return check
 
 
-def alone(read: Callable[[object], list[Any]]) -> Read:
+def alone(read: Callable[[object], Iterable[Any]]) -> Read:
     """A reader of entries that needs to know no other key."""
     return lambda value, _: read(value)
 
@@ -71,9 +88,10 @@ def _flat(key: str, entries: list[list[Any]], meaning: Callable[[Any], Hashable]
         raise ValueError(f"the list is empty: name at least one, such as {EXAMPLES[key]}")
     first: dict[Hashable, Any] = {}
     for number, one in ((number, one) for number, entry in enumerate(entries) for one in entry):
-        if meaning(one) in first:
-            raise MistakeAt(_twice(one, first[meaning(one)]), number)
-        first[meaning(one)] = one
+        what = meaning(one)
+        if what in first:
+            raise MistakeAt(_twice(one, first[what]), number)
+        first[what] = one
     return list(first.values())
 
 

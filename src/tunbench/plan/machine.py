@@ -1,6 +1,6 @@
 """Reads the machines of a plan: the name of a shipped one, or an inline table, whose speed may sweep."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from tunbench.plan import named
@@ -51,13 +51,13 @@ def shipped() -> dict[str, Machine]:
     return named.shipped("machines.toml", _from_table)
 
 
-def read_machines(value: object) -> list[Machine]:
+def read_machines(value: object) -> Iterator[Machine]:
     """The machines that an entry of a plan stands for: one, or one for each speed, named by it.
 
     Raises ValueError; MistakeAt where it is in one key.
     """
     named.check_new(KIND, value, shipped())
-    return named.entries(KIND, value, shipped(), _from_table)
+    yield from named.entries(KIND, value, shipped(), _from_table)
 
 
 def lacking(features: object) -> tuple[str, ...]:
@@ -76,7 +76,6 @@ def lacking(features: object) -> tuple[str, ...]:
 
 
 def _from_table(table: Mapping[str, object]) -> Machine:
-    named.known(table, KIND.keys)
     name, cpu = named.name_of(KIND, table), table.get("cpu", {})
     if not isinstance(cpu, dict):
         raise MistakeAt(f"{shown(cpu)} is not a table: write for example cpu.speed = 250", "cpu")

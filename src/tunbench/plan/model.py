@@ -2,19 +2,19 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
 from tunbench.plan import cut, machine, tuning
-from tunbench.plan.lists import EXAMPLES, alone, several
+from tunbench.plan.lists import EXAMPLES, Most, alone, several
 from tunbench.plan.places import MistakeAt, shown
 from tunbench.plan.profile import read_profiles
 from tunbench.plan.profile import shipped as shipped_profiles
 from tunbench.plan.shard import Machine, Profile, Tuning
-from tunbench.plan.stack import compared, meaning_of_stack, meaning_of_workload, read_stacks, read_workloads
+from tunbench.plan.stack import compared, layers_of, meaning_of_stack, meaning_of_workload, read_stacks, read_workloads
 from tunbench.plan.topology import misfit, read_topology
 from tunbench.plan.until import Until, read_until
 from tunbench.runner import registry
@@ -28,6 +28,9 @@ LARGEST_SEED = (1 << 63) - 1
 MOST_REPEATS = 10_000
 MOST_SHARDS, MOST_TRIALS = 250_000, 1_000_000
 """A plan that is larger is a mistake: it would take months."""
+
+LAYERS = Most(5_000, "layers", layers_of)
+"""Of all the stacks of a plan: to read a layer takes ten times as long as another value."""
 
 AUTO = "auto"
 """The native lab where this machine can run all of the plan in it, else the vm lab: decided before a run begins."""
@@ -70,7 +73,7 @@ def plan_name(value: object) -> str:
     return value
 
 
-def read_stacks_over(value: object, known: dict[str, Any]) -> list[str]:
+def read_stacks_over(value: object, known: dict[str, Any]) -> Iterator[str]:
     """The stacks of an entry, which must fit over links of the least MTU of the plan's tunings. Raises ValueError."""
     return read_stacks(value, min((one.mtu for one in known.get("tuning", [])), default=MTU))
 
@@ -100,7 +103,7 @@ Topologies = Annotated[
 ]
 Tunings = Annotated[list[Tuning], PlainValidator(several("tuning", alone(tuning.read_tunings), _name, True))]
 Machines = Annotated[list[Machine], PlainValidator(several("machine", alone(machine.read_machines), _name, True))]
-Stacks = Annotated[list[str], PlainValidator(several("stacks", read_stacks_over, meaning_of_stack))]
+Stacks = Annotated[list[str], PlainValidator(several("stacks", read_stacks_over, meaning_of_stack, most=LAYERS))]
 Workloads = Annotated[list[str], PlainValidator(several("workloads", alone(read_workloads), meaning_of_workload))]
 Profiles = Annotated[list[Profile], PlainValidator(several("profiles", alone(read_profiles), _name))]
 Patterns = Annotated[list[cut.Pattern], PlainValidator(cut.read_patterns)]

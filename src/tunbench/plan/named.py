@@ -1,7 +1,7 @@
 """Reads what a plan names or writes as a table with a name: profiles, tunings and machines, which may sweep."""
 
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
@@ -34,7 +34,7 @@ def shipped(file: str, read: Callable[[Table], One]) -> dict[str, One]:
     return {name: read({"name": name, **table}) for name, table in tables.items()}
 
 
-def entries(kind: Kind, value: object, there: Mapping[str, One], read: Callable[[Table], One]) -> list[One]:
+def entries(kind: Kind, value: object, there: Mapping[str, One], read: Callable[[Table], One]) -> Iterator[One]:
     """What an entry of a plan stands for: one that is shipped, one that is written, or those of its sweeps.
 
     They are named by the swept values. Raises ValueError; MistakeAt where it is in one key.
@@ -42,12 +42,15 @@ def entries(kind: Kind, value: object, there: Mapping[str, One], read: Callable[
     if isinstance(value, str):
         if value not in there:
             raise ValueError(f'unknown {kind.what} "{value}"{nearest(value, dict(there))}')
-        return [there[value]]
+        yield there[value]
+        return
     if not isinstance(value, dict):
         raise ValueError(f"{shown(value)} is not a {kind.what}: write a name, or a table such as {kind.example}")
-    swept = sweep.tables(value, fixed=kind.fixed)
-    found = [(one, read(one.table)) for one in swept]
-    return [replace(thing, name=one.name(thing.name)) for one, thing in found]
+    # Before its sweeps are read: there may be as many unknown keys as a plan has room for.
+    known(value, kind.keys)
+    for one in sweep.tables(value, fixed=kind.fixed):
+        thing = read(one.table)
+        yield replace(thing, name=one.name(thing.name))
 
 
 def check_new(kind: Kind, value: object, there: Mapping[str, One]) -> None:

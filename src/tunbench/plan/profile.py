@@ -1,6 +1,6 @@
 """Reads the profiles of a plan: the name of a shipped one, or an inline table of netem's terms, which may sweep."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -66,13 +66,13 @@ def shipped() -> dict[str, Profile]:
 
 def read_profile(value: object) -> Profile:
     """The one profile that a plan names or writes inline. Raises ValueError."""
-    profiles = read_profiles(value)
+    profiles = list(read_profiles(value))
     if len(profiles) > 1:
         raise ValueError(f"{value} sweeps over {len(profiles)} profiles")
     return profiles[0]
 
 
-def read_profiles(value: object) -> list[Profile]:
+def read_profiles(value: object) -> Iterator[Profile]:
     """The profiles that an entry of a plan stands for: one, or those of its sweeps, named by the swept values.
 
     Raises ValueError; MistakeAt where it is in one key.
@@ -81,7 +81,6 @@ def read_profiles(value: object) -> list[Profile]:
 
 
 def _from_table(table: Mapping[str, Any]) -> Profile:
-    named.known(table, KIND.keys)
     forward = _terms({key: value for key, value in table.items() if key in TERMS})
     reverse = _reverse(table["reverse"]) if "reverse" in table else forward
     return Profile(named.name_of(KIND, table), forward, reverse, _placement(table.get("placement", PLACEMENTS[0])))

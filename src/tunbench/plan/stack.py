@@ -1,36 +1,40 @@
 """Reads the stacks and workloads of a plan, and says whether their layers can be joined."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from tunbench.plan import sweep
 from tunbench.plan.places import shown
 from tunbench.plan.shard import needed_underlay
+from tunbench.plan.sweep import LONGEST_NAME
 from tunbench.runner import asked, spelling, underlay
-from tunbench.runner.contract import SMALLEST_MTU, About, Overlay
-from tunbench.runner.stack import declared, read
+from tunbench.runner.contract import SMALLEST_MTU, About, Overlay, Tunnel
+from tunbench.runner.options import Options
+from tunbench.runner.stack import read
 from tunbench.runner.underlay import MTU
 
 BARE = "none"
 BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}
 """The bare underlay of the kinds that are not the usual one."""
 
-LONGEST = 1000
-"""Characters of a stack and of a workload."""
-
 Meaning = tuple[object, ...]
 """What a spelling says, with every default filled in: two spellings of one thing have one meaning."""
 
 
-def read_stacks(value: object, mtu: int = MTU) -> list[str]:
+def read_stacks(value: object, mtu: int = MTU) -> Iterator[str]:
     """The stacks that an entry of a plan stands for: one, or those of its sweeps. Raises ValueError."""
-    return [read_stack(text, mtu) for text in _swept(value, "stack", "wireguard+vxlan")]
+    return (read_stack(text, mtu) for text in _swept(value, "stack", "wireguard+vxlan"))
 
 
-def read_workloads(value: object) -> list[str]:
+def read_workloads(value: object) -> Iterator[str]:
     """The workloads that an entry of a plan stands for: one, or those of its sweeps. Raises ValueError."""
-    return [read_workload(text) for text in _swept(value, "workload", "iperf3-tcp:duration=2")]
+    return (read_workload(text) for text in _swept(value, "workload", "iperf3-tcp:duration=2"))
+
+
+def layers_of(stack: str) -> int:
+    """How many layers a stack has."""
+    return stack.count("+") + 1
 
 
 def compared(stacks: Sequence[str]) -> list[str]:
@@ -74,7 +78,7 @@ def read_workload(value: object) -> str:
 
 def meaning_of_stack(stack: str) -> Meaning:
     """Each layer's name with the value of every option, in SI units. Raises ValueError."""
-    return tuple((layer.name, *read(layer)[1].items()) for layer in spelling.stack(stack))
+    return tuple((layer.name, *_read(str(layer))[1].items()) for layer in spelling.stack(stack))
 
 
 def meaning_of_workload(workload: str) -> Meaning:
@@ -83,8 +87,15 @@ def meaning_of_workload(workload: str) -> Meaning:
     return (what.module.ABOUT.name, *what.options.items())
 
 
+@lru_cache(maxsize=20_000)
+def _read(layer: str) -> tuple[type[Tunnel], Options, About]:
+    """The tunnel of a layer, the value of each of its options, and what it declares; it is asked for often."""
+    kind, options = read(spelling.part(layer))
+    return kind, options, kind.with_options(options)
+
+
 def _joined(layers: list[spelling.Part], mtu: int) -> None:
-    abouts = [declared(layer) for layer in layers]
+    abouts = [_read(str(layer))[2] for layer in layers]
     if len(abouts) > 1 and any(about.name == "none" for about in abouts):
         raise ValueError(f'"{spelling.join(layers)}" joins none, which is no layer: take "none" away')
     for below, above in pairwise(abouts):
@@ -106,14 +117,14 @@ def _apart(layers: list[spelling.Part]) -> None:
     wanted: set[object] = set()
     ports: dict[str, str] = {}
     for layer in layers:
-        kind, options = read(layer)
+        kind, options, about = _read(str(layer))
         exclusive = kind.about.exclusive
         if exclusive is not None:
             mine = (layer.name, *(options[name] for name in exclusive))
             if mine in wanted:
                 raise ValueError(f'"{spelling.join(layers)}" cannot come up: {_twice(layer.name, exclusive)}')
             wanted.add(mine)
-        for port in (text.format(**options) for text in declared(layer).ports):
+        for port in (text.format(**options) for text in about.ports):
             # The kernel hands out to several interfaces of one kind what arrives at their common port.
             if ports.setdefault(port, layer.name) != layer.name:
                 raise ValueError(
@@ -130,13 +141,14 @@ def _twice(name: str, exclusive: tuple[str, ...]) -> str:
 
 def _families_fit(layers: list[spelling.Part], mtu: int) -> None:
     """Each layer runs over the address family that the one below it has, and leaves an MTU that is of use."""
-    below: Mapping[str, Overlay] = endpoints(needed_underlay(spelling.join(layers)), mtu)
+    # What holds at one endpoint holds at all of them.
+    below: Mapping[str, Overlay] = dict(islice(endpoints(needed_underlay(spelling.join(layers)), mtu).items(), 1))
     under = "the underlay"
     least = SMALLEST_MTU[next(iter(below.values())).family]
     if mtu < least:
         raise ValueError(f'"{spelling.join(layers)}" needs an underlay MTU of {least} bytes, and a tuning has {mtu}')
     for index, layer in enumerate(layers):
-        kind, options = read(layer)
+        kind, options, _ = _read(str(layer))
         about, family = kind.about, next(iter(below.values())).family
         if about.needs_underlay == "ip" and family not in about.outer:
             raise ValueError(f"{layer.name} cannot run over IPv{family}, which {under} has")
@@ -159,6 +171,6 @@ def _swept(value: object, what: str, example: str) -> list[str]:
 def _text(value: object, what: str, example: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f'{shown(value)} is not a {what}: write its spelling in quotes, such as "{example}"')
-    if len(value) > LONGEST:
-        raise ValueError(f"{shown(value)} has {len(value)} characters: at most {LONGEST} are allowed")
+    if len(value) > LONGEST_NAME:
+        raise ValueError(f"{shown(value)} has {len(value)} characters: at most {LONGEST_NAME} are allowed")
     return value

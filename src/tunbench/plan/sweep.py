@@ -1,17 +1,19 @@
 """Sweeps: a list or a range in the place of one value, and the product of all that one entry of a plan has."""
 
-import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tunbench.plan.places import LONGEST, MistakeAt, Path, shown
 
 MOST = 10_000
 """Values that one entry of a plan may sweep over."""
+
+LONGEST_NAME = 1000
+"""Characters of a stack, of a workload, and of the swept values behind another name."""
 
 NUMBER = re.compile(r"(?P<number>[+-]?[0-9]{1,13}(\.[0-9]{1,12})?) *(?P<unit>[A-Za-zµ%]*)")
 """A number and its unit. With so few digits, differences and quotients are exact in Decimal's 28."""
@@ -21,6 +23,9 @@ EXAMPLE = "0ms..50ms step 10ms"
 # What is behind `*+` is not tried again with fewer spaces.
 SWEPT = re.compile(r"=\s*+(?P<value>\[[^\[\]]*\]|[^,+=\[\]]*\.\.[^,+=\[\]]*)")
 """A list or a range behind an option of a spelling."""
+
+Of = TypeVar("Of")
+One = TypeVar("One")
 
 
 class Swept(NamedTuple):
@@ -43,19 +48,19 @@ def values(value: object) -> list[object] | None:
     return None
 
 
-def tables(table: Mapping[str, object], fixed: Collection[Path] = ()) -> list[Swept]:
+def tables(table: Mapping[str, object], fixed: Collection[Path] = ()) -> Iterator[Swept]:
     """The product of all sweeps in a table and in those inside; `fixed` are keys that are taken as they are.
 
-    What is written first varies slowest. Raises MistakeAt.
+    What is written first varies slowest. Each is made when it is asked for. Raises MistakeAt.
     """
-    axes = [(path, found) for path, value in _leaves(table) if path not in fixed and (found := _at(path, value))]
-    _bounded(math.prod(len(found) for _, found in axes))
-    swept = []
+    leaves = ((path, value) for path, value in _leaves(table) if path not in fixed)
+    axes = list(_product((path, found) for path, value in leaves if (found := _at(path, value))))
+    paths, names = [path for path, _ in axes], [".".join(path) for path, _ in axes]
+    longest = sum(len(name) + 2 + _longest(found) for name, (_, found) in zip(names, axes, strict=True))
+    _short("the longest name of its swept values", longest)
     for chosen in product(*(found for _, found in axes)):
-        paths = [path for path, _ in axes]
-        label = ",".join(f"{'.'.join(path)}={written(value)}" for path, value in zip(paths, chosen, strict=True))
-        swept.append(Swept(label, _with(table, dict(zip(paths, chosen, strict=True)))))
-    return swept
+        label = ",".join(f"{name}={written(value)}" for name, value in zip(names, chosen, strict=True))
+        yield Swept(label, _with(table, dict(zip(paths, chosen, strict=True))))
 
 
 def spellings(text: str) -> list[str]:
@@ -64,8 +69,8 @@ def spellings(text: str) -> list[str]:
     # With one group in the expression, every other piece is a value.
     if any(mark in piece for piece in pieces[::2] for mark in "[]"):
         raise ValueError(f'"{text}" has a bracket that is no list: write option=[value,value]')
-    axes = [_of_spelling(value) for value in pieces[1::2]]
-    _bounded(math.prod(len(axis) for axis in axes))
+    axes = [axis for _, axis in _product((value, _of_spelling(value)) for value in pieces[1::2])]
+    _short(shown(text), sum(len(piece) for piece in pieces[::2]) + sum(1 + _longest(axis) for axis in axes))
     return [_filled(pieces[::2], chosen) for chosen in product(*axes)]
 
 
@@ -137,6 +142,26 @@ def _bounded(number: int) -> None:
         raise ValueError(f"a sweep over {number} values is too long: at most {MOST} are allowed")
 
 
+def _product(axes: Iterable[tuple[Of, list[One]]]) -> Iterator[tuple[Of, list[One]]]:
+    """The axes as they come, each with what it is of, as long as their product is bearable. Raises ValueError."""
+    number = 1
+    for of, found in axes:
+        number *= len(found)
+        _bounded(number)
+        yield of, found
+
+
+def _longest(values: Iterable[object]) -> int:
+    """Characters of the longest of some values, as they stand in the name of a result."""
+    return max((len(written(value)) for value in values), default=0)
+
+
+def _short(what: str, length: int) -> None:
+    """Raises ValueError where the longest of the names that a sweep stands for is too long."""
+    if length > LONGEST_NAME:
+        raise ValueError(f"{what} has {length} characters: at most {LONGEST_NAME} are allowed")
+
+
 def _of_spelling(text: str) -> list[str]:
     found: object = text
     if text.startswith("["):
@@ -168,12 +193,9 @@ def _at(path: tuple[str, ...], value: object) -> list[object] | None:
         raise MistakeAt(str(error), *path) from None
 
 
-def _with(table: Mapping[str, object], chosen: Mapping[tuple[str, ...], object]) -> dict[str, object]:
+def _with(table: Mapping[str, object], chosen: Mapping[Path, object], above: Path = ()) -> dict[str, object]:
     """The table with the chosen values in it."""
-    done: dict[str, object] = {}
-    for key, value in table.items():
-        inside = {path[1:]: one for path, one in chosen.items() if path[0] == key}
-        done[key] = (
-            inside[()] if () in inside else _with(value, inside) if inside and isinstance(value, dict) else value
-        )
-    return done
+    return {
+        key: _with(value, chosen, (*above, key)) if isinstance(value, dict) else chosen.get((*above, key), value)
+        for key, value in table.items()
+    }

@@ -23,8 +23,11 @@ KIND = Kind(
 LARGEST_MTU = 65_535
 """Bytes: more, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
 
-SYSCTL = re.compile(r"net([./][a-z0-9_-]+)+")
+SYSCTL = re.compile(r"(?!.{201})net([./][a-z0-9_-]+)+", re.DOTALL)
 """Network settings alone, and no path that leads elsewhere."""
+
+MOST_SETTINGS = 100
+"""Sysctls of a tuning, each of which is read for every value of its sweeps."""
 
 SETTING = re.compile(r"[!-~]([ -~]{0,198}[!-~])?")
 """The value of a sysctl: one line of ASCII."""
@@ -39,17 +42,16 @@ def shipped() -> dict[str, Tuning]:
     return named.shipped("tunings.toml", _from_table)
 
 
-def read_tunings(value: object) -> list[Tuning]:
+def read_tunings(value: object) -> Iterator[Tuning]:
     """The tunings that an entry of a plan stands for: one, or those of its sweeps, named by the swept values.
 
     Raises ValueError; MistakeAt where it is in one key.
     """
     named.check_new(KIND, value, shipped())
-    return named.entries(KIND, value, shipped(), _from_table)
+    yield from named.entries(KIND, value, shipped(), _from_table)
 
 
 def _from_table(table: Mapping[str, object]) -> Tuning:
-    named.known(table, KIND.keys)
     name = named.name_of(KIND, table)
     congestion, sysctl = _congestion(table.get("congestion", "")), _sysctl(table.get("sysctl", {}))
     if congestion and CONGESTION in sysctl:
@@ -61,7 +63,9 @@ def _sysctl(table: object) -> dict[str, str]:
     if not isinstance(table, dict):
         raise MistakeAt(f'{shown(table)} is not a table: write {{ "net.ipv4.tcp_reordering" = "10" }}', "sysctl")
     found: dict[str, str] = {}
-    for key, value in _flat(table):
+    for number, (key, value) in enumerate(_flat(table), start=1):
+        if number > MOST_SETTINGS:
+            raise MistakeAt(f"there are more than {MOST_SETTINGS} sysctls: take some of them away", "sysctl")
         if not SYSCTL.fullmatch(key):
             raise MistakeAt(f'"{key}" is not a sysctl of the network: write net. and its name', "sysctl", key)
         if isinstance(value, bool | float) or not SETTING.fullmatch(str(value)):
