@@ -87,6 +87,12 @@ def test_a_mistake_of_the_command_line_names_its_option() -> None:
     assert message('lab = "vm"\n' + SMALLEST, lab="native").startswith("any.toml:1: lab: ")
 
 
+@pytest.mark.parametrize("option", ["lab", "clock"])
+def test_an_option_that_is_not_utf8_is_a_mistake(option: str) -> None:
+    found = message(SMALLEST, **{option: os.fsdecode(b"x\xff")})
+    assert found.startswith(f'--{option}: unknown {option} "x\N{REPLACEMENT CHARACTER}"; known: ')
+
+
 def test_deep_nesting_is_a_message() -> None:
     assert "nested too deeply" in message("a = " + "[" * 100_000)
 

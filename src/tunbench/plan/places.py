@@ -5,6 +5,8 @@ import tomllib
 from collections.abc import Iterator
 from itertools import islice
 
+from tunbench import plain
+
 Path = tuple[str | int, ...]
 
 LONGEST, DEEPEST = 200, 5
@@ -43,7 +45,8 @@ def _shown(value: object, deeper: int) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return f'"{value[: LONGEST + 1]}"'.replace("\n", "\\n")
+            # What is no character at all, as in an argument that is not UTF-8, pydantic would not take.
+            return f'"{plain.plain(value[: LONGEST + 1])}"'.replace("\n", "\\n")
         case list() | dict() if not deeper:
             return "…"
         case list():
