@@ -116,3 +116,13 @@ def test_machines_are_listed() -> None:
     assert "aes, avx2, pclmulqdq, vaes" in printed
     rows = json.loads(invoke("list", "machines", "--json").stdout)
     assert rows == [one.spec() for one in machine.shipped().values()]
+
+
+@pytest.mark.parametrize("number", ["1000000000", "1" + "0" * 30])
+def test_more_workers_than_any_machine_has_cores_are_refused(number: str) -> None:
+    Path("any.toml").write_text(HEAD)
+    for command in (("plan", "show", "any.toml"), ("run", "any.toml", "--out", "begun"), ("overhead", "gre")):
+        refused = invoke(*command, "--workers", number)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "than or equal to 1000 " in refused.stderr
+    assert not Path("begun").exists()

@@ -17,6 +17,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.rows import print_json
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.screen import screen
+from tunbench.plan.expand import MOST_WORKERS
 from tunbench.plan.stack import read_stack
 from tunbench.runner.formats import Format
 
@@ -27,7 +28,9 @@ def overhead(
         list[int] | None, typer.Option(min=0, max=65487, help="Bytes of payload; may be given several times.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-overhead.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Stacks at a time; else one for each processor.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=MOST_WORKERS, help="Stacks at a time; else one for each processor.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the bytes that each layer adds to a packet: computed from the formats, and measured on the wire.

@@ -12,7 +12,7 @@ from tunbench.cli.rows import print_json
 from tunbench.cli.screen import say, screen
 from tunbench.journal.folders import DEFAULTS as USUAL
 from tunbench.labs import choose
-from tunbench.plan.expand import expand, least, most, trials
+from tunbench.plan.expand import MOST_WORKERS, expand, least, most, trials
 from tunbench.plan.load import Loaded, load
 from tunbench.plan.model import KINDS, Plan
 from tunbench.plan.pace import estimate
@@ -52,7 +52,8 @@ ScaleOption = Annotated[
     str | None, typer.Option("--scale", metavar="SCALE", help="One of a study's scales, such as quick; else full.")
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", metavar="N", min=1, help="Labs side by side; else one for each core.")
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, max=MOST_WORKERS, help="Labs side by side; else one for each core."),
 ]
 
 

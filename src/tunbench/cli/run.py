@@ -18,6 +18,7 @@ from tunbench.journal.record import Record
 from tunbench.labs.image import ImageError
 from tunbench.labs.vm import LabError
 from tunbench.plan import load
+from tunbench.plan.expand import MOST_WORKERS
 from tunbench.plan.model import KINDS
 from tunbench.plan.pace import estimate
 from tunbench.toolbox import brought
@@ -34,7 +35,9 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed than the plan's.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Shards at a time; else one for each processor.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=MOST_WORKERS, help="Shards at a time; else one for each processor.")
+    ] = None,
     lab: Annotated[
         str | None,
         typer.Option(help="Another lab than the plan's: vm, native or auto.", autocompletion=lambda: list(KINDS)),

@@ -13,6 +13,9 @@ from tunbench.plan.stack import compared
 from tunbench.plan.until import BLOCK, blocks, fewest
 from tunbench.runner import asked
 
+MOST_WORKERS = 1000
+"""Labs side by side at most: no machine has as many cores to spare."""
+
 
 def expand(plan: Plan) -> list[Shard]:
     """The shards that a plan asks for whatever they measure; with `until` these are its first blocks."""
@@ -72,7 +75,8 @@ def trials(shards: Iterable[Shard]) -> int:
 
 def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> float:
     """Seconds of wall clock until `workers` have executed the shards, each taking the next as soon as it is idle."""
-    free_at = [0.0] * max(1, workers)
+    # There are never more at work than there are shards.
+    free_at = [0.0] * max(1, min(workers, len(shards)))
     known: dict[tuple[object, ...], float] = {}
     for shard in shards:
         # All repeats of a shard take the same time.
