@@ -26,6 +26,12 @@ MEMORY, MEMORY_EACH = 100 << 20, 1000
 MISTAKE = re.compile(r"(any\.toml(:(?P<line>\d+)(:\d+)?)?): \S[ -~¡-￿\U00010000-\U0010ffff]*")
 """The file, a line where there is one, and what is wrong: printable, and of bearable length."""
 
+
+def claim(number: int, left: str) -> str:
+    """A claim as a plan has it."""
+    return f'[[claim]]\nname="c{number}"\ntext="t"\nsource="s"\ncompare=[{{left={left},expect="> 1"}}]\n'
+
+
 SMALL = 'name = "any"\nstacks = ["none"]\nworkloads = ["ping"]\n'
 
 
@@ -162,11 +168,17 @@ HUGE = {
     "many systems": SMALL
     + '[study]\ntitle="t"\nauthors="a"\nyear=2000\nsource="s"\nreference="x.csv"\n[study.systems]\n'
     + "".join(f'a{n} = "nothing{n}"\n' for n in range(9000)),
-    "many claims": SMALL
+    "many claims": SMALL + "".join(claim(n, "{stack='gre'}") for n in range(2500)),
+    "claims of many cells": SMALL
+    + "profiles = [{ name = 'p', delay = '1ms..9999ms step 1ms' }]\ntuning = { name = 't', mtu = '1300..1323 step 1' }\n"
     + "".join(
-        f'[[claim]]\nname="c{n}"\ntext="t"\nsource="s"\ncompare=[{{left={{stack="gre"}},expect="> 1"}}]\n'
-        for n in range(2500)
-    ),
+        claim(n, f"{{ metric = 'rtt', tuning = 't:mtu=1300', profile = 'p:delay={n + 1}ms' }}") for n in range(40)
+    )
+    + "".join(claim(n, "{ metric = 'rtt' }") for n in range(40, 80))
+    + claim(80, "{ metric = 'rtx' }"),
+    "claims of values that are not there": SMALL
+    + "profiles = [{ name = 'p', delay = '1ms..100ms step 1ms', jitter = '0.1ms..2ms step 0.1ms', corrupt = '2%' }]\n"
+    + "".join(claim(n, f"{{ metric = 'rtt', profile = 'p:delay={n}.5ms,jitter=0.15ms' }}") for n in range(50)),
 }
 """Plans that ask for more than there is."""
 

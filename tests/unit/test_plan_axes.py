@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -157,6 +158,19 @@ def test_a_cell_is_cut_by_the_axes_that_a_table_names() -> None:
     assert not kept([{"stack": "y"}], [])
     assert not kept([], [{"stack": "x", "profile": "?"}])
     assert kept([{"stack": "y"}, {"stack": "x"}], [{"stack": "x", "profile": "y"}])
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(cut.AXES), st.sampled_from(["x*", "?1", "y2", "*"]), min_size=1)),
+    st.data(),
+)
+def test_blocks_are_the_cells_that_are_left(exclude: list[dict[str, str]], data: st.DataObject) -> None:
+    include = data.draw(st.sampled_from([[], exclude[:1], [{"stack": "x*"}, {"profile": "?2"}]]))
+    axes = {axis: ["x1", "x2", "y1", "y2"][: 2 + place % 3] for place, axis in enumerate(cut.AXES)}
+    kept = cut.cutting(axes, include, exclude)
+    found = [cell for block in cut.blocks(axes, include, exclude) for cell in product(*block)]
+    expected = [cell for cell in product(*axes.values()) if kept(zip(axes, cell, strict=True))]
+    assert sorted(found) == expected
 
 
 def test_a_larger_mtu_makes_room_for_more_layers() -> None:

@@ -94,7 +94,7 @@ def look(cell: Cell, run: Measured) -> Found:
         return Found(dict(cell), "", True, {}, ABSENT, absent=True)
     metric = metric_of(resolved, run.grid)
     key = tuple(resolved[axis] for axis in AXES)
-    varied = tuple(axis for axis in AXES if len(run.grid.places[axis]) > 1)
+    varied = tuple(axis for axis in AXES if len(run.grid.values[axis]) > 1)
     nothing = Found(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
     nothing = nothing._replace(trials=run.trials.get(key, Executed()))
     rows = run.values[key].filter(pl.col("metric") == resolved["metric"]) if key in run.values else None

@@ -1,6 +1,6 @@
 """What `include` and `exclude` leave of a plan's product."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
@@ -12,6 +12,12 @@ AXES = ("topology", "tuning", "machine", "profile", "stack", "workload")
 
 Pattern = Mapping[str, str]
 """Shell patterns of the values of some axes; all of them must match."""
+
+Mask = tuple[int, int]
+"""The tables of `include` and those of `exclude` that a value does not speak against, as the bits of two numbers."""
+
+Block = tuple[Mapping[str, None], ...]
+"""Values of each axis, in its order: every cell of their product is meant."""
 
 MOST = 100
 """Tables of `include`, and of `exclude`."""
@@ -50,19 +56,28 @@ def cutting(
 
     The tables that each value matches are known beforehand, as bits of a number: there may be a million cells.
     """
-    masks = [
-        {(axis, value): _matched(axis, value, tables) for axis, values in axes.items() for value in values}
-        for tables in (include, exclude)
-    ]
+    masks = _masks(axes, include, exclude)
 
     def kept(cell: Iterable[tuple[str, str]]) -> bool:
-        included, excluded = (1 << len(include)) - 1, (1 << len(exclude)) - 1
-        for place in cell:
-            included &= masks[0][place]
-            excluded &= masks[1][place]
-        return (not include or included > 0) and not excluded
+        return _left([masks[place] for place in cell], include, exclude)
 
     return kept
+
+
+def blocks(
+    axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude: Sequence[Pattern]
+) -> Iterator[Block]:
+    """What is left of the product, as products of values that match the same tables: most plans have a few of them."""
+    masks = _masks(axes, include, exclude)
+    alike: list[dict[Mask, dict[str, None]]] = []
+    for axis, values in axes.items():
+        groups: dict[Mask, dict[str, None]] = {}
+        for value in values:
+            groups.setdefault(masks[axis, value], {})[value] = None
+        alike.append(groups)
+    for block in product(*(groups.items() for groups in alike)):
+        if _left([mask for mask, _ in block], include, exclude):
+            yield tuple(values for _, values in block)
 
 
 def check(axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude: Sequence[Pattern]) -> None:
@@ -73,10 +88,27 @@ def check(axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude
                 if not any(fnmatchcase(value, pattern) for value in axes[axis]):
                     known = nearest(pattern, list(axes[axis]))
                     raise MistakeAt(f"{shown(pattern)} matches no {axis} of this plan{known}", name, number, axis)
-    kept = cutting(axes, include, exclude)
-    cells = (zip(axes, values, strict=True) for values in product(*axes.values()))
-    if (include or exclude) and not any(map(kept, cells)):
+    if not any(blocks(axes, include, exclude)):
         raise MistakeAt("nothing is left of the plan: take one of the tables away", "exclude" if exclude else "include")
+
+
+def _masks(
+    axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude: Sequence[Pattern]
+) -> dict[tuple[str, str], Mask]:
+    return {
+        (axis, value): (_matched(axis, value, include), _matched(axis, value, exclude))
+        for axis, values in axes.items()
+        for value in values
+    }
+
+
+def _left(masks: Iterable[Mask], include: Sequence[Pattern], exclude: Sequence[Pattern]) -> bool:
+    """Whether values of all axes that have these masks are left together."""
+    included, excluded = (1 << len(include)) - 1, (1 << len(exclude)) - 1
+    for of_include, of_exclude in masks:
+        included &= of_include
+        excluded &= of_exclude
+    return (not include or included > 0) and not excluded
 
 
 def _matched(axis: str, value: str, tables: Sequence[Pattern]) -> int:

@@ -1,17 +1,19 @@
 """The cells of a plan, and which of them a cell of a claim or a table stands for."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from tunbench.plan.cell import METRIC, UP, Cell
-from tunbench.plan.cut import AXES
-from tunbench.plan.expand import expand
+from tunbench.plan.cut import AXES, Block, blocks
+from tunbench.plan.expand import restarts
 from tunbench.plan.model import Plan
 from tunbench.plan.places import MistakeAt
 from tunbench.plan.stack import Meaning, meaning_of_stack, meaning_of_workload
 from tunbench.runner import asked, probe, registry
-from tunbench.runner.options import nearest
+from tunbench.runner.options import MOST_LISTED, nearest
 from tunbench.runner.workload import Metric
 
 OF_UP = {"connect": Metric("s", "time until the stack carried its first packet")}
@@ -19,10 +21,10 @@ OF_UP = {"connect": Metric("s", "time until the stack carried its first packet")
 
 
 class Grid(NamedTuple):
-    """The cells of a plan: their values of AXES, where each value stands among them, and each workload's metrics."""
+    """The cells of a plan as a few blocks, all values of AXES that they have, and the metrics of each workload."""
 
-    cells: Sequence[tuple[str, ...]]
-    places: Mapping[str, Mapping[str, frozenset[int]]]
+    blocks: Sequence[Block]
+    values: Mapping[str, Mapping[str, None]]
     metrics: Mapping[str, Mapping[str, Metric]]
 
 
@@ -33,21 +35,16 @@ class NoCell(MistakeAt):
 def grid(plan: Plan) -> Grid:
     """The cells of a plan, with those of bringing each stack up."""
     probes = registry.probe_names() if plan.probes is None else plan.probes
-    cells: list[tuple[str, ...]] = []
-    metrics: dict[str, Mapping[str, Metric]] = {}
-    for shard in expand(plan.model_copy(update={"repeats": 1})):
-        for workload in (UP, *shard.workloads):
-            cell = shard.cell_of(workload)
-            cells.append(tuple(cell[axis] for axis in AXES))
-            metrics[workload] = {}
-    for workload in metrics:
-        metrics[workload] = OF_UP if workload == UP else metrics_of(workload, probes)
-    places: dict[str, dict[str, set[int]]] = {axis: {} for axis in AXES}
-    for number, values in enumerate(cells):
-        for axis, value in zip(AXES, values, strict=True):
-            places[axis].setdefault(value, set()).add(number)
-    frozen = {axis: {value: frozenset(found) for value, found in values.items()} for axis, values in places.items()}
-    return Grid(cells, frozen, metrics)
+    axes = {**plan.axes, "workload": sorted(plan.workloads, key=restarts)}
+    found: list[Block] = []
+    for *shards, workloads in blocks(axes, plan.include, plan.exclude):
+        found += [(*shards, {UP: None}), (*shards, workloads)]
+    values = {
+        axis: dict.fromkeys(chain.from_iterable(each))
+        for axis, each in zip(AXES, zip(*found, strict=True), strict=True)
+    }
+    metrics = {one: OF_UP if one == UP else metrics_of(one, probes) for one in values["workload"]}
+    return Grid(found, values, metrics)
 
 
 def metrics_of(workload: str, probes: Sequence[str]) -> dict[str, Metric]:
@@ -61,23 +58,30 @@ def resolve(cell: Cell, of: Grid) -> dict[str, str]:
 
     Raises NoCell where the plan has none, and MistakeAt where it has several; each at the key that is wrong.
     """
-    found, asked_for = set(range(len(of.cells))), dict(cell)
-    for axis in AXES:
-        if axis in cell:
-            asked_for[axis] = _value(axis, cell[axis], of)
-            found &= of.places[axis][asked_for[axis]]
-    if not found:
+    wanted: dict[str, Iterable[str]] = {axis: [_value(axis, cell[axis], of)] for axis in AXES if axis in cell}
+    if not _within(wanted, of):
         raise NoCell(f"the plan has no cell with {_written(cell)}: what it includes and excludes took it away")
-    metric = asked_for.setdefault("metric", METRIC)
-    found = {number for number in found if metric in of.metrics[_workload(of, number)]}
+    metric = cell.get("metric", METRIC)
+    workloads = wanted.get("workload", of.values["workload"])
+    found = _within({**wanted, "workload": [one for one in workloads if metric in of.metrics[one]]}, of)
     if not found:
         raise _unmeasured(metric, cell, of)
-    for axis, values in zip(AXES, zip(*(of.cells[number] for number in sorted(found)), strict=True), strict=True):
-        several = list(dict.fromkeys(values))
+    whole = {**cell, "metric": metric}
+    for axis, each in zip(AXES, zip(*found, strict=True), strict=True):
+        several = list(dict.fromkeys(chain.from_iterable(each)))
         if len(several) > 1:
             raise MistakeAt(f"{_written(cell)} leaves open which {axis} it is: name one of {_listed(several)}")
-        asked_for[axis] = several[0]
-    return asked_for
+        whole[axis] = several[0]
+    return whole
+
+
+def _within(wanted: Mapping[str, Iterable[str]], of: Grid) -> list[tuple[Collection[str], ...]]:
+    """What the blocks have of the values that are wanted of some axes; no block of which an axis has nothing."""
+    narrowed = (
+        tuple([one for one in wanted[axis] if one in there] if axis in wanted else there for axis, there in pairs)
+        for pairs in (list(zip(AXES, block, strict=True)) for block in of.blocks)
+    )
+    return [block for block in narrowed if all(block)]
 
 
 def metric_of(cell: Mapping[str, str], of: Grid) -> Metric:
@@ -87,17 +91,27 @@ def metric_of(cell: Mapping[str, str], of: Grid) -> Metric:
 
 def _value(axis: str, value: str, of: Grid) -> str:
     """The plan's own spelling of a value of an axis. Raises NoCell."""
-    known = of.places[axis]
+    known = of.values[axis]
     if value in known:
         return value
     same = (one for one in known if axis in ("stack", "workload") and _meaning(axis, one) == _meaning(axis, value))
     if (found := next(same, None)) is None:
-        listed = [one for one in known if one != UP]
-        raise NoCell(f'"{value}" is no {axis} of this plan{nearest(value, listed)}', axis)
+        raise NoCell(f'"{value}" is no {axis} of this plan{_beside(value, [one for one in known if one != UP])}', axis)
     return found
 
 
-@lru_cache(maxsize=4096)
+def _beside(value: str, known: Sequence[str]) -> str:
+    """The end of a message about an unknown value; of many known ones it is compared with those that begin alike."""
+    if len(known) <= MOST_LISTED:
+        return nearest(value, list(known))
+    ordered = sorted(known)
+    place = bisect(ordered, value)
+    few = ordered[max(0, place - MOST_LISTED // 2) : place + MOST_LISTED // 2]
+    hint = nearest(value, few)
+    return hint if hint.endswith("?") else f"{hint}, and {len(known) - len(few)} more"
+
+
+@lru_cache(maxsize=20_000)
 def _meaning(axis: str, spelling: str) -> Meaning:
     if spelling == UP:
         return (UP,)
@@ -110,10 +124,6 @@ def _unmeasured(metric: str, cell: Cell, of: Grid) -> NoCell:
         return NoCell(f'"{cell["workload"]}" does not measure "{metric}"{nearest(metric, dict(known))}', "metric")
     every = {name: None for metrics in of.metrics.values() for name in metrics}
     return NoCell(f'no workload of this plan measures "{metric}"{nearest(metric, every)}', "metric")
-
-
-def _workload(of: Grid, number: int) -> str:
-    return of.cells[number][AXES.index("workload")]
 
 
 def _written(cell: Mapping[str, str]) -> str:
