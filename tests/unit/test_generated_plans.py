@@ -170,7 +170,8 @@ HUGE = {
     + "".join(f'a{n} = "nothing{n}"\n' for n in range(9000)),
     "many claims": SMALL + "".join(claim(n, "{stack='gre'}") for n in range(2500)),
     "claims of many cells": SMALL
-    + "profiles = [{ name = 'p', delay = '1ms..9000ms step 1ms' }]\ntuning = {name = 't', mtu = '1300..1323 step 1'}\n"
+    + "profiles = [{ name = 'p', delay = '1ms..9999ms step 1ms' }]\n"
+    + "tuning = { name = 't', mtu = '1300..1323 step 1' }\n"
     + "".join(
         claim(n, f"{{ metric = 'rtt', tuning = 't:mtu=1300', profile = 'p:delay={n + 1}ms' }}") for n in range(40)
     )
