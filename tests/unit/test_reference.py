@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit import studies
-from tunbench.analysis.reference import COLUMNS, UNITS, Published, published, read
+from tests.unit.test_generated_plans import MEMORY, SECONDS, begin_anew, peak
+from tunbench.analysis.reference import COLUMNS, LARGEST, UNITS, Published, published, read
 from tunbench.plan.load import PlanError
 
 HEAD = ",".join(COLUMNS) + "\n"
@@ -61,6 +63,12 @@ def test_what_is_illegible_is_kept_apart(tmp_path: Path) -> None:
         ("t,s,c,m,mean,ms,1,", "any.csv:2: the column source is empty"),
         ("t,,c,m,mean,ms,1,Table 1", "any.csv:2: the column system is empty"),
         ("t,s,c,m,mean,ms,1,T\nt,s,c,m,mean,ms,2,T", "any.csv:3: another row has this table, system"),
+        ('"t\nt",s,c,m,mean,ms,1,T', 'any.csv:2: "t\\nt" has more than one line: write it in one'),
+        ('"t\nt",s,c,m,mean,ms,1,T\nt,s,c,m,mean,mbps,1,T', 'any.csv:4: unknown unit "mbps"'),
+        ("t,s,c,m,mean,ms,1,T,U", "any.csv:2: there are 9 fields, and 8 columns: write a text with commas in quotes"),
+        ("t,s,c,m,mean,ms,1,T\n\n", "any.csv:3: the column table is empty"),
+        ('t,s,c,m,mean,ms,1,T\nt,"s"x,c,m,mean,ms,1,T', "any.csv:3: this is no CSV file that can be read: "),
+        ('t,"s,c,m,mean,ms,1,T', "any.csv:2: this is no CSV file that can be read: unexpected end of data"),
     ],
 )
 def test_mistakes_are_told_with_their_line(line: str, message: str, tmp_path: Path) -> None:
@@ -81,6 +89,31 @@ def test_what_is_no_reference_is_refused(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(PlanError, match=r"any\.csv"):
         published(path)
+
+
+HUGE = {
+    "rows of nothing": HEAD + "\n" * (LARGEST - 1000),
+    "rows of mistakes": HEAD + "".join(f"t,s{n},c,m,mean,m{n}s,1,T\n" for n in range(100_000)),
+    "good rows": HEAD + "".join(f"t,s{n},c,m,mean,ms,1,T\n" for n in range(100_000)),
+    "columns": ",".join(f"c{n}" for n in range(100_000)) + "\n",
+    "a long field": HEAD + "t" * (LARGEST - 1000),
+    "a quote that does not end": HEAD + '"' + "t,\n" * (LARGEST // 4),
+    "more than any reference has": HEAD + "\n" * LARGEST,
+}
+"""References that have more than there is to be published."""
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_what_is_far_too_large_is_refused_at_once(name: str, tmp_path: Path) -> None:
+    (tmp_path / "any.csv").write_text(HUGE[name])
+    begin_anew()
+    began, before = time.process_time(), peak()
+    with pytest.raises(PlanError) as caught:
+        published(tmp_path / "any.csv")
+    assert time.process_time() - began < SECONDS
+    assert peak() - before < MEMORY
+    assert len(str(caught.value)) < 25_000
+    assert all("any.csv" in line for line in str(caught.value).splitlines())
 
 
 def test_a_study_finds_its_reference_beside_it(tmp_path: Path) -> None:

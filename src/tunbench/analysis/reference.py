@@ -1,18 +1,20 @@
 """The published numbers of a study: a CSV file, read, checked against the study's tables, and in SI units."""
 
+import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
-
+from tunbench import plain
 from tunbench.journal import files
 from tunbench.plan import places
 from tunbench.plan.cell import legible
 from tunbench.plan.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.plan.load import Loaded, PlanError, reference_of
-from tunbench.plan.places import MistakeAt
+from tunbench.plan.places import MistakeAt, shown
 from tunbench.plan.study import Study, Table
 from tunbench.runner.options import nearest
 
@@ -20,8 +22,8 @@ COLUMNS = ("table", "system", "condition", "metric", "statistic", "unit", "value
 """The columns of a reference: one row a published number, its value and unit as they were published."""
 
 
-LARGEST = 16 << 20
-"""Bytes of a reference; the largest that is shipped has some 400,000."""
+LARGEST, MOST_ROWS = 4 << 20, 20_000
+"""Bytes and rows of a reference; the largest that is shipped has some 400,000 and 4,000."""
 
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(E[+-]?[0-9]{1,2})?", re.IGNORECASE)
 """A published number: in any unit it is finite, and so are ratios of it."""
@@ -105,36 +107,59 @@ def read(loaded: Loaded) -> list[Published]:
             _check(study, table, rows, of)
         except MistakeAt as error:
             at = ("study", "table", number, *error.at)
-            mistakes.append(f"{loaded.path}:{places.line_of(at, lines)}: {places.written(at)}: {error}")
+            mistakes.append(
+                f"{loaded.path}:{places.line_of(at, lines)}: {plain.line(f'{places.written(at)}: {error}')}"
+            )
     if mistakes:
-        raise PlanError("\n".join(mistakes))
+        raise PlanError(_told(mistakes, loaded.path))
     return rows
 
 
 def published(path: Path) -> list[Published]:
     """All rows of a reference, in its order. Raises PlanError, with one line for each mistake."""
-    try:
-        table = pl.read_csv(files.text(path, LARGEST).encode(), infer_schema=False).fill_null("")
-    except OSError as error:
-        raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
-    except pl.exceptions.PolarsError as error:
-        raise PlanError(f"{path}: this is no CSV file that can be read: {str(error).splitlines()[0]}") from None
-    if tuple(table.columns) != COLUMNS:
-        raise PlanError(f"{path}:1: the columns are {','.join(table.columns)}: write {','.join(COLUMNS)}")
-    rows, mistakes, seen = [], [], set()
-    for line, fields in enumerate(table.iter_rows(named=True), start=2):
+    rows: list[Published] = []
+    mistakes: list[str] = []
+    seen: set[tuple[str, ...]] = set()
+    for number, (line, fields) in enumerate(_lines(path), start=1):
+        if number > MOST_ROWS:
+            raise PlanError(f"{path}:{line}: up to here there are more than {MOST_ROWS} rows: leave some of them away")
         try:
-            row = _row({name: legible(text.strip()) for name, text in fields.items()})
+            row = _row(fields)
             if row[:5] in seen:
                 raise ValueError("another row has this table, system, condition, metric and statistic")
             seen.add(row[:5])
             rows.append(row)
         except ValueError as error:
-            mistakes.append(f"{path}:{line}: {error}")
+            mistakes.append(f"{path}:{line}: {plain.line(str(error))}")
+        if len(mistakes) > MOST:
+            break
     if mistakes:
-        more = [f"{path}: and {len(mistakes) - MOST} more mistakes"] if len(mistakes) > MOST else []
-        raise PlanError("\n".join([*mistakes[:MOST], *more]))
+        raise PlanError(_told(mistakes, path))
     return rows
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each row below the columns, and the line in which it begins. Raises PlanError."""
+    try:
+        text = files.text(path, LARGEST).removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
+    reader, line = csv.reader(StringIO(text, newline=""), strict=True), 1
+    try:
+        columns = next(reader, [])
+        if tuple(columns) != COLUMNS:
+            raise PlanError(f"{path}:1: the columns are {plain.line(','.join(columns))}: write {','.join(COLUMNS)}")
+        line = reader.line_num + 1
+        for fields in reader:
+            yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise PlanError(f"{path}:{line}: this is no CSV file that can be read: {error}") from None
+
+
+def _told(mistakes: Sequence[str], path: Path) -> str:
+    """The first mistakes, and whether there are more in the file."""
+    return "\n".join([*mistakes[:MOST], *([f"{path}: and more mistakes"] if len(mistakes) > MOST else [])])
 
 
 def of_table(table: Table, rows: Sequence[Published]) -> list[Published]:
@@ -149,7 +174,12 @@ def of_table(table: Table, rows: Sequence[Published]) -> list[Published]:
     return list(rows)
 
 
-def _row(fields: Mapping[str, str]) -> Published:
+def _row(there: Sequence[str]) -> Published:
+    if len(there) > len(COLUMNS):
+        raise ValueError(
+            f"there are {len(there)} fields, and {len(COLUMNS)} columns: write a text with commas in quotes"
+        )
+    fields = {name: _legible(text) for name, text in zip_longest(COLUMNS, there, fillvalue="")}
     for name in COLUMNS:
         if not fields[name] and name not in ("value", "condition"):
             raise ValueError(f"the column {name} is empty")
@@ -159,6 +189,12 @@ def _row(fields: Mapping[str, str]) -> Published:
     value = _si(fields["value"], unit) if fields["value"] else None
     table, system, condition, metric, statistic = (fields[name] for name in COLUMNS[:5])
     return Published(table, system, condition, metric, statistic, unit.si, value, fields["source"])
+
+
+def _legible(text: str) -> str:
+    if "\n" in text.strip():
+        raise ValueError(f"{shown(text.strip())} has more than one line: write it in one")
+    return legible(text.strip())
 
 
 def _si(text: str, unit: Unit) -> float:
