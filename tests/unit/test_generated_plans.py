@@ -129,6 +129,9 @@ HUGE = {
     "many spaces": SMALL.replace('"ping"', f'"ping:count={" " * 200_000}x"'),
     "many spaces in a range": SMALL + f"profiles = [{{ name = 'p', delay = '1ms..2ms{' ' * 200_000}x' }}]",
     "many scales": SMALL + "".join(f"[scale.s{n}]\nworkloads = ['ping:count=1..9999 step 1']\n" for n in range(100)),
+    "scales of many workloads": SMALL
+    + "".join(f"[scale.s{n}]\nworkloads = ['ping:count={n}..{n + 3999} step 1']\n" for n in range(1, 10))
+    + "[scale.z]\nrepeats = 'x'\n",
     "a long pattern": f"{SMALL}exclude = [{{ stack = '{'[' * 15_000}' }}]",
     "many patterns": f"{SMALL}exclude = ["
     + ", ".join(f"{{ stack = '{'[' * 190}{n}', workload = '{'[*' * 90}{n}' }}" for n in range(100))
@@ -206,6 +209,7 @@ def test_what_is_far_too_large_is_refused_at_once(name: str) -> None:
             HUGE["a long sweep over 2 layers, and a mistake"],
             "any.toml:2: stacks[0]: up to here the list has more than 5000 layers: sweep over less\nany.toml:5: repe",
         ),
+        (HUGE["scales of many workloads"], "any.toml:6: scale.s2: up to here the scales have more than 5000 values"),
         (HUGE["many digits"], "any.toml:4: a number of too many digits"),
         (HUGE["many hexadecimal digits"], "any.toml:4: seed: a number of too many digits"),
         ('name = "\\u001b[2J"\nstacks = ["a\\nb"]', 'any.toml:1: name: "\N{REPLACEMENT CHARACTER}[2J" is not a name'),

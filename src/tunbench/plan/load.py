@@ -42,6 +42,9 @@ DIGITS = re.compile(rf"[0-9_]{{{sys.int_info.default_max_str_digits}}}")
 LARGEST_NUMBER = 10**30
 """What no number of a plan exceeds: TOML's own have 64 bits."""
 
+MOST_OF_SCALES = 5_000
+"""Values that the axes of all scales of a plan have together: each scale is read as a plan of its own."""
+
 MOST_LOOKED_AT, MOST_TOLD = 1000, 50
 """Mistakes of a plan that are put into words, and those that are told at once."""
 
@@ -147,6 +150,10 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
         if plan is None:
             break
         plans[scale] = plan
+        if _values(plans) > MOST_OF_SCALES:
+            sentence = f"up to here the scales have more than {MOST_OF_SCALES} values: sweep over less"
+            mistakes.append(Mistake(("scale", scale), sentence))
+            break
     if beside and not mistakes:
         mistakes += tested.mistakes(beside, plans)
     if mistakes:
@@ -162,6 +169,11 @@ def _validated(model: type[Model], data: Mapping[str, Any]) -> tuple[Model | Non
     except ValidationError as error:
         told = error.errors()[:MOST_LOOKED_AT]
         return None, [Mistake(_path(one), _sentence(one), _unnamed(one), one["type"] == "missing") for one in told]
+
+
+def _values(plans: Mapping[str, Plan]) -> int:
+    """How many values the axes of the scales have; those of the plan as it stands do not count."""
+    return sum(len(values) for scale, plan in plans.items() if scale != FULL for values in plan.axes.values())
 
 
 def _within(path: places.Path, scale: str, keys: Mapping[str, Any]) -> places.Path:
