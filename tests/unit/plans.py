@@ -95,7 +95,7 @@ UNTILS: tuple[Any, ...] = (
     *({"width": "2%", "max": 30}, {"width": "200%"}, {"width": "5%", "confidence": 0.999}, {"max": 10}),
     *({"width": "1%", "metrics": ["throughput", "rtt"]}, {"width": "1%", "max": 31}, {"width": math.inf}),
 )
-MANY = (1, 100, 1000, 10_000)
+MANY = (1, 1000, 10_000, 10_000)
 """How long, or how many, something is in a plan that asks for much."""
 
 SHIPPED = tuple(path.read_text() for path in shipped_plans().values())
@@ -106,7 +106,7 @@ def generated(dice: Random) -> str:
     """The text of a plan."""
     if dice.random() < 0.05:
         return edited(dice.choice(SHIPPED), dice)
-    if dice.random() < 0.015:
+    if dice.random() < 0.02:
         return large(dice)
     tables: dict[str, Any] = {"name": "any", "stacks": several(stack, dice), "workloads": several(workload, dice)}
     if dice.random() < 0.5:
@@ -136,16 +136,16 @@ def generated(dice: Random) -> str:
 
 def large(dice: Random) -> str:
     """The text of a plan with a long sweep in it, beside much else; often with a mistake, before or behind it."""
-    swept, much = f"1..{dice.choice(MANY)} step 1", dice.choice(MANY)
-    ms, tail = swept.replace(" step", "ms step") + "ms", f",what{'x' * (much * 20)}" if dice.random() < 0.3 else ""
-    keys = ", ".join(f"x{number} = {dice.choice((1, [1]))}" for number in range(dice.choice((0, 0, much))))
+    last, much, one = dice.choice(MANY), dice.choice(MANY), dice.choice((1, [1]))
+    swept, tail = f"1..{last} step 1", f",what{'x' * (much * 20)}" if dice.random() < 0.3 else ""
+    keys = "".join(f", x{number} = {one}" for number in range(dice.choice((0, much))))
     layers = "gre:key={}+" * dice.choice((0, 0, 1, 5, 20))
     lists = {
         "stacks": f'["{layers.format(*range(1, 21))}vxlan:vni={swept}{tail}"]',
         "workloads": f'["ping:count={swept}{tail}"]',
-        "profiles": f'[{{ name = "p", delay = "{ms}", {keys} }}]',
-        "tuning": f'{{ name = "t", mtu = "{swept}", sysctl = {{ {keys.replace("x", "net.x")} }} }}',
-        "machine": f'{{ name = "m", cpu = {{ speed = [1000, 500], {keys} }} }}',
+        "profiles": f'[{{ name = "p", delay = "1ms..{last}ms step 1ms"{keys} }}]',
+        "tuning": f'{{ name = "t", mtu = "999..{last + 998} step 1", sysctl.net = {{ y = 1{keys} }} }}',
+        "machine": f'{{ name = "m", cpu = {{ speed = [1000, 500]{keys} }} }}',
     }
     chosen = dice.choice(sorted(lists))
     usual = {"stacks": '["none"]', "workloads": '["ping"]', "tuning": '"jumbo"', "repeats": dice.choice(('"x"', "1"))}
