@@ -19,9 +19,14 @@ APART = ("unshare", "--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--
 
 HERE = "/srv/here"
 
+CHECKOUT = Path(__file__).parents[2]
+"""What is executed. Where it lies in a folder that the host has anew, it is there again, and cannot be written."""
+
 SETTING = """\
-mount -t tmpfs tmpfs /srv && mkdir /srv/here && mount --bind "$0" /srv/here
+mount -t tmpfs tmpfs /srv && mkdir /srv/here /srv/checkout && mount --bind "$0" /srv/here
+mount --bind "$1" /srv/checkout && mount -o remount,bind,ro /srv/checkout
 mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /mnt
+if ! [ -e "$1" ]; then mkdir -p "$1" && mount --bind /srv/checkout "$1"; fi
 ip link set lo up
 # The host has its addresses of IPv6 at once, and not while something else is tested.
 sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0
@@ -114,7 +119,7 @@ def _ageless(value: Any) -> Any:
 
 def main(folder: str, *command: str) -> None:
     """Makes the host, and looks at it before and after the command."""
-    subprocess.run(["sh", "-ec", SETTING, folder], check=True, stdout=sys.stderr)
+    subprocess.run(["sh", "-ec", SETTING, folder, str(CHECKOUT)], check=True, stdout=sys.stderr)
     before = look()
     status = subprocess.run(command, stdout=sys.stderr).returncode
     print(json.dumps({"status": status, "before": before, "after": look()}))
