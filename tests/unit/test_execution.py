@@ -64,7 +64,7 @@ def rung(one: Execution, seconds: float = 10) -> list[int]:
 
 def test_what_it_tells_and_its_end_wake_whoever_waits(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "go")
-    one = begun(tmp_path, 'read -r go <"$FOLDER/go"; echo told >"$FOLDER/events.jsonl"; read -r go <"$FOLDER/go"')
+    one = begun(tmp_path, 'read -r go <"$FOLDER/go"; echo told >>"$FOLDER/events.jsonl"; read -r go <"$FOLDER/go"')
     assert rung(one, 0.2) == []
     (tmp_path / "go").write_text("on\n")
     assert rung(one) == [0]
