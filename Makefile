@@ -8,7 +8,7 @@ TUNBENCH := .venv/bin/tunbench
 help:
 	@echo "make quick     set up, and run the plan quick to a report (about 10 minutes the first time)"
 	@echo "make test      set up, and run the tests"
-	@echo "make test-all  set up with the toolbox, and run the long tests too (most of a day; needs Go and Rust)"
+	@echo "make test-all  set up with the toolbox, and run the long tests too (many hours; needs Go and Rust)"
 	@echo "make setup     packages, the Python environment in .venv, and the image of the lab"
 	@echo "make lint      ruff and mypy"
 	@echo "make clean     remove .venv; runs and the image stay (tunbench lab clean removes that)"

@@ -164,11 +164,11 @@ def test_a_cell_is_cut_by_the_axes_that_a_table_names() -> None:
     st.lists(st.dictionaries(st.sampled_from(cut.AXES), st.sampled_from(["x*", "?1", "y2", "*"]), min_size=1)),
     st.data(),
 )
-def test_blocks_are_the_cells_that_are_left(exclude: list[dict[str, str]], data: st.DataObject) -> None:
+def test_regions_are_the_cells_that_are_left(exclude: list[dict[str, str]], data: st.DataObject) -> None:
     include = data.draw(st.sampled_from([[], exclude[:1], [{"stack": "x*"}, {"profile": "?2"}]]))
     axes = {axis: ["x1", "x2", "y1", "y2"][: 2 + place % 3] for place, axis in enumerate(cut.AXES)}
     kept = cut.cutting(axes, include, exclude)
-    found = [cell for block in cut.blocks(axes, include, exclude) for cell in product(*block)]
+    found = [cell for region in cut.regions(axes, include, exclude) for cell in product(*region)]
     expected = [cell for cell in product(*axes.values()) if kept(zip(axes, cell, strict=True))]
     assert sorted(found) == expected
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from scipy.special import ndtr, ndtri
 
 from tunbench.analysis.statistics import CONFIDENCE
 
@@ -30,9 +29,6 @@ SEED = 1
 
 Statistic = Callable[..., Any]
 """Takes an array and the keyword `axis`, along which it computes, as numpy's functions do."""
-
-Jackknife = Callable[..., Any]
-"""Takes what a statistic takes, and gives that statistic without each value in turn."""
 
 
 class Bootstrapped(NamedTuple):
@@ -55,7 +51,6 @@ def bca(
     confidence: float = CONFIDENCE,
     *others: Sequence[float],
     resamples: int = RESAMPLES,
-    jackknife: Jackknife | None = None,
 ) -> Bootstrapped:
     """A smooth statistic with its bootstrap interval, corrected for bias and acceleration (BCa).
 
@@ -63,8 +58,7 @@ def bca(
     normal quantile of either end, z₀ that of the share of bootstrap values below the statistic, and a the jackknife's
     skewness ÷ 6. Source: Efron, Better Bootstrap Confidence Intervals, Journal of the American
     Statistical Association 82 (1987), sections 2 to 6; computed by scipy.stats.bootstrap. `others` are further values
-    of the same items, resampled together with `values` and given to the statistic behind them. The time of scipy's
-    jackknife grows by the square of n; `jackknife` replaces it.
+    of the same items, resampled together with `values` and given to the statistic behind them.
 
     There is no interval of fewer than two values, of values that are all equal (they say nothing of how others would
     differ), nor where the resampled statistics leave z₀ or a undefined.
@@ -84,18 +78,15 @@ def bca(
         found: Any = stats.bootstrap(
             together,
             statistic,
-            method="percentile" if jackknife else "BCa",
+            method="BCa",
             batch=max(1, AT_ONCE // n),
             paired=len(together) > 1,
             confidence_level=confidence,
             n_resamples=resamples,
             rng=np.random.default_rng(SEED),
             vectorized=True,
-        )
-        bounds = found.confidence_interval
-        if jackknife:
-            bounds = _corrected(found.bootstrap_distribution, value, jackknife(*together), confidence)
-    low, high = map(_finite, bounds)
+        ).confidence_interval
+    low, high = _finite(found.low), _finite(found.high)
     if low is None or high is None:
         return Bootstrapped(n, value, None, None, confidence, "its bootstrap distribution is degenerate")
     return Bootstrapped(n, value, low, high, confidence, "")
@@ -112,9 +103,7 @@ def variation(values: Sequence[float], confidence: float = CONFIDENCE) -> Bootst
         return Bootstrapped(len(values), None, None, None, confidence, "it needs at least two values")
     if spread(values) is None:
         return Bootstrapped(len(values), None, None, None, confidence, "the mean is 0")
-    # Of more values, scipy's jackknife would take longer than all the bootstrap samples.
-    jackknife = _without_each if len(values) > OF_A_TABLE else None
-    return bca(values, _variation, confidence, resamples=OF_A_TABLE, jackknife=jackknife)
+    return bca(values, _variation, confidence, resamples=OF_A_TABLE)
 
 
 def spread(values: Sequence[float]) -> float | None:
@@ -126,27 +115,6 @@ def spread(values: Sequence[float]) -> float | None:
 
 def _variation(values: Any, axis: int = -1) -> Any:
     return np.std(values, axis=axis, ddof=1) / np.abs(np.mean(values, axis=axis))
-
-
-def _without_each(values: Any) -> Any:
-    """The coefficients of variation without each value in turn, by what it adds to the sum and to the sum of squares.
-
-    Without the value x, the squares around the mean m of all n sum up to Q − (x − m)² n ÷ (n − 1).
-    """
-    n, mean = len(values), np.mean(values)
-    squares = (values - mean) ** 2
-    left = np.maximum(np.sum(squares) - squares * n / (n - 1), 0)
-    return np.sqrt(left / (n - 2)) / np.abs((n * mean - values) / (n - 1))
-
-
-def _corrected(resampled: Any, value: float, without_each: Any, confidence: float) -> tuple[float, float]:
-    """The bounds that `bca` tells of, from the bootstrap values and those of the jackknife."""
-    below = (np.mean(resampled < value) + np.mean(resampled <= value)) / 2
-    apart = np.mean(without_each) - without_each
-    skewed = np.sum(apart**3) / np.sum(apart**2) ** 1.5 / 6
-    ends = ndtri(below) + ndtri(np.array([1 - confidence, 1 + confidence]) / 2)
-    low, high = stats.quantile(resampled, ndtr(ndtri(below) + ends / (1 - skewed * ends)))
-    return low, high
 
 
 def _finite(value: Any) -> float | None:

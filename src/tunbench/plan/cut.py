@@ -16,7 +16,7 @@ Pattern = Mapping[str, str]
 Mask = tuple[int, int]
 """The tables of `include` and those of `exclude` that a value does not speak against, as the bits of two numbers."""
 
-Block = tuple[Mapping[str, None], ...]
+Region = tuple[Mapping[str, None], ...]
 """Values of each axis, in its order: every cell of their product is meant."""
 
 MOST = 100
@@ -64,9 +64,9 @@ def cutting(
     return kept
 
 
-def blocks(
+def regions(
     axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude: Sequence[Pattern]
-) -> Iterator[Block]:
+) -> Iterator[Region]:
     """What is left of the product, as products of values that match the same tables: most plans have a few of them."""
     masks = _masks(axes, include, exclude)
     alike: list[dict[Mask, dict[str, None]]] = []
@@ -75,9 +75,9 @@ def blocks(
         for value in values:
             groups.setdefault(masks[axis, value], {})[value] = None
         alike.append(groups)
-    for block in product(*(groups.items() for groups in alike)):
-        if _left([mask for mask, _ in block], include, exclude):
-            yield tuple(values for _, values in block)
+    for region in product(*(groups.items() for groups in alike)):
+        if _left([mask for mask, _ in region], include, exclude):
+            yield tuple(values for _, values in region)
 
 
 def check(axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude: Sequence[Pattern]) -> None:
@@ -88,7 +88,7 @@ def check(axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude
                 if not any(fnmatchcase(value, pattern) for value in axes[axis]):
                     known = nearest(pattern, list(axes[axis]))
                     raise MistakeAt(f"{shown(pattern)} matches no {axis} of this plan{known}", name, number, axis)
-    if not any(blocks(axes, include, exclude)):
+    if not any(regions(axes, include, exclude)):
         raise MistakeAt("nothing is left of the plan: take one of the tables away", "exclude" if exclude else "include")
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from tunbench.plan.cell import METRIC, UP, Cell
-from tunbench.plan.cut import AXES, Block, blocks
+from tunbench.plan.cut import AXES, Region, regions
 from tunbench.plan.expand import restarts
 from tunbench.plan.model import Plan
 from tunbench.plan.places import MistakeAt
@@ -21,9 +21,9 @@ OF_UP = {"connect": Metric("s", "time until the stack carried its first packet")
 
 
 class Grid(NamedTuple):
-    """The cells of a plan as a few blocks, all values of AXES that they have, and the metrics of each workload."""
+    """The cells of a plan as a few regions, all values of AXES that they have, and the metrics of each workload."""
 
-    blocks: Sequence[Block]
+    regions: Sequence[Region]
     values: Mapping[str, Mapping[str, None]]
     metrics: Mapping[str, Mapping[str, Metric]]
 
@@ -36,8 +36,8 @@ def grid(plan: Plan) -> Grid:
     """The cells of a plan, with those of bringing each stack up."""
     probes = registry.probe_names() if plan.probes is None else plan.probes
     axes = {**plan.axes, "workload": sorted(plan.workloads, key=restarts)}
-    found: list[Block] = []
-    for *shards, workloads in blocks(axes, plan.include, plan.exclude):
+    found: list[Region] = []
+    for *shards, workloads in regions(axes, plan.include, plan.exclude):
         found += [(*shards, {UP: None}), (*shards, workloads)]
     values = {
         axis: dict.fromkeys(chain.from_iterable(each))
@@ -76,12 +76,12 @@ def resolve(cell: Cell, of: Grid) -> dict[str, str]:
 
 
 def _within(wanted: Mapping[str, Iterable[str]], of: Grid) -> list[tuple[Collection[str], ...]]:
-    """What the blocks have of the values that are wanted of some axes; no block of which an axis has nothing."""
+    """What the regions have of the values that are wanted of some axes; no region of which an axis has nothing."""
     narrowed = (
         tuple([one for one in wanted[axis] if one in there] if axis in wanted else there for axis, there in pairs)
-        for pairs in (list(zip(AXES, block, strict=True)) for block in of.blocks)
+        for pairs in (list(zip(AXES, region, strict=True)) for region in of.regions)
     )
-    return [block for block in narrowed if all(block)]
+    return [region for region in narrowed if all(region)]
 
 
 def metric_of(cell: Mapping[str, str], of: Grid) -> Metric:

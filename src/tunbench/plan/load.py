@@ -1,22 +1,15 @@
 """Finds a plan, reads it, and checks it. Every mistake of a user ends in a PlanError with one line for each mistake."""
 
-import re
-import sys
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any, NamedTuple
 
 from tunbench import plain
-from tunbench.plan import places, study, tested
-from tunbench.plan.lists import EXAMPLES
-from tunbench.plan.model import AUTO, Lab, Plan
-from tunbench.plan.places import shown
+from tunbench.plan import bounded, places, study, tested
+from tunbench.plan.mistakes import Mistake, told, validated
+from tunbench.plan.model import AUTO, Plan
 from tunbench.plan.study import FULL, Beside
-from tunbench.plan.tested import Mistake
 from tunbench.runner.options import nearest
 
 OVERRIDES: dict[str, places.Path] = {
@@ -27,29 +20,11 @@ OVERRIDES: dict[str, places.Path] = {
 }
 """The options of the command line that override a plan, and what of it."""
 
-Model = TypeVar("Model", bound=BaseModel)
-
 LARGEST = 1 << 18
 """Bytes of a plan; the largest that is shipped has some 76,000."""
 
-STEPS = 40
-DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{STEPS}}}""")
-"""A key of more steps than any table has: for those, tomllib takes time with their square."""
-
-DIGITS = re.compile(rf"[0-9_]{{{sys.int_info.default_max_str_digits}}}")
-"""As much of a number as Python does not read."""
-
-LARGEST_NUMBER = 10**30
-"""What no number of a plan exceeds: TOML's own have 64 bits."""
-
 MOST_OF_SCALES = 5_000
 """Values that the axes of all scales of a plan have together: each scale is read as a plan of its own."""
-
-MOST_LOOKED_AT, MOST_TOLD = 1000, 50
-"""Mistakes of a plan that are put into words, and those that are told at once."""
-
-POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
-"""Where tomllib says that it stopped."""
 
 
 class PlanError(Exception):
@@ -139,13 +114,13 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
     overrides = overrides or {}
     data = _parsed(text, str(path))
     known = {key: data.pop(key) for key in study.KEYS if key in data}
-    beside, mistakes = _validated(Beside, known)
+    beside, mistakes = validated(Beside, known)
     scales = beside.scale if beside else {}
     wanted = overrides.get("scale", FULL)
     plans: dict[str, Plan] = {}
     for scale in (FULL, *scales) if beside else (FULL,):
         of_scale = scales.get(scale, {})
-        plan, more = _validated(Plan, _override({**data, **of_scale}, overrides))
+        plan, more = validated(Plan, _override({**data, **of_scale}, overrides))
         mistakes += [one._replace(path=_within(one.path, scale, of_scale)) for one in more]
         if plan is None:
             break
@@ -157,18 +132,10 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
     if beside and not mistakes:
         mistakes += tested.mistakes(beside, plans)
     if mistakes:
-        raise PlanError(_report(mistakes, text, str(path), overrides))
+        raise PlanError(told(mistakes, text, str(path), {OVERRIDES[name]: name for name in overrides}))
     if wanted not in plans or ("scale" in overrides and not scales):
         raise PlanError(_no_scale(str(wanted), scales, str(path)))
     return Loaded(plans[wanted], text, path, beside or Beside(), wanted, plans)
-
-
-def _validated(model: type[Model], data: Mapping[str, Any]) -> tuple[Model | None, list[Mistake]]:
-    try:
-        return model.model_validate(data), []
-    except ValidationError as error:
-        told = error.errors()[:MOST_LOOKED_AT]
-        return None, [Mistake(_path(one), _sentence(one), _unnamed(one), one["type"] == "missing") for one in told]
 
 
 def _values(plans: Mapping[str, Plan]) -> int:
@@ -207,52 +174,12 @@ def _check_size(size: int, file: str) -> None:
 
 def _parsed(text: str, file: str) -> dict[str, Any]:
     _check_size(len(text), file)
-    if line := _first_line(DOTTED, text):
-        raise PlanError(f"{file}:{line}: a key of more than {STEPS} steps, such as a.b.c: no table is nested so deeply")
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(_syntax(str(error), text, file)) from None
-    except ValueError as error:
-        line = _first_line(DIGITS, text)
-        raise PlanError(f"{file}:{line}: a number of too many digits" if line else f"{file}: {error}") from None
-    except RecursionError:
-        raise PlanError(f"{file}: this is not TOML that can be read: it is nested too deeply") from None
-    _check_bearable(data, text, file)
-    return data
-
-
-def _first_line(pattern: re.Pattern[str], text: str) -> int | None:
-    """The line of the first match."""
-    found = pattern.search(text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
-
-
-def _check_bearable(data: dict[str, Any], text: str, file: str) -> None:
-    """Raises PlanError where tables and lists are nested more deeply, or a number is larger, than any plan has."""
-    waiting: list[tuple[places.Path, object]] = [((), data)]
-    while waiting:
-        path, value = waiting.pop()
-        if len(path) > STEPS:
-            raise PlanError(f"{file}: this is not TOML that can be read: it is nested too deeply")
-        if isinstance(value, dict):
-            waiting += [((*path, key), one) for key, one in value.items()]
-        elif isinstance(value, list):
-            waiting += [((*path, number), one) for number, one in enumerate(value)]
-        elif isinstance(value, int) and abs(value) > LARGEST_NUMBER:
-            line = places.line_of(path, places.lines(text))
-            raise PlanError(f"{file}:{line}: {plain.line(places.written(path))}: a number of too many digits")
-
-
-def _syntax(message: str, text: str, file: str) -> str:
-    position = POSITION.search(message)
-    lines = text.rstrip().split("\n")
-    line, column = len(lines), len(lines[-1]) + 1
-    if position and position["line"]:
-        line, column = int(position["line"]), int(position["column"])
-    what = POSITION.sub("", message)
-    what = what[:1].lower() + what[1:]
-    return f"{file}:{line}:{column}: this is not TOML: {what}; compare `tunbench plan show quick --text`"
+        return bounded.parsed(text, file)
+    except bounded.NotToml as error:
+        raise PlanError(f"{error}; compare `tunbench plan show quick --text`") from None
+    except bounded.TomlError as error:
+        raise PlanError(str(error)) from None
 
 
 def _override(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,58 +198,3 @@ def _override(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, A
     if "clock" in overrides:
         lab["clock"] = overrides["clock"]
     return {**data, "lab": lab}
-
-
-def _report(mistakes: Iterable[Mistake], text: str, file: str, overrides: Mapping[str, Any]) -> str:
-    lines = places.lines(text)
-    found = []
-    for one in mistakes:
-        option = next((name for name in overrides if OVERRIDES[name] == one.path), None)
-        line = None if option or (one.missing and len(one.path) == 1) else places.line_of(one.path, lines)
-        place = f"--{option}" if option else f"{file}:{line}" if line else file
-        key = "" if option or not one.path or one.unnamed else f"{places.written(one.path)}: "
-        found.append((line or 0, f"{place}: {plain.line(key + one.sentence)}"))
-    told = list(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: pair[0])))
-    more = [f"{file}: and {len(told) - MOST_TOLD} more mistakes"] if len(told) > MOST_TOLD else []
-    return "\n".join([*told[:MOST_TOLD], *more])
-
-
-def _unnamed(mistake: Any) -> bool:
-    """Whether the sentence names the key itself."""
-    return mistake["type"] in ("missing", "extra_forbidden")
-
-
-def _path(mistake: Any) -> places.Path:
-    cause = mistake.get("ctx", {}).get("error")
-    return (*mistake["loc"], *(cause.at if isinstance(cause, places.MistakeAt) else ()))
-
-
-def _sentence(mistake: Any) -> str:
-    path = mistake["loc"]
-    match mistake["type"]:
-        case "missing":
-            return f'the key "{path[-1]}" is missing: write for example {_example(path)}'
-        case "extra_forbidden":
-            return _unknown(path)
-        case "list_type":
-            return f"{shown(mistake['input'])} is not a list: write for example {_example(path)}"
-        case "model_type":
-            return f"{shown(mistake['input'])} is not a table: write for example {_example(path)}"
-        case _:
-            return str(mistake.get("ctx", {}).get("error", mistake["msg"]))
-
-
-def _example(path: places.Path) -> str:
-    """How the key at a path is written."""
-    return study.EXAMPLES.get(study.dotted(path)) or EXAMPLES[str(path[-1])]
-
-
-def _unknown(path: places.Path) -> str:
-    key = str(path[-1])
-    if study.dotted(path[:-1]) in study.MODELS:
-        return study.unknown(path)
-    if path[0] == "lab" and len(path) > 1:
-        if key in Plan.model_fields:
-            return f'"{key}" stands in the table [lab]: move it above the line [lab]'
-        return f'unknown key "{key}" in [lab]{nearest(key, Lab.model_fields)}'
-    return f'unknown key "{key}"{nearest(key, [*Plan.model_fields, *study.KEYS])}'

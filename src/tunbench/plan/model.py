@@ -191,10 +191,10 @@ class Plan(BaseModel):
 
     def _stacks_join(self, axes: dict[str, list[str]]) -> None:
         """Raises MistakeAt where a stack cannot join the endpoints of a topology, and no cut takes that away."""
-        left = [dict(zip(axes, block, strict=True)) for block in cut.blocks(axes, self.include, self.exclude)]
+        left = [dict(zip(axes, region, strict=True)) for region in cut.regions(axes, self.include, self.exclude)]
         for shape, stack in product(self.topology, self.stacks):
             if (reason := misfit(stack, shape)) and any(
-                shape in block["topology"] and stack in block["stack"] for block in left
+                shape in region["topology"] and stack in region["stack"] for region in left
             ):
                 mend = f'take one of them away, or exclude = [{{ topology = "{shape}", stack = "{stack}" }}]'
                 raise MistakeAt(f"{reason}: {mend}", "stacks")

@@ -2,29 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import NamedTuple
 
 from tunbench.plan.cell import Cell
 from tunbench.plan.grid import Grid, NoCell, grid, resolve
+from tunbench.plan.mistakes import Mistake
 from tunbench.plan.model import Plan
 from tunbench.plan.places import MistakeAt, Path
 from tunbench.plan.study import FULL, Beside, Study, Table
 
 MOST = 100
 """Mistakes of a scale that are looked for."""
-
-
-class Mistake(NamedTuple):
-    """What is wrong at a path of a plan's file: `unnamed` if the sentence names the key, `missing` if it is not there.
-
-    An `absence` is a cell that the plan does not have.
-    """
-
-    path: Path
-    sentence: str
-    unnamed: bool = False
-    missing: bool = False
-    absence: bool = False
 
 
 def mistakes(beside: Beside, plans: Mapping[str, Plan]) -> list[Mistake]:

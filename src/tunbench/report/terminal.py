@@ -43,7 +43,7 @@ def table(record: Record) -> RenderableType:
     number = len(by_workload.names(findings))
     tables = list(by_workload.tables(findings)) if number > FEW else [_table(findings)]
     more = rows * (number if number > FEW else 1) - sum(made.row_count for made in tables)
-    left_out = [Text(f"… and {more} rows more, which the report has")] if more else []
+    left_out = [Text(f"… and {more} rows more; tunbench samples prints every value")] if more else []
     return Group(*tables, *left_out, *below)
 
 

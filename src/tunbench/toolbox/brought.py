@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from tunbench.journal import files
 from tunbench.labs import image
 from tunbench.labs.extras import Kind
 from tunbench.plain import line
+from tunbench.plan import bounded
 from tunbench.runner import registry
 from tunbench.runner.options import nearest
 from tunbench.toolbox.command import ToolError
@@ -28,8 +28,8 @@ PATIENCE = 5.0
 LARGEST = 1 << 30
 """Bytes of a program; the largest that was seen has some 60 million."""
 
-LARGEST_CONFIGURATION = 8 << 10
-"""Bytes of the user's configuration: for a key of many steps, tomllib takes time and memory with their square."""
+LARGEST_CONFIGURATION = 256 << 10
+"""Bytes of the user's configuration."""
 
 VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
@@ -73,15 +73,13 @@ def configured() -> dict[str, str]:
     """The files that the user's configuration names. Raises ToolError."""
     path = config_file()
     try:
-        data = tomllib.loads(files.text(_target(path), LARGEST_CONFIGURATION))
+        data = bounded.parsed(files.text(_target(path), LARGEST_CONFIGURATION), str(path))
     except FileNotFoundError:
         return {}
-    except RecursionError:
-        raise ToolError(f"{path}: cannot be read: it is nested too deeply") from None
     except OSError as error:
         raise ToolError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ToolError(f"{path}: cannot be read: {error}") from None
+    except bounded.TomlError as error:
+        raise ToolError(str(error)) from None
     if unknown := sorted(data.keys() - {"tools"}):
         raise ToolError(f'{path}: unknown key "{line(unknown[0])}": there is one table, [tools]')
     tools = data.get("tools", {})
