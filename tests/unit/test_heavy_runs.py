@@ -83,7 +83,8 @@ def test_a_terminal_has_no_more_rows_than_are_read(workloads: int) -> None:
     assert seconds(Console(file=out, width=200).print, terminal.table(many)) < 8
     shown = [line for line in out.getvalue().splitlines() if re.match(r" *(none|wireguard)", line)]
     assert len(shown) == by_workload.ROWS
-    assert f"… and {60 * 61 * workloads - by_workload.ROWS} rows more; tunbench samples prints every value" in out.getvalue()
+    more = 60 * 61 * workloads - by_workload.ROWS
+    assert f"… and {more} rows more; tunbench samples prints every value" in out.getvalue()
 
 
 def test_samples_are_written_in_slices_that_make_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
