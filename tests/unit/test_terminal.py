@@ -65,3 +65,18 @@ def test_many_workloads_have_a_table_each() -> None:
     assert re.search(r"goodput +÷ none +verdict", text)
     assert re.search(r"none +baseline +393\sMbit/s +1\.00 +ok", text)
     assert re.search(r"none +baseline +47\.0\sbit/s +ok", text)
+
+
+def test_a_narrow_terminal_breaks_names_and_loses_nothing_of_them() -> None:
+    udp, name = "iperf3-udp:rate=20M", "wireguard:impl=boringtun"
+    values = [
+        ("throughput", "bit/s", 20e6),
+        ("jitter", "s", 576e-6),
+        ("loss", "ratio", 0.0),
+        ("out-of-order", "count", 0.0),
+    ]
+    trials = [trial(cell(name, workload=each), values) for each in (udp, f"{udp},bidir=on", f"{udp},reverse=on")]
+    for some in (trials[:1], trials):
+        text = shown(record(some), width=60)
+        assert "…" not in text
+        assert " throughput " in text and " 20.0\N{NO-BREAK SPACE}Mbit/s " in text

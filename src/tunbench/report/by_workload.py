@@ -20,6 +20,9 @@ MOST = 5
 ROWS = 1000
 """Rows of all tables at most."""
 
+WIDTH = len("1.00 Gbit/s")
+"""Characters of what is compared: a narrow terminal breaks other columns first."""
+
 COST = Metric("s/B", "busy time of the machine for each byte")
 
 
@@ -43,10 +46,11 @@ def _table(findings: Findings, workload: str, most: int) -> Table:
     for name in ("stack", "profile"):
         made.add_column(name, overflow="fold")
     for name, metric in metrics.items():
-        made.add_column(name, justify="right")
+        compared = WIDTH if metric.more_is_better else None
+        made.add_column(name, justify="right", overflow="fold", min_width=compared)
         if metric.more_is_better:
             made.add_column("÷ none", justify="right")
-    made.add_column("verdict")
+    made.add_column("verdict", overflow="fold")
     for condition in findings.conditions.values():
         for stack in findings.stacks[: most - made.row_count]:
             verdict = verdict_of(findings, stack, condition, workload)

@@ -73,25 +73,24 @@ def _empty(findings: Findings) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("stack", overflow="fold")
     made.add_column("profile", overflow="fold")
-    width = _width(findings)
-    measured = "throughput [low, high]" if width else "throughput"
+    measured, width = ("throughput [low, high]", INTERVAL) if _ranged(findings) else ("throughput", by_workload.WIDTH)
     for workload in fast:
-        made.add_column(_heading(measured, workload, fast), justify="right", min_width=width)
+        made.add_column(_heading(measured, workload, fast), justify="right", overflow="fold", min_width=width)
         made.add_column("÷ none", justify="right")
         if workload in costly(findings):
             made.add_column("cost", justify="right", no_wrap=True)
     for workload in late:
-        made.add_column(_heading("rtt", workload, late), justify="right")
+        made.add_column(_heading("rtt", workload, late), justify="right", overflow="fold")
     for workload in workloads(findings, "loss"):
-        made.add_column(_heading("loss", workload, workloads(findings, "loss")), justify="right")
-    made.add_column("verdict")
+        made.add_column(_heading("loss", workload, workloads(findings, "loss")), justify="right", overflow="fold")
+    made.add_column("verdict", overflow="fold")
     return made
 
 
-def _width(findings: Findings) -> int:
-    """The characters that an interval needs, where there is one."""
-    throughput = findings.cells.filter((pl.col("metric") == "throughput") & (pl.col("low") != pl.col("high")))
-    return INTERVAL if len(throughput) else 0
+def _ranged(findings: Findings) -> bool:
+    """Whether any throughput has an interval."""
+    throughput = pl.col("metric") == "throughput"
+    return not findings.cells.filter(throughput & (pl.col("low") != pl.col("high"))).is_empty()
 
 
 def _heading(name: str, workload: str, among: list[str]) -> Text:
