@@ -136,6 +136,16 @@ def test_a_shard_is_finished_when_it_says_so() -> None:
     assert read.assemble([*interrupted, state(WIREGUARD, "finished")]).interrupted == ()
 
 
+@pytest.mark.parametrize(("clock", "again", "warned"), [("virtual", 0.5, 0), ("virtual", 0.6, 1), ("real", 0.6, 0)])
+def test_a_trial_that_came_out_otherwise_in_virtual_time_is_warned_of(clock: str, again: float, warned: int) -> None:
+    head = {**RUN, "manifest": {**RUN["manifest"], "lab": {"kind": "vm", "clock": clock}}}
+    start = state(NONE, "started", spec=NONE.spec())
+    told = [head, start, trial(NONE, "up", 0.5), start, trial(NONE, "up", again), trial(NONE, "up", again)]
+    found = read.assemble(told)
+    assert found.trials[0].samples[0][2] == 0.5
+    assert [(one.name, one.where) for one in found.warnings] == [("unequal", "none, baseline, up, repeat 1")] * warned
+
+
 def test_the_substance_of_a_trial_is_verdict_and_samples() -> None:
     one, slower = trial(NONE, "up", 0.5), trial(NONE, "up", 0.5) | {"began": 3.0, "ended": 9.0, "logs": {}}
     assert read.substance(one) == read.substance(slower)

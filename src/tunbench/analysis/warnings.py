@@ -8,6 +8,7 @@ from tunbench.analysis import checks
 from tunbench.analysis.cells import per_trial
 from tunbench.analysis.frame import measured
 from tunbench.analysis.statistics import FEWEST
+from tunbench.journal import read
 from tunbench.journal.record import Record, Warned
 from tunbench.labs import condition, noise
 from tunbench.labs.condition import Kind
@@ -21,6 +22,11 @@ KINDS = {
         "Its numbers count like any other's: look at how far they lie apart from those of quiet repeats. Then let the "
         "machine come to rest, and run the plan again; where a hypervisor moves the cores, raise repeats, or take a "
         "machine of your own.",
+    ),
+    read.UNEQUAL: Kind(
+        "a trial came out otherwise when it was executed again, on a clock whose results are equal",
+        "Run the plan anew on a machine that has no more to do than it has cores, and compare fingerprints; if they "
+        "differ still, report it with both folders.",
     ),
     TOO_FEW_TRIALS: Kind(
         "too few trials for a 95 % interval",

@@ -20,6 +20,9 @@ Event = dict[str, Any]
 Key = tuple[str, str]
 """A shard's id and a workload's spelling: one trial of a run."""
 
+UNEQUAL = "unequal"
+"""The warning of a trial that was executed twice in virtual time, and came out otherwise."""
+
 GROUP = ("stack", "profile", "topology", "tuning", "machine")
 """What the shards of a block share."""
 
@@ -73,7 +76,7 @@ def assemble(events: list[Event]) -> Record:
     record = Record(
         manifest={**_plain({**head["manifest"], **_conditions(events)}), "programs": _versions(events)},
         trials=tuple(sorted(results, key=lambda result: canonical(result.cell))),
-        warnings=_warnings(events, specs),
+        warnings=(*_warnings(events, specs), *_unequal(head, events, specs)),
         durations=_durations(events, native=head["manifest"]["lab"]["kind"] == "native"),
         interrupted=tuple(sorted(place(specs[shard]) for shard in specs if shard not in finished)),
         planned=head["planned"] + sum(answer["more"] for answer in answers(events).values()),
@@ -222,6 +225,24 @@ def _warnings(events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned,
         if _noise(event) and shard in specs
     }
     return (*condition, *found, *outside, *noisy)
+
+
+def _unequal(head: Event, events: Iterable[Event], specs: dict[str, Event]) -> tuple[Warned, ...]:
+    """The trials that came out otherwise when they were executed again, on the clock that has equal results."""
+    if head["manifest"]["lab"]["clock"] != "virtual":
+        return ()
+    first = trials(events)
+    again = [
+        (earlier, event)
+        for event in events
+        if event["event"] == "trial" and (earlier := first[event["shard"], event["workload"]]) is not event
+    ]
+    found = {
+        Warned(UNEQUAL, place(specs[event["shard"]], event["workload"]), "the first result is shown"): None
+        for earlier, event in again
+        if event["shard"] in specs and substance(earlier) != substance(event)
+    }
+    return tuple(found)
 
 
 def _noise(trial: Event) -> str:
