@@ -25,8 +25,8 @@ KINDS = {
     ),
     read.UNEQUAL: Kind(
         "a trial came out otherwise when it was executed again, on a clock whose results are equal",
-        "Run the plan anew on a machine that has no more to do than it has cores, and compare fingerprints; if they "
-        "differ still, report it with both folders.",
+        "Run the plan anew with no more --workers than cores, and compare `tunbench digest` of both runs; where they "
+        "differ too, docs/virtual-time.md says what equal results depend on.",
     ),
     TOO_FEW_TRIALS: Kind(
         "too few trials for a 95 % interval",

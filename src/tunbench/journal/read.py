@@ -232,15 +232,15 @@ def _unequal(head: Event, events: Iterable[Event], specs: dict[str, Event]) -> t
     if head["manifest"]["lab"]["clock"] != "virtual":
         return ()
     first = trials(events)
-    again = [
-        (earlier, event)
-        for event in events
-        if event["event"] == "trial" and (earlier := first[event["shard"], event["workload"]]) is not event
-    ]
+
+    def differs(event: Event) -> bool:
+        earlier = first[event["shard"], event["workload"]]
+        return earlier is not event and substance(earlier) != substance(event)
+
     found = {
-        Warned(UNEQUAL, place(specs[event["shard"]], event["workload"]), "the first result is shown"): None
-        for earlier, event in again
-        if event["shard"] in specs and substance(earlier) != substance(event)
+        Warned(UNEQUAL, place(specs[event["shard"]], event["workload"]), "the first result is kept"): None
+        for event in events
+        if event["event"] == "trial" and event["shard"] in specs and differs(event)
     }
     return tuple(found)
 

@@ -20,8 +20,8 @@ MOST = 5
 ROWS = 1000
 """Rows of all tables at most."""
 
-WIDTH = len("1.00 Gbit/s")
-"""Characters of what is compared: a narrow terminal breaks other columns first."""
+RATE = len("1.00 Gbit/s")
+"""Characters that a column of what is compared keeps: a narrow terminal breaks others first."""
 
 COST = Metric("s/B", "busy time of the machine for each byte")
 
@@ -46,8 +46,8 @@ def _table(findings: Findings, workload: str, most: int) -> Table:
     for name in ("stack", "profile"):
         made.add_column(name, overflow="fold")
     for name, metric in metrics.items():
-        compared = WIDTH if metric.more_is_better else None
-        made.add_column(name, justify="right", overflow="fold", min_width=compared)
+        least = RATE if metric.more_is_better else None
+        made.add_column(name, justify="right", overflow="fold", min_width=least)
         if metric.more_is_better:
             made.add_column("÷ none", justify="right")
     made.add_column("verdict", overflow="fold")

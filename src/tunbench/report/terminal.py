@@ -73,7 +73,7 @@ def _empty(findings: Findings) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("stack", overflow="fold")
     made.add_column("profile", overflow="fold")
-    measured, width = ("throughput [low, high]", INTERVAL) if _ranged(findings) else ("throughput", by_workload.WIDTH)
+    measured, width = ("throughput [low, high]", INTERVAL) if _ranged(findings) else ("throughput", by_workload.RATE)
     for workload in fast:
         made.add_column(_heading(measured, workload, fast), justify="right", overflow="fold", min_width=width)
         made.add_column("÷ none", justify="right")
