@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from tunbench.plan import pace
+from tunbench.plan.estimate import host_pace
 
 # A job in the background ignores Ctrl-C, and so would all that the tests start and end by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -13,4 +13,4 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture(autouse=True)
 def usual_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     """The estimates are those of the machine that they were read off, whatever this one is doing meanwhile."""
-    monkeypatch.setattr(pace, "now", lambda workers: 1.0)
+    monkeypatch.setattr(host_pace, "now", lambda workers: 1.0)

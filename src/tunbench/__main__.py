@@ -2,7 +2,7 @@
 
 import sys
 
-from tunbench.interrupt import INTERRUPTED
+from tunbench.run.interrupt import INTERRUPTED
 
 
 def main() -> None:

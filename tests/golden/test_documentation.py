@@ -17,18 +17,19 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tests.unit.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
-from tunbench import overhead as measuring
+from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench.analysis import overhead
 from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli import app
 from tunbench.cli.overhead import _print
 from tunbench.plan.load import check
-from tunbench.report import tunnels as page_of_tunnels
-from tunbench.runner import registry, spelling, stack, tunnels, workloads
-from tunbench.runner.contract import About, common_options
-from tunbench.runner.options import KINDS, resolve
-from tunbench.runner.underlay import UNDERLAYS
+from tunbench.report.export import tunnel_pages as page_of_tunnels
+from tunbench.run import overhead as measuring
+from tunbench.runner import registry, stack, tunnels, workloads
+from tunbench.runner.declare import spelling
+from tunbench.runner.declare.options import KINDS, resolve
+from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.tunnel import About, common_options
 from tunbench.runner.workload import WorkloadFailed
 
 DOCS = Path(__file__).parents[2] / "docs"

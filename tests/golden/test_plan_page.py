@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.plan import cut, machine, model, tuning
+from tunbench.plan import cut, model
+from tunbench.plan.axes import machine, tuning
 from tunbench.plan.load import check
-from tunbench.runner.tuning import OFFLOADS
+from tunbench.runner.network.tuning import OFFLOADS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "plans.md").read_text()

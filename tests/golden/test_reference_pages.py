@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.fakes import FakeEvents, FakeShell
+from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.plan.load import check
-from tunbench.runner import registry, stack, topology, underlay
-from tunbench.runner.node import Node
-from tunbench.runner.terms import TERMS
+from tunbench.runner import registry, stack
+from tunbench.runner.declare import topology
+from tunbench.runner.declare.netem_terms import TERMS
+from tunbench.runner.network import underlay
+from tunbench.runner.node.node import Node
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.kills import RUN, Killer, suspend, told
+from tests.helpers.kills import RUN, Killer, suspend, told
+from tests.helpers.traces import traces
 from tests.native.test_kills import PLAN, whole
-from tests.traces import traces
-from tunbench.runner.shell import wait_until
+from tunbench.runner.node.shell import wait_until
 
 pytestmark = [
     pytest.mark.native,

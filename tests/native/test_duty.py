@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.kills import RUN, family
+from tests.helpers.kills import RUN, family
+from tests.helpers.measuring import values
 from tests.native.test_native_lab import native
-from tests.vm.measuring import values
 from tunbench.journal import journal, read
 from tunbench.journal.record import Record
-from tunbench.report import duty
-from tunbench.runner.processor import TICK
-from tunbench.runner.shell import wait_until
+from tunbench.report.tables import lab_time
+from tunbench.runner.node.shell import wait_until
+from tunbench.runner.probes.shared.processor_time import TICK
 
 pytestmark = [
     pytest.mark.native,
@@ -99,7 +99,7 @@ def times(controller: int) -> dict[str, float]:
 
 def test_of_a_shard_that_measures_a_minute_85_percent_are_measuring(minute: Minute, record_property: Property) -> None:
     assert {trial.verdict for trial in minute.record.trials} == {"ok"}
-    parts = duty.parts(minute.record.durations)
+    parts = lab_time.parts(minute.record.durations)
     [measuring] = [part.share for part in parts if part.name == "measure"]
     whole = MEASURED / minute.wall
     told = ", ".join(f"{part.name} {part.seconds:.1f} s" for part in parts)

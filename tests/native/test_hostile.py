@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import hostile
+from tests.helpers import hostile
+from tests.helpers.measuring import execute, verdicts
+from tests.helpers.traces import traces
 from tests.native.test_native_lab import native
-from tests.traces import traces
-from tests.vm.measuring import execute, verdicts
-from tunbench.runner import limits
+from tunbench.runner.node import limits
 
 pytestmark = [
     pytest.mark.native,

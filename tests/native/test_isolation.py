@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.native.host import APART, HERE
-from tests.vm.measuring import plan, verdicts
+from tests.helpers.host import APART, HERE
+from tests.helpers.measuring import plan, verdicts
 from tunbench.journal import read
 
 pytestmark = [

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kills import Killer
+from tests.helpers.kills import Killer
+from tests.helpers.traces import traces
 from tests.native.test_native_lab import native
-from tests.traces import traces
 from tunbench.journal import read
-from tunbench.runner.shell import wait_until
+from tunbench.runner.node.shell import wait_until
 
 pytestmark = [
     pytest.mark.native,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces import traces
-from tests.vm.measuring import execute, plan, values, verdicts
+from tests.helpers.measuring import execute, plan, values, verdicts
+from tests.helpers.traces import traces
 from tunbench.journal import journal
 
 pytestmark = [

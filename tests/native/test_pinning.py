@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.native.host import APART
-from tunbench.runner import pinning
+from tests.helpers.host import APART
+from tunbench.runner.node import pinning
 
 pytestmark = [
     pytest.mark.native,

@@ -8,11 +8,11 @@ from statistics import linear_regression
 
 import pytest
 
+from tests.helpers.traces import traces
 from tests.native.test_native_lab import native
-from tests.traces import traces
-from tunbench import run
 from tunbench.executors.pool import Told
 from tunbench.journal import read
+from tunbench.run import order as run
 
 pytestmark = [
     pytest.mark.native,

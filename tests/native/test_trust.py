@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kills import RUN
+from tests.helpers.kills import RUN
 from tests.native.test_native_lab import native
-from tunbench import run
 from tunbench.executors import pool
 from tunbench.journal import read
+from tunbench.run import order as run
 
 pytestmark = [
     pytest.mark.native,

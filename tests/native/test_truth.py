@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tests.native.neighbours import Neighbours, awake
-from tests.vm.measuring import execute, plan
+from tests.helpers.measuring import execute, plan
+from tests.helpers.neighbours import Neighbours, awake
 from tunbench.analysis.statistics import estimate
-from tunbench.runner import iperf3
 from tunbench.runner.workload import Sample
 from tunbench.runner.workloads import iperf3_tcp, ping
+from tunbench.runner.workloads.shared import iperf3
 
 pytestmark = [
     pytest.mark.native,

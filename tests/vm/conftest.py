@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.labs import image
-from tunbench.labs.definition import ADDONS, BASE
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import ADDONS, BASE
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.leaks import FORMS, leaks
-from tests.vm.measuring import execute, values, verdicts
-from tunbench import overhead, run
+from tests.helpers.leaks import FORMS, leaks
+from tests.helpers.measuring import execute, values, verdicts
 from tunbench.analysis.overhead import workloads
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.plan import load
-from tunbench.runner import registry, spelling
+from tunbench.run import order, overhead
+from tunbench.runner import registry
+from tunbench.runner.declare import spelling
 from tunbench.runner.stack import declared
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(3000)]
@@ -194,7 +195,7 @@ def test_results_are_plausible(every: tuple[Path, Record]) -> None:
 
 @pytest.mark.reliability
 def test_secrets_stay_in_the_lab(every: tuple[Path, Record], record_property: Callable[[str, object], None]) -> None:
-    run.finish(every[0])
+    order.finish(every[0])
     assert leaks(every[0]) == []
     files = [path.stat().st_size for path in every[0].rglob("*") if path.is_file()]
     record_property(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import hostile
-from tests.vm.measuring import execute, plan, verdicts
+from tests.helpers import hostile
+from tests.helpers.measuring import execute, plan, verdicts
 
 pytestmark = [pytest.mark.vm, pytest.mark.reliability, pytest.mark.long]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from tests.vm.measuring import execute, plan, values
+from tests.helpers.measuring import execute, plan, values
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.plan.load import check
-from tunbench.runner.expected import echo_loss, loss_deviation, mean_delay, mean_loss, table
-from tunbench.runner.terms import number
+from tunbench.runner.declare.netem_arithmetic import echo_loss, loss_deviation, mean_delay, mean_loss, table
+from tunbench.runner.declare.netem_terms import number
 
 pytestmark = pytest.mark.vm
 

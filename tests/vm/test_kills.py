@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.kills import RUN, Killer, suspend
-from tests.vm.measuring import plan
+from tests.helpers.kills import RUN, Killer, suspend
+from tests.helpers.measuring import plan
 from tunbench.journal import read
-from tunbench.runner.shell import wait_until
+from tunbench.runner.node.shell import wait_until
 
 pytestmark = [pytest.mark.vm, pytest.mark.reliability]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute, plan, values, verdicts
-from tunbench.labs import explore, image
-from tunbench.labs.definition import ADDONS, BASE
+from tests.helpers.measuring import execute, plan, values, verdicts
+from tunbench.labs.vm import explore, image
+from tunbench.labs.vm.image_definition import ADDONS, BASE
 
 pytestmark = pytest.mark.vm
 

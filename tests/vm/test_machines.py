@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.vm.measuring import execute
+from tests.helpers.measuring import execute
 from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.journal.record import Record
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute
+from tests.helpers.measuring import execute
 from tunbench.journal import journal
-from tunbench.runner import topology
+from tunbench.runner.declare import topology
 
 pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(1800)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces import that_name
-from tests.vm.measuring import plan, values
+from tests.helpers.measuring import plan, values
+from tests.helpers.traces import that_name
 from tunbench.journal import journal, read
 
 pytestmark = [pytest.mark.vm, pytest.mark.long]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute, plan, verdicts
+from tests.helpers.measuring import execute, plan, verdicts
 from tunbench.labs import payload
 
 pytestmark = pytest.mark.vm

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute, plan, values
+from tests.helpers.measuring import execute, plan, values
 from tunbench.journal.record import Record
-from tunbench.labs import explore
+from tunbench.labs.vm import explore
 from tunbench.plan.shard import Shard
 
 TCP = "iperf3-tcp:duration=2"

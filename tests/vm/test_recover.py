@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute, plan, values, verdicts
+from tests.helpers.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
 
 pytestmark = pytest.mark.vm

@@ -7,7 +7,7 @@ from statistics import linear_regression
 
 import pytest
 
-from tests.vm.measuring import execute, plan
+from tests.helpers.measuring import execute, plan
 from tunbench.executors import pool
 from tunbench.journal.record import TrialResult
 from tunbench.labs import payload

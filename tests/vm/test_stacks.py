@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute, plan, values, verdicts
+from tests.helpers.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
 from tunbench.labs import payload
-from tunbench.runner.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import UNDERLAYS
 
 pytestmark = pytest.mark.vm
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.vm.measuring import execute, plan
+from tests.helpers.measuring import execute, plan
 from tunbench.labs import payload
-from tunbench.runner import iperf2, iperf3
+from tunbench.runner.workloads.shared import iperf2, iperf3
 
 pytestmark = pytest.mark.vm
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.measuring import execute, plan, verdicts
-from tunbench.labs import explore, image
-from tunbench.toolbox import brought, install, needs, tools
+from tests.helpers.measuring import execute, plan, verdicts
+from tunbench.labs.vm import explore, image
+from tunbench.toolbox import brought, build_requirements, install, tools
 from tunbench.toolbox.tools import TOOLS
 
 pytestmark = pytest.mark.vm
@@ -24,7 +24,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.mark.long
 def test_a_tool_is_built_starts_in_the_vm_and_is_the_same_when_built_again(folder: Path, tmp_path: Path) -> None:
     one = TOOLS["wesher"]
-    assert needs.missing([one]) == [], "make test-all needs what builds a tool"
+    assert build_requirements.missing([one]) == [], "make test-all needs what builds a tool"
     digests = []
     for _ in range(2):
         install.install(one, lambda _: None)

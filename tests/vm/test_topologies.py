@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.vm.measuring import execute
+from tests.helpers.measuring import execute
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 

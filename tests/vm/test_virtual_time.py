@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces import that_name
-from tests.vm.measuring import execute, plan, values
+from tests.helpers.measuring import execute, plan, values
+from tests.helpers.traces import that_name
 from tunbench.analysis.statistics import estimate
 from tunbench.journal import journal, read
-from tunbench.labs import explore
+from tunbench.labs.vm import explore
 
 pytestmark = pytest.mark.vm
 
@@ -99,7 +99,7 @@ def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
 
 
 def _throughput(printed: str) -> float:
-    from tunbench.runner import iperf3
+    from tunbench.runner.workloads.shared import iperf3
 
     return iperf3.number(iperf3.load(printed[printed.index("{") :]), "end", "sum_received", "bits_per_second")
 

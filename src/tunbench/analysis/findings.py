@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from tunbench.analysis import order
+from tunbench.analysis.audit.warnings import Warning, warnings
 from tunbench.analysis.cells import CENTRAL, ESTIMATE, METRIC, cells, per_trial
 from tunbench.analysis.cost import costs
 from tunbench.analysis.frame import CELL, measured
 from tunbench.analysis.order import PLACE
 from tunbench.analysis.ratios import is_baseline, ratios, underlay
 from tunbench.analysis.verdicts import Failing, executed, failing, summaries
-from tunbench.analysis.warnings import Warning, warnings
 from tunbench.journal.record import Record
 
 

@@ -5,7 +5,7 @@ from functools import cache
 
 from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.verdicts import BRING_UP
-from tunbench.runner import asked, registry
+from tunbench.runner import invocation, registry
 from tunbench.runner.shard import UP
 from tunbench.runner.workload import Metric
 
@@ -40,7 +40,7 @@ def _of_workload(workload: str) -> Mapping[str, Metric]:
     if workload == BRING_UP:
         return UP
     try:
-        return dict(asked.read(workload).module.ABOUT.metrics)
+        return dict(invocation.read(workload).module.ABOUT.metrics)
     except ValueError:
         # A run of another version may know workloads that this one does not.
         return {}

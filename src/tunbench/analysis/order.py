@@ -6,7 +6,7 @@ from typing import Any
 from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.analysis.verdicts import place
 from tunbench.journal.record import Record
-from tunbench.plan.profile import shipped
+from tunbench.plan.axes.profile import shipped
 
 PLACE = ("profile", "topology", "tuning", "machine")
 """What makes a condition: the columns of a cell besides its stack and workload."""

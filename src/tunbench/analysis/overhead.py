@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.journal.record import Record
+from tunbench.plan.axes.stack import endpoints
 from tunbench.plan.shard import needed_underlay
-from tunbench.plan.stack import endpoints
 from tunbench.runner import stack as stacks
-from tunbench.runner.formats import IP, Format
-from tunbench.runner.icmp import packet_size
+from tunbench.runner.declare.packet_format import IP, Format
+from tunbench.runner.network.underlay import MTU
 from tunbench.runner.stack import Stack
-from tunbench.runner.underlay import MTU
+from tunbench.runner.workloads.shared.icmp import packet_size
 
 TCP_HEADER = 20
 """Bytes without options: RFC 9293, section 3.1. The MSS does not count options: RFC 6691, section 2."""

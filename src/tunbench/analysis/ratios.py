@@ -7,8 +7,8 @@ import polars as pl
 from tunbench.analysis.cells import METRIC, estimates
 from tunbench.analysis.frame import CELL, TRIAL
 from tunbench.plan.shard import needed_underlay
-from tunbench.runner import spelling
-from tunbench.runner.underlay import KINDS
+from tunbench.runner.declare import spelling
+from tunbench.runner.network.underlay import KINDS
 
 BASELINE = "none"
 

@@ -7,6 +7,7 @@ import typer
 from tunbench import __version__
 from tunbench.cli import caller, lab, plan, study, toolbox
 from tunbench.cli import list as listing
+from tunbench.cli.broken_output import written
 from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
 from tunbench.cli.doctor import doctor
@@ -15,7 +16,6 @@ from tunbench.cli.overhead import overhead
 from tunbench.cli.report import report
 from tunbench.cli.run import run
 from tunbench.cli.samples import samples
-from tunbench.cli.written import written
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
-from tunbench.cli.rows import print_json
-from tunbench.cli.screen import say, screen
+from tunbench.cli.listing import print_json
 from tunbench.journal import read
 from tunbench.journal.folders import resuming
 from tunbench.journal.journal import JournalError
-from tunbench.plain import line
+from tunbench.plain_text import line
 
 if TYPE_CHECKING:
-    from tunbench.analysis.compare import Comparison
+    from tunbench.analysis.compare.runs import Comparison
 
 Metrics = Annotated[
     str,
@@ -50,8 +50,8 @@ def compare(
       tunbench compare runs/before runs/after --metric throughput,rtt,"rtt p99" --stack "wireguard*"
       tunbench compare runs/before runs/after --metric all --csv > changes.csv
     """
-    from tunbench.analysis.compared import frame, worst_first
-    from tunbench.report import changes
+    from tunbench.analysis.compare.cell_change import frame, worst_first
+    from tunbench.report.tables import changes
 
     if as_json and as_csv:
         typer.echo("--json and --csv exclude each other; give one of them", err=True)
@@ -76,8 +76,8 @@ def compare(
 
 def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Comparison":
     """The two runs compared; ends the command where that cannot be."""
-    from tunbench.analysis.compare import Choice, CompareError
-    from tunbench.analysis.compare import compare as compared
+    from tunbench.analysis.compare.runs import Choice, CompareError
+    from tunbench.analysis.compare.runs import compare as compared
     from tunbench.analysis.findings import find
 
     names = tuple(dict.fromkeys(name.strip() for name in metric.split(",") if name.strip()))
@@ -92,7 +92,7 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Com
 
 def conclude(compared: "Comparison", console: Console) -> None:
     """Prints what differs of the runs besides their numbers, and what the numbers are."""
-    from tunbench.report import changes
+    from tunbench.report.tables import changes
 
     if compared.differences:
         say(console, "the runs differ in:")
@@ -104,8 +104,8 @@ def conclude(compared: "Comparison", console: Console) -> None:
 
 def as_data(compared: "Comparison") -> dict[str, object]:
     """The comparison as JSON holds it, the worst row first."""
-    from tunbench.analysis.compare import LEVEL
-    from tunbench.analysis.compared import worst_first
+    from tunbench.analysis.compare.cell_change import worst_first
+    from tunbench.analysis.compare.runs import LEVEL
 
     return {
         "identical": compared.identical,

@@ -6,10 +6,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from tunbench.cli.console import screen
 from tunbench.cli.errors import BAD_INPUT
-from tunbench.cli.rows import print_json
-from tunbench.cli.screen import screen
-from tunbench.labs import examine
+from tunbench.cli.listing import print_json
+from tunbench.doctor import examine
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:

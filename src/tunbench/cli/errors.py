@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 
 import typer
 
-from tunbench.plain import plain
+from tunbench.plain_text import plain
 from tunbench.plan.load import PlanError
 
 BAD_INPUT = 2

@@ -7,14 +7,14 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.compare import Metrics, Stacks, Workloads, as_data, comparison, conclude
+from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
-from tunbench.cli.rows import print_json
-from tunbench.cli.screen import say, screen
-from tunbench.runner import quantity
+from tunbench.cli.listing import print_json
+from tunbench.runner.declare import quantity
 
 if TYPE_CHECKING:
-    from tunbench.analysis.compare import Comparison
-    from tunbench.analysis.gate import Gate
+    from tunbench.analysis.compare.gate import Gate
+    from tunbench.analysis.compare.runs import Comparison
 
 STOPPED = 1
 """Exit code of a run that may not pass."""
@@ -48,9 +48,9 @@ def gate(
       tunbench gate runs/base runs/new --tolerance 5% --metric throughput,rtt --strict
       tunbench gate runs/base runs/new --summary "$GITHUB_STEP_SUMMARY" --junit gate.xml
     """
-    from tunbench.analysis.gate import gate as judge
-    from tunbench.report import junit as cases
-    from tunbench.report import summary as page
+    from tunbench.analysis.compare.gate import gate as judge
+    from tunbench.report.export import junit as cases
+    from tunbench.report.export import markdown as page
 
     with bad_input_exits(ValueError):
         share = quantity.ratio(tolerance)
@@ -74,8 +74,8 @@ def _write(path: Path, text: str, mode: str) -> None:
 
 
 def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:
-    from tunbench.report import changes
-    from tunbench.report.summary import sentence
+    from tunbench.report.export.markdown import sentence
+    from tunbench.report.tables import changes
 
     # Undecided cells are counted below; in a strict gate they stop the run, and stand in the table.
     if judged.stopping:

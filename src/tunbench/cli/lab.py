@@ -9,13 +9,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
-from tunbench.cli.rows import print_json
-from tunbench.cli.screen import say, screen
-from tunbench.labs import explore, image
-from tunbench.labs.definition import ADDONS, BASE, Definition, cache, remove
-from tunbench.labs.vm import QEMU, LabError
-from tunbench.toolbox import carried
+from tunbench.cli.listing import print_json
+from tunbench.labs.vm import explore, image
+from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition, cache, remove
+from tunbench.labs.vm.lab import QEMU, LabError
+from tunbench.toolbox import selection
 from tunbench.toolbox.command import ToolError
 
 app = typer.Typer(no_args_is_help=True, help="Build and look at the image of the vm lab, and open a shell in it.")
@@ -79,7 +79,7 @@ def shell(
     """
     with bad_input_exits(image.ImageError, LabError, ToolError, OSError):
         image.check(BASE)
-        images = carried.images(beyond or [])
+        images = selection.images(beyond or [])
         if not shutil.which(QEMU):
             raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
         if script is not None:

@@ -6,18 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tunbench.cli.declared import options, plan, probe, tunnel, workload
+from tunbench.cli.declarations import options, plan, probe, tunnel, workload
 from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.rows import print_rows, print_table
-from tunbench.labs import image
-from tunbench.labs.definition import ADDONS, BASE
+from tunbench.cli.listing import print_rows, print_table
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import ADDONS, BASE
+from tunbench.plan.axes.machine import shipped as shipped_machines
+from tunbench.plan.axes.profile import shipped
+from tunbench.plan.axes.tuning import shipped as shipped_tunings
 from tunbench.plan.load import shipped_plans
-from tunbench.plan.machine import shipped as shipped_machines
-from tunbench.plan.profile import shipped
-from tunbench.plan.tuning import shipped as shipped_tunings
-from tunbench.report import tunnels as page
-from tunbench.runner import registry, topology
-from tunbench.runner.terms import TERMS
+from tunbench.report.export import tunnel_pages as page
+from tunbench.runner import registry
+from tunbench.runner.declare import topology
+from tunbench.runner.declare.netem_terms import TERMS
 
 app = typer.Typer(
     no_args_is_help=True, help="List what there is: tunnels, workloads, profiles, tunings, machines, plans."

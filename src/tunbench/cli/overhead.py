@@ -9,17 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tunbench import overhead as measuring
-from tunbench import run as running
 from tunbench.analysis import overhead as analysis
 from tunbench.analysis.overhead import Finding, Row
+from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.rows import print_json
+from tunbench.cli.listing import print_json
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
-from tunbench.cli.screen import screen
+from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.expand import MOST_WORKERS
-from tunbench.plan.stack import read_stack
-from tunbench.runner.formats import Format
+from tunbench.run import order as running
+from tunbench.run import overhead as measuring
+from tunbench.runner.declare.packet_format import Format
 
 
 def overhead(

@@ -7,19 +7,19 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.rows import print_json
-from tunbench.cli.screen import say, screen
+from tunbench.cli.listing import print_json
+from tunbench.doctor import choose_lab
 from tunbench.journal.folders import DEFAULTS as USUAL
-from tunbench.labs import choose
+from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.expand import MOST_WORKERS, expand, least, most, trials
 from tunbench.plan.load import Loaded, load
 from tunbench.plan.model import KINDS, Plan
-from tunbench.plan.pace import estimate
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
-from tunbench.toolbox.carried import wanted
 from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.selection import wanted
 
 MOST = 100
 """Shards that are listed without being asked for."""
@@ -78,7 +78,7 @@ def check(
     with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
         if loaded.beside.study:
-            from tunbench.analysis import reference
+            from tunbench.analysis.study import reference
 
             reference.read(loaded)
         shards = expand(loaded.plan)
@@ -115,7 +115,7 @@ def show(
     with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
         shards = expand(loaded.plan)
-        if choice := choose.auto(loaded.plan.lab, shards, wanted({shard.stack for shard in shards}, {}).files):
+        if choice := choose_lab.auto(loaded.plan.lab, shards, wanted({shard.stack for shard in shards}, {}).files):
             typer.echo(choice.why, err=True)
             loaded = load(plan, seed, **choice.overrides, scale=scale)
     # On the real clock, labs side by side would disturb each other's numbers.

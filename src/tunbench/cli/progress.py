@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from tunbench.executors.pool import Told
 from tunbench.journal.folders import place
-from tunbench.plain import plain
+from tunbench.plain_text import plain
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
 

@@ -9,7 +9,7 @@ import typer
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.journal import files, read
 from tunbench.journal.journal import JournalError
-from tunbench.plain import plain
+from tunbench.plain_text import plain
 
 NAME = "report.html"
 
@@ -26,8 +26,8 @@ def report(
 ) -> None:
     """Write the report of a run, or of several side by side: one HTML file that works offline."""
     with bad_input_exits(JournalError, OSError):
-        from tunbench.report import export as exported
-        from tunbench.report import html, sections
+        from tunbench.report.export import files as exported
+        from tunbench.report.page import html, sections
 
         path = out or (runs[0] / NAME if len(runs) == 1 else Path(NAME))
         shown = [

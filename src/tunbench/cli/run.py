@@ -7,20 +7,20 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tunbench import run as running
+from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
-from tunbench.cli.screen import say, screen
-from tunbench.interrupt import INTERRUPTED
 from tunbench.journal.folders import resuming
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import Record
-from tunbench.labs.image import ImageError
-from tunbench.labs.vm import LabError
+from tunbench.labs.vm.image import ImageError
+from tunbench.labs.vm.lab import LabError
 from tunbench.plan import load
+from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.expand import MOST_WORKERS
 from tunbench.plan.model import KINDS
-from tunbench.plan.pace import estimate
+from tunbench.run import order as running
+from tunbench.run.interrupt import INTERRUPTED
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 
@@ -109,7 +109,7 @@ def _asked(
         raise running.RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
     loaded = load.load(plan, **options)
     if loaded.beside.study:
-        from tunbench.analysis import reference
+        from tunbench.analysis.study import reference
 
         # What cannot be compared afterwards is told before hours are spent on it.
         reference.read(loaded)
@@ -119,10 +119,10 @@ def _asked(
 
 def conclude(folder: Path, changed: list[str], console: Console) -> int:
     """Prints the final table and where the report is; returns the exit code."""
-    from tunbench.report import terminal
+    from tunbench.report.terminal import run_table
 
     record = running.finish(folder)
-    screen().print(terminal.table(record))
+    screen().print(run_table.table(record))
     _assess(folder, record)
     say(console, f"report       {folder}/report.html")
     say(console, f"fingerprint  {record.manifest['fingerprint']}")
@@ -136,9 +136,9 @@ def conclude(folder: Path, changed: list[str], console: Console) -> int:
 
 def _assess(folder: Path, record: Record) -> None:
     """Prints how far a study's run agrees with it."""
-    from tunbench.analysis import studied
     from tunbench.analysis.findings import find
-    from tunbench.report import study_terminal
+    from tunbench.analysis.study import assessment
+    from tunbench.report.terminal import study_tables
 
-    if studied.is_study(loaded := studied.of_run(folder)):
-        screen().print(study_terminal.rendered(studied.assess(find(record), loaded)))
+    if assessment.is_study(loaded := assessment.of_run(folder)):
+        screen().print(study_tables.rendered(assessment.assess(find(record), loaded)))

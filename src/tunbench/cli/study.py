@@ -11,17 +11,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.listing import print_json
 from tunbench.cli.plan import told
-from tunbench.cli.rows import print_json
-from tunbench.cli.screen import screen
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
+from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.expand import expand, trials
-from tunbench.plan.grid import grid
 from tunbench.plan.load import Loaded, PlanError, load, shipped_studies
-from tunbench.plan.pace import estimate
-from tunbench.plan.study import Study
+from tunbench.plan.study.grid import grid
+from tunbench.plan.study.schema import Study
 
 app = typer.Typer(no_args_is_help=True, help="Reproduce publications, and see how far a run agrees with one.")
 
@@ -91,14 +91,15 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
     """
     with bad_input_exits(JournalError):
         from tunbench.analysis.findings import find
-        from tunbench.analysis.studied import assess, of_run
-        from tunbench.report import assessed, study_terminal
+        from tunbench.analysis.study.assessment import assess, of_run
+        from tunbench.report import study_wording
+        from tunbench.report.terminal import study_tables
 
         assessment = assess(find(read.record(run)), of_run(run))
     if as_json:
-        print_json(assessed.as_json(assessment))
+        print_json(study_wording.as_json(assessment))
     else:
-        screen().print(study_terminal.rendered(assessment, long=True))
+        screen().print(study_tables.rendered(assessment, long=True))
 
 
 def summary(name: str) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def _study(loaded: Loaded) -> Study:
 
 def _numbers(loaded: Loaded) -> dict[tuple[str, str, str], tuple[int, int]]:
     """How many numbers of each published table, metric and statistic can be read, and how many cannot."""
-    from tunbench.analysis import reference
+    from tunbench.analysis.study import reference
 
     rows = reference.read(loaded)
     there, all_of = (Counter((row.table, row.metric, row.statistic) for row in some) for some in (_read(rows), rows))
@@ -181,14 +182,16 @@ def _tables(study: Study, numbers: dict[tuple[str, str, str], tuple[int, int]]) 
 
 
 def _print_claims(loaded: Loaded, console: Console) -> None:
-    from tunbench.report import assessed
+    from tunbench.report import study_wording
 
     unit_of = {name: metric.unit for metrics in grid(loaded.plan).metrics.values() for name, metric in metrics.items()}
     for claim in loaded.beside.claim:
         console.print(Text(claim.name, style="bold").append(f"  {claim.text} ({claim.source})", style="default"))
         how = [f"not testable here: {claim.not_testable}"] if claim.not_testable else []
-        how += [assessed.asked(one, unit_of) for one in claim.compare[: assessed.MOST]]
-        how += [f"and {len(claim.compare) - assessed.MOST} more"] if len(claim.compare) > assessed.MOST else []
+        how += [study_wording.asked(one, unit_of) for one in claim.compare[: study_wording.MOST]]
+        how += (
+            [f"and {len(claim.compare) - study_wording.MOST} more"] if len(claim.compare) > study_wording.MOST else []
+        )
         for text in how:
             console.print(Padding(Text(text, style="dim"), (0, 0, 0, 4), expand=False))
     console.print()

@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.listing import print_json, print_table
 from tunbench.cli.plan import duration
-from tunbench.cli.rows import print_json, print_table
-from tunbench.cli.screen import say, screen
-from tunbench.interrupt import INTERRUPTED, interruptible
-from tunbench.labs.image import ImageError
-from tunbench.toolbox import command, needs
+from tunbench.labs.vm.image import ImageError
+from tunbench.run.interrupt import INTERRUPTED, interruptible
+from tunbench.toolbox import build_requirements, command
 from tunbench.toolbox import install as installing
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
@@ -58,7 +58,7 @@ def install(
     console = screen(stderr=True)
     with bad_input_exits(UnknownTool, ToolError):
         tools = _chosen(names, every, "install")
-        if lacking := needs.missing([one for one in tools if force or not one.installed]):
+        if lacking := build_requirements.missing([one for one in tools if force or not one.installed]):
             raise ToolError("\n".join(lacking))
     failed = [one for one in tools if not _provide(one, force, console)]
     if failed:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from tunbench.journal import sound
+from tunbench.journal import validation
 from tunbench.labs.execution import Execution
 from tunbench.plan.expand import shard_seconds
 from tunbench.plan.shard import Shard
@@ -103,8 +103,8 @@ def _news(one: Under) -> Iterator[Told]:
             event = json.loads(line)
             expected = event.pop("n") == one.told
             # What no reader of the journal would take must not get into it.
-            sound.check({"shard": one.shard.id, **event}, sound.EVENTS)
-        except sound.Unsound as error:
+            validation.check({"shard": one.shard.id, **event}, validation.EVENTS)
+        except validation.Unsound as error:
             one.refused = f"the lab told what cannot be: {error}"
             return
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -11,8 +11,10 @@ from typing import Any
 
 from tunbench.journal import files
 from tunbench.labs.extras import beyond
-from tunbench.plain import line
-from tunbench.runner import stack, topology, underlay
+from tunbench.plain_text import line
+from tunbench.runner import stack
+from tunbench.runner.declare import topology
+from tunbench.runner.network import underlay
 
 DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
 

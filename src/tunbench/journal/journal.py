@@ -8,8 +8,8 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tunbench.journal import files, sound
-from tunbench.journal.agreeing import Agreeing
+from tunbench.journal import files, validation
+from tunbench.journal.consistency import Agreeing
 
 NAME = "journal.jsonl"
 
@@ -120,7 +120,7 @@ def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
             event = DECODER.decode(line.decode("ascii"))
             # What another version wrote is not ours to check: whoever reads its header says so.
             known = known and (number > 1 or event["event"] != "run" or event.get("journal") == VERSION)
-            sound.check(event, sound.EVENTS if known else {})
+            validation.check(event, validation.EVENTS if known else {})
             if known:
                 agreeing.check(event)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -132,14 +132,14 @@ def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
 
 
 def _refuse(name: str) -> None:
-    raise sound.Unsound(f"it has the number {name}")
+    raise validation.Unsound(f"it has the number {name}")
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A table of JSON. Raises Unsound where a key is there twice: each reader would take another of its values."""
     table = dict(pairs)
     if len(table) < len(pairs):
-        raise sound.Unsound("it has a key twice")
+        raise validation.Unsound("it has a key twice")
     return table
 
 
@@ -149,4 +149,4 @@ DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_table)
 
 def _reason(error: Exception) -> str:
     """What is wrong in words; a parser's own are not for the user."""
-    return str(error) if isinstance(error, sound.Unsound) else "not an event"
+    return str(error) if isinstance(error, validation.Unsound) else "not an event"

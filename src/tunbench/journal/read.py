@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tunbench.journal import files, journal, sound
+from tunbench.journal import files, journal, validation
 from tunbench.journal.folders import folder_of, named, place
 from tunbench.journal.record import Block, Record, Sample, TrialResult, Warned
-from tunbench.labs import noise
-from tunbench.plain import plain
+from tunbench.labs.real_time import noise
+from tunbench.plain_text import plain
 from tunbench.plan.load import LARGEST
 from tunbench.plan.shard import canonical
 
@@ -30,7 +30,7 @@ GROUP = ("stack", "profile", "topology", "tuning", "machine")
 def record(folder: Path) -> Record:
     """All that a run's folder holds. Raises JournalError."""
     with _uncollected():
-        events = journal.events(folder, kinds=sound.EVENTS)
+        events = journal.events(folder, kinds=validation.EVENTS)
         header(events, str(folder / journal.NAME))
         return assemble(events)
 

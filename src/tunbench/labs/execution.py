@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from tunbench.labs import bell
+from tunbench.labs import inotify
 
 BOUND = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
 """Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
@@ -50,11 +50,11 @@ class Execution:
             )
         self._tail: BinaryIO = self.events.open("rb")
         self._partial = b""
-        self.wakes = bell.hung(self.events, self.process.pid)
+        self.wakes = inotify.hung(self.events, self.process.pid)
 
     def lines(self) -> list[bytes]:
         """The whole lines that were written since the last call."""
-        bell.silence(self.wakes)
+        inotify.silence(self.wakes)
         *whole, self._partial = (self._partial + self._tail.read()).split(b"\n")
         return whole
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Literal, Protocol
 
-from tunbench.labs import image
-from tunbench.labs.definition import Image
-from tunbench.runner import spelling
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import Image
+from tunbench.runner.declare import spelling
 from tunbench.runner.stack import declared
 
 Kind = Literal["tools", "brought"]

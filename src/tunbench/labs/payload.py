@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import tunbench
-from tunbench.labs import image
+from tunbench.labs.vm import image
 
 PACKAGE = Path(tunbench.__file__).parent
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
-from tunbench.plan.places import MistakeAt, shown
-from tunbench.runner.options import nearest
+from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.runner.declare.options import nearest
 
 AXES = ("topology", "tuning", "machine", "profile", "stack", "workload")
 """What a cell of a plan is known by."""

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
-from tunbench.plan import topology, wall
+from tunbench.plan.axes import topology
+from tunbench.plan.axes.stack import compared
 from tunbench.plan.cut import AXES, cutting
+from tunbench.plan.estimate import wall_clock
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, seed_of_repeat
-from tunbench.plan.stack import compared
 from tunbench.plan.until import BLOCK, blocks, fewest
-from tunbench.runner import asked
+from tunbench.runner import invocation
 
 MOST_WORKERS = 1000
 """Labs side by side at most: no machine has as many cores to spare."""
@@ -65,7 +66,7 @@ def shards_of(plan: Plan, repeats: int) -> list[Shard]:
 
 def restarts(workload: str) -> bool:
     """Whether a workload takes the stack down and up again."""
-    return bool(asked.read(workload).module.ABOUT.restarts)
+    return bool(invocation.read(workload).module.ABOUT.restarts)
 
 
 def trials(shards: Iterable[Shard]) -> int:
@@ -93,14 +94,14 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
     On the real clock a workload takes what it declares. On the virtual clock waiting is skipped: it takes BUSY for each
     second in which it keeps the processor busy.
     """
-    shape, encrypted = topology.shape(shard.topology), wall.encrypts(shard.stack)
-    busy_second = wall.busy_second(shard.stack, aes="aes" not in shard.machine.without)
+    shape, encrypted = topology.shape(shard.topology), wall_clock.encrypts(shard.stack)
+    busy_second = wall_clock.busy_second(shard.stack, aes="aes" not in shard.machine.without)
 
     def seconds(workload: str) -> float:
         if clock != "virtual":
-            return wall.read(workload).seconds
-        return busy_second * wall.busy(workload, shard.machine.speed, shard.profile, encrypted)
+            return wall_clock.read(workload).seconds
+        return busy_second * wall_clock.busy(workload, shard.machine.speed, shard.profile, encrypted)
 
-    return wall.bring_up(shard.stack, shard.workloads) + sum(
-        len(wall.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads
+    return wall_clock.bring_up(shard.stack, shard.workloads) + sum(
+        len(wall_clock.read(workload).pairs(shape)) * seconds(workload) for workload in shard.workloads
     )

@@ -5,14 +5,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tunbench import plain
-from tunbench.plan import bounded, places, study, tested
+from tunbench import plain_text
 from tunbench.plan.mistakes import Mistake, told, validated
 from tunbench.plan.model import AUTO, Plan
-from tunbench.plan.study import FULL, Beside
-from tunbench.runner.options import nearest
+from tunbench.plan.study import named_cells, schema
+from tunbench.plan.study.schema import FULL, Beside
+from tunbench.plan.toml import bounded_toml, positions
+from tunbench.runner.declare.options import nearest
 
-OVERRIDES: dict[str, places.Path] = {
+OVERRIDES: dict[str, positions.Path] = {
     "seed": ("seed",),
     "lab": ("lab", "kind"),
     "clock": ("lab", "clock"),
@@ -79,7 +80,7 @@ def reference_of(loaded: Loaded) -> Path | None:
     for folder in (loaded.path.parent, shipped):
         if (folder / name).is_file():
             return folder / name
-    line = places.line_of(("study", "reference"), places.lines(loaded.text))
+    line = positions.line_of(("study", "reference"), positions.lines(loaded.text))
     known = nearest(name, [path.name for path in shipped.glob("*.csv")])
     raise PlanError(f'{loaded.path}:{line}: study.reference: there is no file "{name}" beside the study{known}')
 
@@ -113,7 +114,7 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
     """
     overrides = overrides or {}
     data = _parsed(text, str(path))
-    known = {key: data.pop(key) for key in study.KEYS if key in data}
+    known = {key: data.pop(key) for key in schema.KEYS if key in data}
     beside, mistakes = validated(Beside, known)
     scales = beside.scale if beside else {}
     wanted = overrides.get("scale", FULL)
@@ -130,7 +131,7 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
             mistakes.append(Mistake(("scale", scale), sentence))
             break
     if beside and not mistakes:
-        mistakes += tested.mistakes(beside, plans)
+        mistakes += named_cells.mistakes(beside, plans)
     if mistakes:
         raise PlanError(told(mistakes, text, str(path), {OVERRIDES[name]: name for name in overrides}))
     if wanted not in plans or ("scale" in overrides and not scales):
@@ -143,15 +144,15 @@ def _values(plans: Mapping[str, Plan]) -> int:
     return sum(len(values) for scale, plan in plans.items() if scale != FULL for values in plan.axes.values())
 
 
-def _within(path: places.Path, scale: str, keys: Mapping[str, Any]) -> places.Path:
+def _within(path: positions.Path, scale: str, keys: Mapping[str, Any]) -> positions.Path:
     """Where in the file a mistake of a scale's plan is: in the scale's own keys, or in the plan's."""
     return ("scale", scale, *path) if path and path[0] in keys else path
 
 
 def _no_scale(wanted: str, scales: Mapping[str, Any], file: str) -> str:
     if not scales:
-        return f"--scale: {file} has no scales: leave the option away, or write {study.EXAMPLES['scale']}"
-    return f'--scale: {file} has no scale "{plain.line(wanted)}"{nearest(wanted, [FULL, *scales])}'
+        return f"--scale: {file} has no scales: leave the option away, or write {schema.EXAMPLES['scale']}"
+    return f'--scale: {file} has no scale "{plain_text.line(wanted)}"{nearest(wanted, [FULL, *scales])}'
 
 
 def _text(path: Path) -> str:
@@ -175,10 +176,10 @@ def _check_size(size: int, file: str) -> None:
 def _parsed(text: str, file: str) -> dict[str, Any]:
     _check_size(len(text), file)
     try:
-        return bounded.parsed(text, file)
-    except bounded.NotToml as error:
+        return bounded_toml.parsed(text, file)
+    except bounded_toml.NotToml as error:
         raise PlanError(f"{error}; compare `tunbench plan show quick --text`") from None
-    except bounded.TomlError as error:
+    except bounded_toml.TomlError as error:
         raise PlanError(str(error)) from None
 
 

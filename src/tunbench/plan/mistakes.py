@@ -5,12 +5,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from tunbench import plain
-from tunbench.plan import places, study
-from tunbench.plan.lists import EXAMPLES
+from tunbench import plain_text
+from tunbench.plan.axes.lists import EXAMPLES
 from tunbench.plan.model import Lab, Plan
-from tunbench.plan.places import shown
-from tunbench.runner.options import nearest
+from tunbench.plan.study import schema
+from tunbench.plan.toml import positions
+from tunbench.plan.toml.positions import shown
+from tunbench.runner.declare.options import nearest
 
 MOST_LOOKED_AT, MOST_TOLD = 1000, 50
 """Mistakes of a plan that are put into words, and those that are told at once."""
@@ -24,7 +25,7 @@ class Mistake(NamedTuple):
     An `absence` is a cell that the plan does not have.
     """
 
-    path: places.Path
+    path: positions.Path
     sentence: str
     unnamed: bool = False
     missing: bool = False
@@ -40,16 +41,16 @@ def validated(model: type[Model], data: Mapping[str, Any]) -> tuple[Model | None
         return None, [Mistake(_path(one), _sentence(one), _unnamed(one), one["type"] == "missing") for one in found]
 
 
-def told(mistakes: Iterable[Mistake], text: str, file: str, options: Mapping[places.Path, str]) -> str:
+def told(mistakes: Iterable[Mistake], text: str, file: str, options: Mapping[positions.Path, str]) -> str:
     """One line for each mistake, in the order of the file; `options` of the command line gave the values at paths."""
-    lines = places.lines(text)
+    lines = positions.lines(text)
     found = []
     for one in mistakes:
         option = options.get(one.path)
-        line = None if option or (one.missing and len(one.path) == 1) else places.line_of(one.path, lines)
+        line = None if option or (one.missing and len(one.path) == 1) else positions.line_of(one.path, lines)
         place = f"--{option}" if option else f"{file}:{line}" if line else file
-        key = "" if option or not one.path or one.unnamed else f"{places.written(one.path)}: "
-        found.append((line or 0, f"{place}: {plain.line(key + one.sentence)}"))
+        key = "" if option or not one.path or one.unnamed else f"{positions.written(one.path)}: "
+        found.append((line or 0, f"{place}: {plain_text.line(key + one.sentence)}"))
     ordered = list(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: pair[0])))
     more = [f"{file}: and {len(ordered) - MOST_TOLD} more mistakes"] if len(ordered) > MOST_TOLD else []
     return "\n".join([*ordered[:MOST_TOLD], *more])
@@ -60,9 +61,9 @@ def _unnamed(mistake: Any) -> bool:
     return mistake["type"] in ("missing", "extra_forbidden")
 
 
-def _path(mistake: Any) -> places.Path:
+def _path(mistake: Any) -> positions.Path:
     cause = mistake.get("ctx", {}).get("error")
-    return (*mistake["loc"], *(cause.at if isinstance(cause, places.MistakeAt) else ()))
+    return (*mistake["loc"], *(cause.at if isinstance(cause, positions.MistakeAt) else ()))
 
 
 def _sentence(mistake: Any) -> str:
@@ -80,17 +81,17 @@ def _sentence(mistake: Any) -> str:
             return str(mistake.get("ctx", {}).get("error", mistake["msg"]))
 
 
-def _example(path: places.Path) -> str:
+def _example(path: positions.Path) -> str:
     """How the key at a path is written."""
-    return study.EXAMPLES.get(study.dotted(path)) or EXAMPLES[str(path[-1])]
+    return schema.EXAMPLES.get(schema.dotted(path)) or EXAMPLES[str(path[-1])]
 
 
-def _unknown(path: places.Path) -> str:
+def _unknown(path: positions.Path) -> str:
     key = str(path[-1])
-    if study.dotted(path[:-1]) in study.MODELS:
-        return study.unknown(path)
+    if schema.dotted(path[:-1]) in schema.MODELS:
+        return schema.unknown(path)
     if path[0] == "lab" and len(path) > 1:
         if key in Plan.model_fields:
             return f'"{key}" stands in the table [lab]: move it above the line [lab]'
         return f'unknown key "{key}" in [lab]{nearest(key, Lab.model_fields)}'
-    return f'unknown key "{key}"{nearest(key, [*Plan.model_fields, *study.KEYS])}'
+    return f'unknown key "{key}"{nearest(key, [*Plan.model_fields, *schema.KEYS])}'

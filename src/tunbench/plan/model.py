@@ -8,18 +8,26 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
-from tunbench.plan import cut, machine, tuning
-from tunbench.plan.lists import EXAMPLES, Most, alone, several
-from tunbench.plan.places import MistakeAt, shown
-from tunbench.plan.profile import read_profiles
-from tunbench.plan.profile import shipped as shipped_profiles
+from tunbench.plan import cut
+from tunbench.plan.axes import machine, tuning
+from tunbench.plan.axes.lists import EXAMPLES, Most, alone, several
+from tunbench.plan.axes.profile import read_profiles
+from tunbench.plan.axes.profile import shipped as shipped_profiles
+from tunbench.plan.axes.stack import (
+    compared,
+    layers_of,
+    meaning_of_stack,
+    meaning_of_workload,
+    read_stacks,
+    read_workloads,
+)
+from tunbench.plan.axes.topology import misfit, read_topology
 from tunbench.plan.shard import Machine, Profile, Tuning
-from tunbench.plan.stack import compared, layers_of, meaning_of_stack, meaning_of_workload, read_stacks, read_workloads
-from tunbench.plan.topology import misfit, read_topology
+from tunbench.plan.toml.positions import MistakeAt, shown
 from tunbench.plan.until import Until, read_until
 from tunbench.runner import registry
-from tunbench.runner.options import nearest
-from tunbench.runner.underlay import MTU
+from tunbench.runner.declare.options import nearest
+from tunbench.runner.network.underlay import MTU
 
 PLAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """It becomes part of a folder's name."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tunbench.runner import registry, spelling
-from tunbench.runner.underlay import MTU
+from tunbench.runner import registry
+from tunbench.runner.declare import spelling
+from tunbench.runner.network.underlay import MTU
 
 FULL_SPEED = 1000
 """Million instructions a second of the full model machine."""

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationInfo
 
-from tunbench.plan.places import MistakeAt, shown
-from tunbench.runner import asked, probe, quantity, registry
-from tunbench.runner.options import nearest
+from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.runner import invocation, probe, registry
+from tunbench.runner.declare import quantity
+from tunbench.runner.declare.options import nearest
 
 BLOCK = 5
 """Repeats that are asked for at a time. A fixed number: whoever looks after every repeat stops by luck more often."""
@@ -116,7 +117,9 @@ def _metrics(value: object, known: Mapping[str, Any]) -> tuple[str, ...]:
     if "workloads" not in known or "probes" not in known:
         return ()
     of_workloads = {
-        name: metric for text in known["workloads"] for name, metric in asked.read(text).module.ABOUT.metrics.items()
+        name: metric
+        for text in known["workloads"]
+        for name, metric in invocation.read(text).module.ABOUT.metrics.items()
     }
     probes = registry.probe_names() if known["probes"] is None else known["probes"]
     if value is not None:

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tunbench.runner import limits
-from tunbench.runner.events import EventStream
-from tunbench.runner.node import HOME
+from tunbench.runner.node import limits
+from tunbench.runner.node.events import EventStream
+from tunbench.runner.node.node import HOME
+from tunbench.runner.node.shell import LocalShell
 from tunbench.runner.shard import live
-from tunbench.runner.shell import LocalShell
 
 
 def main(shard: str, events: str) -> None:

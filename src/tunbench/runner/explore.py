@@ -2,9 +2,10 @@
 
 import subprocess
 
-from tunbench.runner import nodes, underlay
-from tunbench.runner.node import HOME
-from tunbench.runner.shell import LocalShell
+from tunbench.runner.network import underlay
+from tunbench.runner.node import namespaces
+from tunbench.runner.node.node import HOME
+from tunbench.runner.node.shell import LocalShell
 
 GREETING = """
 Two endpoints, a (10.0.1.2) and b (10.0.2.2), with a router between them; edge stands for the rest of the world.
@@ -26,7 +27,7 @@ def main() -> None:
     """Builds the underlay and opens a shell."""
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
     kind = underlay.UNDERLAYS["ip"]
-    with nodes.made(kind.names, kind.name_server, LocalShell(), Silent()) as made:
+    with namespaces.made(kind.names, kind.name_server, LocalShell(), Silent()) as made:
         underlay.build(kind, made)
         print(GREETING, flush=True)
         # setsid and a controlling terminal: job control and Ctrl-C work as they do everywhere.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner import registry
-from tunbench.runner.contract import Overlay
-from tunbench.runner.node import Node
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import Overlay
 from tunbench.runner.workload import Metric, Sample, Trial, now
 
 PROC = Path("/proc")

@@ -6,8 +6,11 @@ from functools import cache
 from types import ModuleType
 
 from tunbench.runner import probes, tunnels, workloads
-from tunbench.runner.contract import Tunnel
-from tunbench.runner.options import nearest
+from tunbench.runner.declare.options import nearest
+from tunbench.runner.tunnel import Tunnel
+
+SHARED = "shared"
+"""The package within each of the three that holds what several of their files use, and nothing to be found."""
 
 
 def tunnel_names() -> list[str]:
@@ -52,7 +55,8 @@ def _names(package: ModuleType) -> list[str]:
 # A plan asks some thousand times.
 @cache
 def _found(folders: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(folders)))
+    names = (info.name for info in pkgutil.iter_modules(folders) if info.name != SHARED)
+    return tuple(sorted(name.replace("_", "-") for name in names))
 
 
 def _module(package: ModuleType, name: str, what: str) -> ModuleType:

@@ -5,27 +5,17 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from tunbench.runner import (
-    hunger,
-    impairment,
-    leftovers,
-    nodes,
-    pinning,
-    registry,
-    spelling,
-    stack,
-    topology,
-    trials,
-    tuning,
-    underlay,
-)
-from tunbench.runner.contract import Unsupported
-from tunbench.runner.events import Events
-from tunbench.runner.node import Node
-from tunbench.runner.outside import watched
-from tunbench.runner.shell import Shell
+from tunbench.runner import registry, stack, trials
+from tunbench.runner.declare import spelling, topology
+from tunbench.runner.network import impairment, leftovers, tuning, underlay
+from tunbench.runner.network.edge import watched
+from tunbench.runner.node import memory_watch, namespaces, pinning
+from tunbench.runner.node.events import Events
+from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import Shell
 from tunbench.runner.site import Site
 from tunbench.runner.trials import FAILURES
+from tunbench.runner.tunnel import Unsupported
 from tunbench.runner.workload import Metric, Sample, now
 
 Spec = Mapping[str, Any]
@@ -59,8 +49,8 @@ def live(spec: Spec, shell: Shell, events: Events, cores: Collection[int] = ()) 
             events.tell("pinned", nodes=dict(pins.nodes), rest=list(pins.rest))
         with (
             pinning.kept_to(pins.rest if pins else ()),
-            nodes.made(under.names, under.name_server, shell, events, pins) as made,
-            hunger.watched(made.values()),
+            namespaces.made(under.names, under.name_server, shell, events, pins) as made,
+            memory_watch.watched(made.values()),
         ):
             pile = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
             _live_in(Site(made, under, pile), spec, waiting, events)

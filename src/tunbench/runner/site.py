@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tunbench.runner.contract import Overlay
-from tunbench.runner.node import Node
+from tunbench.runner.declare.topology import Pair
+from tunbench.runner.network.underlay import Underlay, lans
+from tunbench.runner.node.node import Node
 from tunbench.runner.stack import Stack
-from tunbench.runner.topology import Pair
-from tunbench.runner.underlay import Underlay, lans
+from tunbench.runner.tunnel import Overlay
 
 
 class Site(NamedTuple):

@@ -6,12 +6,13 @@ from ipaddress import ip_address, ip_interface
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tunbench.runner import registry, spelling, tools
-from tunbench.runner.contract import About, Overlay, Place, StackFailed, Tunnel, Unsupported
-from tunbench.runner.node import CommandFailed, Node
-from tunbench.runner.options import Options, resolve
-from tunbench.runner.topology import PAIR, Topology
-from tunbench.runner.underlay import lans
+from tunbench.runner import registry
+from tunbench.runner.declare import spelling, tools
+from tunbench.runner.declare.options import Options, resolve
+from tunbench.runner.declare.topology import PAIR, Topology
+from tunbench.runner.network.underlay import lans
+from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.tunnel import About, Overlay, Place, StackFailed, Tunnel, Unsupported
 
 PATIENCE = 50.0
 """Seconds of the lab's own time in which an overlay must answer: a verdict stands within a minute."""

@@ -7,16 +7,19 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tunbench.runner import asked, bounds, limits, probe, proof, relayed, stack
-from tunbench.runner.asked import Asked
-from tunbench.runner.contract import StackFailed, Unsupported
-from tunbench.runner.events import Events
-from tunbench.runner.node import CommandFailed
-from tunbench.runner.options import Options
-from tunbench.runner.shell import wait_until
+from tunbench.runner import bounds, invocation, probe, stack
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.topology import Pair, Topology
+from tunbench.runner.invocation import Asked
+from tunbench.runner.network import relays
+from tunbench.runner.node import limits
+from tunbench.runner.node.events import Events
+from tunbench.runner.node.node import CommandFailed
+from tunbench.runner.node.shell import wait_until
+from tunbench.runner.proof import proof
+from tunbench.runner.proof.vantage import views
 from tunbench.runner.site import Site
-from tunbench.runner.topology import Pair, Topology
-from tunbench.runner.view import views
+from tunbench.runner.tunnel import StackFailed, Unsupported
 from tunbench.runner.workload import Metric, Sample, Trial, WorkloadFailed, now
 
 FAILURES = (
@@ -49,7 +52,7 @@ WORST_FIRST = ("failed", "unsupported", "ok")
 
 def pairs_of(workloads: Sequence[str], topology: Topology) -> list[Pair]:
     """All pairs between which the workloads run, the usual one first."""
-    used = (pair for text in workloads for pair in asked.read(text).pairs(topology))
+    used = (pair for text in workloads for pair in invocation.read(text).pairs(topology))
     return list(dict.fromkeys([topology.pairs[0], *used]))
 
 
@@ -77,9 +80,9 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
 
     After one that takes the tunnel down the proof is repeated, and without it no sample counts.
     """
-    what = asked.read(workload)
+    what = invocation.read(workload)
     pairs = what.pairs(site.underlay.topology)
-    with nullcontext() if what.module.ABOUT.restarts else relayed.watched(workload, site, events):
+    with nullcontext() if what.module.ABOUT.restarts else relays.watched(workload, site, events):
         return _execute(what, pairs, site, probes, events)
 
 

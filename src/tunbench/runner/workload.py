@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from tunbench.runner.contract import Overlay
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
+from tunbench.runner.tunnel import Overlay
 
 
 class Metric(NamedTuple):

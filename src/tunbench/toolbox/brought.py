@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.journal import files
-from tunbench.labs import image
 from tunbench.labs.extras import Kind
-from tunbench.plain import line
-from tunbench.plan import bounded
+from tunbench.labs.vm import image
+from tunbench.plain_text import line
+from tunbench.plan.toml import bounded_toml
 from tunbench.runner import registry
-from tunbench.runner.options import nearest
+from tunbench.runner.declare.options import nearest
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.pack import pack, replacing
 from tunbench.toolbox.tools import tools_folder
@@ -73,12 +73,12 @@ def configured() -> dict[str, str]:
     """The files that the user's configuration names. Raises ToolError."""
     path = config_file()
     try:
-        data = bounded.parsed(files.text(_target(path), LARGEST_CONFIGURATION), str(path))
+        data = bounded_toml.parsed(files.text(_target(path), LARGEST_CONFIGURATION), str(path))
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ToolError(f"{path}: cannot be read: {error.strerror}") from None
-    except bounded.TomlError as error:
+    except bounded_toml.TomlError as error:
         raise ToolError(str(error)) from None
     if unknown := sorted(data.keys() - {"tools"}):
         raise ToolError(f'{path}: unknown key "{line(unknown[0])}": there is one table, [tools]')

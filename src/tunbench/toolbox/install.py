@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tunbench.labs import definition
-from tunbench.toolbox import command, go, needs, rust
+from tunbench.labs.vm import image_definition
+from tunbench.toolbox import build_requirements, command, go, rust
 from tunbench.toolbox.command import Progress, Run
 from tunbench.toolbox.pack import pack, replacing
 from tunbench.toolbox.tools import Tool, tools_folder
@@ -25,21 +25,21 @@ def install(tool: Tool, progress: Progress, run: Run = command.run) -> None:
 
 def _head(tool: Tool, source: dict[str, Any]) -> dict[str, Any]:
     """What the manifest of a tool says besides its files."""
-    argv, name = needs.ASKED[tool.language]
-    built = {name: needs.version(argv)}
+    argv, name = build_requirements.ASKED[tool.language]
+    built = {name: build_requirements.version(argv)}
     return {"name": tool.name, "version": tool.version, "programs": tool.programs, "source": source, "built": built}
 
 
 def remove(tool: Tool) -> bool:
     """Removes a tool; whether it was there. Raises OSError."""
     there = tool.installed
-    definition.remove(tool.folder)
+    image_definition.remove(tool.folder)
     return there
 
 
 def remove_all() -> None:
     """Removes every tool, and the images of brought programs. Raises OSError."""
-    definition.remove(tools_folder())
+    image_definition.remove(tools_folder())
 
 
 def size(tool: Tool) -> int:

@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from tunbench.labs import image
-from tunbench.labs.definition import BASE
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox.command import ToolError
 
 EVERYWHERE = ("ld-linux-x86-64", "libc", "libdl", "libgcc_s", "libm", "libpthread", "libresolv", "librt", "libutil")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tunbench.labs import image
-from tunbench.labs.definition import BASE
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox import libraries
 
 PROGRAMS = "usr/local/bin"

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from tunbench.labs.definition import cache
 from tunbench.labs.extras import Kind
-from tunbench.runner.options import nearest
-from tunbench.runner.tools import HOLDS
+from tunbench.labs.vm.image_definition import cache
+from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.tools import HOLDS
 
 
 class UnknownTool(Exception):

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from tunbench.runner import carried, processor
-from tunbench.runner.carried import Carried
 from tunbench.runner.probe import MACHINE, About, Scene
-from tunbench.runner.processor import Clock
+from tunbench.runner.probes.shared import overlay_traffic, processor_time
+from tunbench.runner.probes.shared.overlay_traffic import Carried
+from tunbench.runner.probes.shared.processor_time import Clock
 from tunbench.runner.workload import Metric, Sample
 
 ABOUT = About(
@@ -32,13 +32,13 @@ class State(NamedTuple):
 
 def look(scene: Scene) -> State:
     """Reads idle time and the counters of interfaces."""
-    arrived = carried.arrived(scene)
-    return State(processor.clock(), arrived)
+    arrived = overlay_traffic.arrived(scene)
+    return State(processor_time.clock(), arrived)
 
 
 def samples(before: State, after: State) -> list[Sample]:
     """The cost, where anything was carried, and what it is a ratio of."""
-    busy = processor.between(before.clock, after.clock).total
+    busy = processor_time.between(before.clock, after.clock).total
     size = after.carried.size - before.carried.size
     packets = after.carried.packets - before.carried.packets
     # An interface that was made anew meanwhile counts from 0.

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner import probe, processor
+from tunbench.runner import probe
 from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.probes.shared import processor_time
 from tunbench.runner.workload import Metric, Sample
 
 ABOUT = About(
@@ -84,7 +85,7 @@ def spent(stat: str) -> float:
     fields = stat.rpartition(") ")[2].split()
     if len(fields) < 13:
         raise ValueError(f"/proc/PID/stat has {len(fields)} fields")
-    return (int(fields[11]) + int(fields[12])) * processor.TICK
+    return (int(fields[11]) + int(fields[12])) * processor_time.TICK
 
 
 def kernel(meminfo: str) -> int:

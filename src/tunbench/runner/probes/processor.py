@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from tunbench.runner import probe, processor
+from tunbench.runner import probe
 from tunbench.runner.probe import MACHINE, About, Scene
-from tunbench.runner.processor import Clock
+from tunbench.runner.probes.shared import processor_time
+from tunbench.runner.probes.shared.processor_time import Clock
 from tunbench.runner.workload import Metric, Sample
 
 TIMES = ("user", "system", "softirq")
@@ -34,12 +35,12 @@ class State(NamedTuple):
 def look(scene: Scene) -> State:
     """Reads idle time and /proc/stat."""
     stat = probe.shown(probe.PROC / "stat")
-    return State(processor.clock(), processor.times(stat), processor.switches(stat))
+    return State(processor_time.clock(), processor_time.times(stat), processor_time.switches(stat))
 
 
 def samples(before: State, after: State) -> list[Sample]:
     """The values of the machine and, where it has several, of each core."""
-    busy = processor.between(before.clock, after.clock)
+    busy = processor_time.between(before.clock, after.clock)
     if not busy.elapsed or not busy.by_core:
         return []
     found = [

@@ -13,11 +13,11 @@ encryption.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tunbench.runner import secrets
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import TCP, UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import TCP, UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the program's own default has its reason.
 CONFIG = """\

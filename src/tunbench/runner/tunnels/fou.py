@@ -4,11 +4,11 @@ The kernel takes what arrives at the port out of UDP and handles it as the IP pr
 protocol can be carried so; here it is IP in IP, which adds no header of its own.
 """
 
-from tunbench.runner import links
-from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
-from tunbench.runner.formats import UDP
-from tunbench.runner.node import Node
-from tunbench.runner.options import Options
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import UDP
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 
 class Fou(Tunnel):
@@ -22,13 +22,13 @@ class Fou(Tunnel):
         evidence="udp dst port {port}",
         headers=(UDP,),
         # No port is assigned; this is the one of the examples in ip-fou(8).
-        options=links.udp_options("5555"),
+        options=kernel_links.udp_options("5555"),
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
         ports=("udp {port}",),
         joins=2,
-        modules=("fou", "fou6", *links.IP_IN_IP_MODULES),
+        modules=("fou", "fou6", *kernel_links.IP_IN_IP_MODULES),
         programs=("modprobe",),
     )
 
@@ -38,15 +38,15 @@ class Fou(Tunnel):
         inner = FAMILIES[str(options["inner"])]
         return cls.about._replace(
             evidence=f"{cls.about.evidence} and udp[8] & 0xf0 = {inner << 4:#x}",
-            modules=("fou", "fou6", *links.ip_in_ip_modules(inner)),
+            modules=("fou", "fou6", *kernel_links.ip_in_ip_modules(inner)),
         )
 
     def up(self, node: Node) -> None:
         """Opens the port for the protocol of what is inside, and makes the interface towards the other endpoint."""
-        protocol = links.PROTOCOLS[self.place.above[node.name].family]
-        links.over_udp(self, node, "fou", "ipproto", str(protocol))
+        protocol = kernel_links.PROTOCOLS[self.place.above[node.name].family]
+        kernel_links.over_udp(self, node, "fou", "ipproto", str(protocol))
 
     def down(self, node: Node) -> None:
         """Deletes the interface, and closes the port."""
         super().down(node)
-        links.close_port(self, node)
+        kernel_links.close_port(self, node)

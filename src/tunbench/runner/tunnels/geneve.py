@@ -1,10 +1,10 @@
 """Generic Network Virtualization Encapsulation (RFC 8926): Ethernet frames in UDP."""
 
-from tunbench.runner import links
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import ETHERNET, UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Options
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 
 class Geneve(Tunnel):
@@ -18,7 +18,7 @@ class Geneve(Tunnel):
         # RFC 8926, section 3.4: version, length of options and flags are 0; Transparent Ethernet Bridging (0x6558).
         evidence="udp dst port {port} and udp[8:4] = 0x00006558",
         headers=(UDP, Header("GENEVE", 8, "RFC 8926, section 3.4, without options"), ETHERNET),
-        options={"vni": links.VNI, **links.udp_options("6081")},
+        options={"vni": kernel_links.VNI, **kernel_links.udp_options("6081")},
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port", "vni"),
@@ -39,6 +39,6 @@ class Geneve(Tunnel):
             *("ip", "link", "add", self.place.above[node.name].interface, "type", "geneve"),
             *("id", str(self.options["vni"]), "remote", self.place.below[peer].address),
             *("ttl", str(self.options["ttl"]), "dstport", str(self.options["port"])),
-            *links.udp_checksum(self.options, self.place.outer),
+            *kernel_links.udp_checksum(self.options, self.place.outer),
         )
         self.settle(node)

@@ -1,13 +1,13 @@
 """Generic Routing Encapsulation (RFC 2784, with the key of RFC 2890) of IP packets."""
 
-from tunbench.runner import links
-from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
-from tunbench.runner.formats import GRE, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import GRE, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 OPTIONS = {
-    "ttl": links.TTL,
+    "ttl": kernel_links.TTL,
     "checksum": Option("switch", "off", "checksum over header and payload (4 bytes more)"),
     "key": Option("count", "0", "key of both directions (4 bytes more); 0 for none", high=(1 << 32) - 1),
 }
@@ -47,7 +47,7 @@ class Gre(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        links.encapsulated(self, node, {4: "gre", 6: "ip6gre"}[self.place.outer], *words(self.options))
+        kernel_links.encapsulated(self, node, {4: "gre", 6: "ip6gre"}[self.place.outer], *words(self.options))
 
 
 def headers(options: Options) -> tuple[Header, ...]:

@@ -1,11 +1,11 @@
 """Ethernet over Generic Routing Encapsulation (RFC 2784, with the key of RFC 2890)."""
 
-from tunbench.runner import links
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import ETHERNET, GRE
-from tunbench.runner.node import Node
-from tunbench.runner.options import Options
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import ETHERNET, GRE
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
 from tunbench.runner.tunnels import gre
+from tunbench.runner.tunnels.shared import kernel_links
 
 BRIDGING = 0x6558
 """The protocol type Transparent Ethernet Bridging: RFC 1701, as the registry of EtherTypes has it."""
@@ -35,4 +35,4 @@ class Gretap(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        links.encapsulated(self, node, {4: "gretap", 6: "ip6gretap"}[self.place.outer], *gre.words(self.options))
+        kernel_links.encapsulated(self, node, {4: "gretap", 6: "ip6gretap"}[self.place.outer], *gre.words(self.options))

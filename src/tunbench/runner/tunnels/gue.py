@@ -4,11 +4,11 @@ Its header names the protocol inside; here it is IP in IP, which adds no header 
 left out: Linux adds its 8 bytes to some packets only, so no MTU could be exact.
 """
 
-from tunbench.runner import links
-from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
-from tunbench.runner.formats import UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Options
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 
 class Gue(Tunnel):
@@ -21,13 +21,13 @@ class Gue(Tunnel):
         claims=Claims(),
         evidence="udp dst port {port}",
         headers=(UDP, Header("GUE", 4, "draft-ietf-intarea-gue-09, section 3")),
-        options=links.udp_options("6080"),
+        options=kernel_links.udp_options("6080"),
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port",),
         ports=("udp {port}",),
         joins=2,
-        modules=("fou", "fou6", *links.IP_IN_IP_MODULES),
+        modules=("fou", "fou6", *kernel_links.IP_IN_IP_MODULES),
         programs=("modprobe",),
     )
 
@@ -36,15 +36,15 @@ class Gue(Tunnel):
         """All of the header: variant, control bit, length and flags are 0, and the second byte is the protocol."""
         inner = FAMILIES[str(options["inner"])]
         return cls.about._replace(
-            evidence=f"{cls.about.evidence} and udp[8:4] = {links.PROTOCOLS[inner] << 16:#010x}",
-            modules=("fou", "fou6", *links.ip_in_ip_modules(inner)),
+            evidence=f"{cls.about.evidence} and udp[8:4] = {kernel_links.PROTOCOLS[inner] << 16:#010x}",
+            modules=("fou", "fou6", *kernel_links.ip_in_ip_modules(inner)),
         )
 
     def up(self, node: Node) -> None:
         """Opens the port, and makes the interface towards the other endpoint."""
-        links.over_udp(self, node, "gue", "gue")
+        kernel_links.over_udp(self, node, "gue", "gue")
 
     def down(self, node: Node) -> None:
         """Deletes the interface, and closes the port."""
         super().down(node)
-        links.close_port(self, node)
+        kernel_links.close_port(self, node)

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 
-from tunbench.runner import certificates
-from tunbench.runner.contract import CONTROL, RELAY, About, Claims, Overlay, StackFailed, Tunnel
-from tunbench.runner.formats import Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import CONTROL, RELAY, About, Claims, Overlay, StackFailed, Tunnel
+from tunbench.runner.tunnels.shared import certificates
 from tunbench.runner.tunnels.wireguard import Wireguard
 
 # Each line that is not the daemon's own default has its reason.

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tunbench.runner import secrets
-from tunbench.runner.contract import WIDTHS, About, Claims, Tunnel
-from tunbench.runner.formats import TCP, UDP, Format, Header
-from tunbench.runner.node import Node, Shown
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import TCP, UDP, Format, Header
+from tunbench.runner.node.node import Node, Shown
+from tunbench.runner.tunnel import WIDTHS, About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import secrets
 
 # $0 is a pattern, and the rest a command that shall print a line of it; asked at once again it would cost more time.
 PRINTED = '"$@" | grep -q "$0" || { sleep 0.1; false; }'

@@ -12,10 +12,10 @@ and server wait on purpose. All endpoints enrol at once, and ask for their peers
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tunbench.runner.contract import CONTROL, About, Claims, Overlay, Tunnel
-from tunbench.runner.formats import Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import CONTROL, About, Claims, Overlay, Tunnel
 from tunbench.runner.tunnels.wireguard import Wireguard
 
 # What an endpoint does from its start on. $0 is the interface, $1 the folder of the client, $2 the invitation, $3 the

@@ -4,10 +4,10 @@ The kernel has a kind of interface for each pair of address families: `ipip` for
 and `ip6tnl` for both in IPv6.
 """
 
-from tunbench.runner import links
-from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel
-from tunbench.runner.node import Node
-from tunbench.runner.options import Options
+from tunbench.runner.declare.options import Options
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 
 class Ipip(Tunnel):
@@ -19,19 +19,21 @@ class Ipip(Tunnel):
         layer=3,
         claims=Claims(),
         evidence="ip proto 4",
-        options={"ttl": links.TTL},
+        options={"ttl": kernel_links.TTL},
         families=(4, 6),
         outer=(4, 6),
         joins=2,
-        modules=links.IP_IN_IP_MODULES,
+        modules=kernel_links.IP_IN_IP_MODULES,
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
         """The protocol number says what is inside."""
         inner = FAMILIES[str(options["inner"])]
-        return cls.about._replace(evidence=f"ip proto {links.PROTOCOLS[inner]}", modules=links.ip_in_ip_modules(inner))
+        return cls.about._replace(
+            evidence=f"ip proto {kernel_links.PROTOCOLS[inner]}", modules=kernel_links.ip_in_ip_modules(inner)
+        )
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        links.ip_in_ip(self, node)
+        kernel_links.ip_in_ip(self, node)

@@ -8,10 +8,10 @@ from l3 in that packets pass the hooks of netfilter.
 from collections.abc import Sequence
 from ipaddress import ip_interface
 
-from tunbench.runner.contract import FAMILIES, About, Claims, Tunnel, address
-from tunbench.runner.formats import Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel, address
 
 TABLE = 100
 """The routing table of the lowest layer; each layer has one of its own."""

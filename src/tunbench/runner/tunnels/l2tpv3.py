@@ -1,10 +1,10 @@
 """Layer Two Tunneling Protocol version 3 (RFC 3931): Ethernet frames in a static tunnel, as the Linux kernel has it."""
 
-from tunbench.runner import links
-from tunbench.runner.contract import STARTING, About, Claims, Tunnel
-from tunbench.runner.formats import ETHERNET, UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import STARTING, About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 HEADERS = {
     "udp": (UDP, Header("L2TPv3 flags, version and session ID", 8, "RFC 3931, section 4.1.2.1")),
@@ -42,7 +42,7 @@ class L2tpv3(Tunnel):
             ),
             "session": Option("count", "1", "ID of session and tunnel at both ends", low=1, high=(1 << 32) - 1),
             "port": Option("count", "1701", "UDP port of both ends", low=1, high=65535),
-            "checksum": links.CHECKSUM,
+            "checksum": kernel_links.CHECKSUM,
         },
         families=(4, 6),
         outer=(4, 6),
@@ -96,6 +96,6 @@ class L2tpv3(Tunnel):
         if self.options["encap"] != "udp":
             return ()
         port = str(self.options["port"])
-        wanted = "on" if links.checksummed(self.options, self.place.outer) else "off"
+        wanted = "on" if kernel_links.checksummed(self.options, self.place.outer) else "off"
         names = {4: ("udp_csum",), 6: ("udp6_csum_tx", "udp6_csum_rx")}[self.place.outer]
         return ("udp_sport", port, "udp_dport", port, *(word for name in names for word in (name, wanted)))

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from tunbench.runner import secrets
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
-from tunbench.runner.formats import Format, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
+from tunbench.runner.tunnels.shared import secrets
 
 SECTAG = Header("SecTAG", 8, "IEEE 802.1AE-2018, section 9.3")
 SCI = Header("Secure Channel Identifier", 8, "IEEE 802.1AE-2018, section 9.9")

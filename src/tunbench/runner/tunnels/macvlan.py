@@ -1,9 +1,9 @@
 """MACVLAN: a second MAC address on an Ethernet interface."""
 
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
 
 
 class Macvlan(Tunnel):

@@ -11,10 +11,10 @@ segment of TCP; packets that follow each other closely share segments.
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import TCP, Header
-from tunbench.runner.node import Node, Shown
-from tunbench.runner.options import Option
+from tunbench.runner.declare.options import Option
+from tunbench.runner.declare.packet_format import TCP, Header
+from tunbench.runner.node.node import Node, Shown
+from tunbench.runner.tunnel import About, Claims, Tunnel
 
 # $0 is the pattern of a direct route, and the rest the command that lists routes, which is not asked at once again.
 DIRECT = '"$@" | grep -q "$0" || { sleep 0.1; false; }'

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tunbench.runner.contract import CONTROL, About, Claims, Overlay, Tunnel, address
-from tunbench.runner.formats import UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import CONTROL, About, Claims, Overlay, Tunnel, address
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\

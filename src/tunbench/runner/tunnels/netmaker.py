@@ -17,12 +17,12 @@ from ipaddress import ip_interface
 from pathlib import Path
 from types import MappingProxyType
 
-from tunbench.runner import certificates, secrets
-from tunbench.runner.contract import CONTROL, About, Claims, StackFailed, Tunnel
-from tunbench.runner.formats import Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
-from tunbench.runner.rest import Api
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import CONTROL, About, Claims, StackFailed, Tunnel
+from tunbench.runner.tunnels.shared import certificates, secrets
+from tunbench.runner.tunnels.shared.rest_api import Api
 from tunbench.runner.tunnels.wireguard import Wireguard
 
 NETWORK = "lab"

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
-from tunbench.runner.formats import Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
 
 
 class Bare(Tunnel):

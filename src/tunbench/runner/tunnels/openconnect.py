@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from tunbench.runner import certificates
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
-from tunbench.runner.formats import IP, TCP, UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import IP, TCP, UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
+from tunbench.runner.tunnels.shared import certificates
 
 DRAFT = "draft-mavrogiannopoulos-openconnect-04, section 2.3"
 TAG = Header("AEAD tag", 16, "RFC 5116, sections 5.1 and 5.2; RFC 8439, section 2.8")

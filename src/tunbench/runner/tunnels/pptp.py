@@ -6,11 +6,11 @@ pptp.so, belongs to accel-ppp, which Debian does not have.
 
 from collections.abc import Sequence
 
-from tunbench.runner import secrets
-from tunbench.runner.contract import About, Claims, Tunnel, Unsupported
-from tunbench.runner.formats import Format, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel, Unsupported
+from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the default of pppd or of its Debian package has its reason.
 COMMON = """\

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import ETHERNET, IP, UDP, Format, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\

@@ -10,11 +10,11 @@ leaves room for an outer IPv6 header in any case.
 
 from collections.abc import Sequence
 
-from tunbench.runner import secrets
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
-from tunbench.runner.formats import UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
+from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\

@@ -1,10 +1,10 @@
 """Virtual eXtensible LAN (RFC 7348): Ethernet frames in UDP."""
 
-from tunbench.runner import links
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import ETHERNET, UDP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Options
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 
 class Vxlan(Tunnel):
@@ -18,7 +18,7 @@ class Vxlan(Tunnel):
         # RFC 7348, section 5: of the first four bytes only the I flag is set.
         evidence="udp dst port {port} and udp[8:4] = 0x08000000",
         headers=(UDP, Header("VXLAN", 8, "RFC 7348, section 5"), ETHERNET),
-        options={"vni": links.VNI, **links.udp_options("4789")},
+        options={"vni": kernel_links.VNI, **kernel_links.udp_options("4789")},
         families=(4, 6),
         outer=(4, 6),
         exclusive=("port", "vni"),
@@ -37,7 +37,7 @@ class Vxlan(Tunnel):
         node.run(
             *("ip", "link", "add", overlay.interface, "type", "vxlan", "id", str(self.options["vni"])),
             *("local", below.address, "dev", below.interface, "ttl", str(self.options["ttl"])),
-            *("dstport", str(self.options["port"]), *links.udp_checksum(self.options, self.place.outer)),
+            *("dstport", str(self.options["port"]), *kernel_links.udp_checksum(self.options, self.place.outer)),
         )
         flood = ("fdb", "append", "00:00:00:00:00:00", "dev", overlay.interface, "dst")
         node.bridge(*((*flood, self.place.below[peer].address) for peer in self.place.peers(node)))

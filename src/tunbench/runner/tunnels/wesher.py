@@ -11,10 +11,10 @@ below.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
-from tunbench.runner.formats import Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
 from tunbench.runner.tunnels.wireguard import Wireguard
 
 # The program takes its key from a flag, which everybody could see, or from the environment. $0 is the file with it.

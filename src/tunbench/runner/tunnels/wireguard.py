@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import UDP, Format, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import UDP, Format, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
 
 PAPER = 'Donenfeld, "WireGuard: Next Generation Kernel Network Tunnel", section 5.4.6'
 UAPI = "/var/run/wireguard/{interface}.sock"

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tunbench.runner.contract import About, Claims, Tunnel
-from tunbench.runner.formats import TCP, Header
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import TCP, Header
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Tunnel
 
 # Each line that is not the daemon's own default has its reason. The key is added by a command: it is a secret.
 CONFIG = """\

@@ -16,10 +16,10 @@ from itertools import permutations
 from pathlib import Path
 from types import MappingProxyType
 
-from tunbench.runner.contract import CONTROL, About, Claims, StackFailed, Tunnel
-from tunbench.runner.formats import UDP, Header
-from tunbench.runner.node import Node, Shown
-from tunbench.runner.options import Option
+from tunbench.runner.declare.options import Option
+from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.node.node import Node, Shown
+from tunbench.runner.tunnel import CONTROL, About, Claims, StackFailed, Tunnel
 
 # $0 is a record with words that stand for the network and a member, which are $1 and $2; $3 is the file in the
 # controller's database.

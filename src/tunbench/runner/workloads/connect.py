@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from tunbench.runner import blocking, outages, stack
-from tunbench.runner.contract import Overlay, StackFailed, Tunnel, Unsupported
-from tunbench.runner.options import Option, Options
+from tunbench.runner import stack
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.tunnel import Overlay, StackFailed, Tunnel, Unsupported
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workloads.shared import blocked_time, outages
 
 STATES = ("warm", "cold")
 
@@ -55,7 +56,7 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
         # Each layer has its own probe, because the next one must not begin before it answers.
         logs = {
             layer: probing.enter_context(
-                blocking.ready(
+                blocked_time.ready(
                     trial.client,
                     layer.place.above[trial.client.name],
                     layer.place.above[trial.server.name].address,
@@ -69,8 +70,8 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
 
         def wait(layer: Tunnel, overlay: Mapping[str, Overlay]) -> None:
             # What is sent before both ends are up would be lost, and repeated after seconds.
-            blocking.begin(trial.client, logs[layer])
-            blocking.wait_for_answer(trial.client, logs[layer], layer)
+            blocked_time.begin(trial.client, logs[layer])
+            blocked_time.wait_for_answer(trial.client, logs[layer], layer)
 
         try:
             stack.lift(site.stack, site.members, wait)
@@ -81,7 +82,7 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
 
 def parse(text: str, start: float, began: float) -> Sample:
     """The time from `start` to the first answer, with its moment since the trial `began`. Raises WorkloadFailed."""
-    seen = blocking.read(text)
+    seen = blocked_time.read(text)
     if not seen.gaps or seen.gaps[0].end < start:
         raise WorkloadFailed("no probe was answered after the start")
     return Sample("connect", seen.gaps[0].end - start, start - began)

@@ -5,9 +5,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tunbench.runner import iperf3
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workloads.shared import iperf3
 
 ABOUT = About(
     name="goodput",

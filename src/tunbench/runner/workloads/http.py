@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tunbench.runner import certificates
-from tunbench.runner.options import Option, Options
-from tunbench.runner.printed import table
-from tunbench.runner.serving import serving
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.tunnels.shared import certificates
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared.json_output import table
+from tunbench.runner.workloads.shared.server_process import serving
 
 ABOUT = About(
     name="http",

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.node import Node
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
 
 ABOUT = About(

@@ -2,9 +2,9 @@
 
 import re
 
-from tunbench.runner import congestion, iperf2
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared import congestion_control, iperf2
 
 ABOUT = About(
     name="iperf2-tcp",
@@ -19,7 +19,7 @@ ABOUT = About(
             "size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=88, high=9216, zero=True
         ),
         "length": Option("size", "0", "bytes of one write, 0: 128 KiB", low=100, high=1 << 20, zero=True),
-        "congestion": congestion.OPTION,
+        "congestion": congestion_control.OPTION,
     },
     metrics={
         "throughput": Metric(
@@ -51,7 +51,7 @@ def execute(trial: Trial) -> None:
         arguments += ["--mss", str(options["mss"])]
     if options["length"]:
         arguments += ["--len", str(options["length"])]
-    if algorithm := congestion.chosen(trial):
+    if algorithm := congestion_control.chosen(trial):
         arguments += ["--tcp-congestion", algorithm]
     client, server = iperf2.measure(trial, iperf2.longest(options), common, arguments)
     trial.samples += parse(client, server, int(options["parallel"]))

@@ -2,9 +2,9 @@
 
 import re
 
-from tunbench.runner import iperf2
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared import iperf2
 
 ABOUT = About(
     name="iperf2-udp",

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tunbench.runner import congestion, iperf3, printed
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared import congestion_control, iperf3, json_output
 
 ABOUT = About(
     name="iperf3-tcp",
@@ -19,7 +19,7 @@ ABOUT = About(
         "mss": Option(
             "size", "0", "TCP maximum segment size in bytes, 0: as the system has it", low=88, high=9216, zero=True
         ),
-        "congestion": congestion.OPTION,
+        "congestion": congestion_control.OPTION,
         "window": iperf3.WINDOW,
         "length": Option("size", "0", "bytes of one write, 0: 128 KiB", low=1, high=1 << 20, zero=True),
         "zerocopy": Option("switch", "off", "send without copying, by sendfile"),
@@ -53,7 +53,7 @@ def execute(trial: Trial) -> None:
     arguments = [*iperf3.amount(options), "--parallel", str(options["parallel"]), *iperf3.direction(options)]
     if options["mss"]:
         arguments += ["--set-mss", str(options["mss"])]
-    if algorithm := congestion.chosen(trial):
+    if algorithm := congestion_control.chosen(trial):
         arguments += ["--congestion", algorithm]
     if options["window"]:
         arguments += ["--window", str(options["window"])]
@@ -112,9 +112,9 @@ def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) ->
 
 def _require_streams(data: dict[str, Any], retransmits: float, suffix: str) -> None:
     """Raises WorkloadFailed where the streams of a direction have other retransmits than it."""
-    streams = [printed.at(one, "sender") for one in iperf3.items(data, "end", "streams")]
-    mine = printed.at(data, "end", f"sum_sent{suffix}", "sender")
-    counted = sum(iperf3.whole(one, "retransmits") for one in streams if printed.at(one, "sender") == mine)
+    streams = [json_output.at(one, "sender") for one in iperf3.items(data, "end", "streams")]
+    mine = json_output.at(data, "end", f"sum_sent{suffix}", "sender")
+    counted = sum(iperf3.whole(one, "retransmits") for one in streams if json_output.at(one, "sender") == mine)
     if counted != retransmits:
         raise WorkloadFailed(f"iperf3 sent {retransmits:.0f} segments again, and {counted:.0f} of its streams")
 

@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from tunbench.runner import iperf3
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared import iperf3
 
 ABOUT = About(
     name="iperf3-udp",

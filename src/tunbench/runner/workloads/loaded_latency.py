@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tunbench.runner import iperf3, irtt
-from tunbench.runner.options import Option, Options
-from tunbench.runner.printed import at
-from tunbench.runner.serving import serving
-from tunbench.runner.shell import Process, wait_until
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.shell import Process, wait_until
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workloads.shared import iperf3, irtt
+from tunbench.runner.workloads.shared.json_output import at
+from tunbench.runner.workloads.shared.server_process import serving
 
 PHASES = {"up": (), "down": ("--reverse",), "both": ("--bidir",)}
 """What loads the tunnel in each phase: the arguments of iperf3's client."""

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from tunbench.runner import capture
-from tunbench.runner.contract import Unsupported
-from tunbench.runner.icmp import PATIENCE, packet_size, payload_size
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.proof import capture
+from tunbench.runner.tunnel import Unsupported
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared.icmp import PATIENCE, packet_size, payload_size
 
 ABOUT = About(
     name="overhead",

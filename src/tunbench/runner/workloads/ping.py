@@ -3,9 +3,9 @@
 import math
 import re
 
-from tunbench.runner.icmp import REFUSED
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared.icmp import REFUSED
 
 ABOUT = About(
     name="ping",

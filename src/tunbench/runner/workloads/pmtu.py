@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable
 
-from tunbench.runner import capture, iperf3
-from tunbench.runner.icmp import REFUSED, payload_size
-from tunbench.runner.options import Options
-from tunbench.runner.shell import Result
+from tunbench.runner.declare.options import Options
+from tunbench.runner.node.shell import Result
+from tunbench.runner.proof import capture
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared.icmp import REFUSED, payload_size
 
 ABOUT = About(
     name="pmtu",

@@ -4,12 +4,13 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from tunbench.runner import blocking, outages, stack
-from tunbench.runner.contract import StackFailed, Unsupported
-from tunbench.runner.node import CommandFailed
-from tunbench.runner.options import Option, Options
-from tunbench.runner.shell import wait_until
+from tunbench.runner import stack
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.node import CommandFailed
+from tunbench.runner.node.shell import wait_until
+from tunbench.runner.tunnel import StackFailed, Unsupported
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workloads.shared import blocked_time, outages
 
 EVENTS = ("restart", "link", "address", "reboot")
 
@@ -86,13 +87,13 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
     # Whoever moves is the one that talks: the other end cannot know where to.
     prober, other = (trial.server, trial.client) if event == "address" else (trial.client, trial.server)
     overlay, target = trial.overlays[prober.name], trial.overlays[other.name].address
-    with blocking.ready(prober, overlay, target, interval, name) as log:
-        blocking.begin(prober, log)
-        if not blocking.answers(prober, log, stack.PATIENCE):
+    with blocked_time.ready(prober, overlay, target, interval, name) as log:
+        blocked_time.begin(prober, log)
+        if not blocked_time.answers(prober, log, stack.PATIENCE):
             raise WorkloadFailed("the overlay did not answer before the event")
         prober.run("sleep", f"{CALM:g}")
         happened = _happen(trial, event)
-        if wait_until(lambda: blocking.answered_since(log, happened.over), LIMIT):
+        if wait_until(lambda: blocked_time.answered_since(log, happened.over), LIMIT):
             time.sleep(CALM)
         prober.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
     trial.outputs[_output(number)] = log.read_text()
@@ -140,12 +141,12 @@ def _output(number: int) -> str:
 
 def parse(text: str, event: Event, began: float, interval: float) -> list[Sample]:
     """The samples of an event, by what the probe told; `began` is when the trial did. Raises WorkloadFailed."""
-    seen, at = blocking.read(text), event.began - began
+    seen, at = blocked_time.read(text), event.began - began
     if not any(moment > event.over for moment in seen.answered):
         raise WorkloadFailed(f"no probe was answered within {LIMIT:g} s after the event")
-    blocking.require_time(seen, interval, LIMIT)
-    blocking.require_signs(seen, interval)
-    blocked = blocking.blocked(seen, event.began, interval)
+    blocked_time.require_time(seen, interval, LIMIT)
+    blocked_time.require_signs(seen, interval)
+    blocked = blocked_time.blocked(seen, event.began, interval)
     samples = [Sample("blocked", blocked, at), Sample("lost", seen.requests - seen.replies, at)]
     if event.outage is not None:
         # The last answer before and the first one after lie within an interval of the outage.

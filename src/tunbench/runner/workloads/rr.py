@@ -3,10 +3,10 @@
 import re
 from random import Random
 
-from tunbench.runner.contract import Unsupported
-from tunbench.runner.options import Option, Options
-from tunbench.runner.serving import serving
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.tunnel import Unsupported
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workloads.shared.server_process import serving
 
 LONGEST = 30.0
 """Seconds that a test may be asked to last."""

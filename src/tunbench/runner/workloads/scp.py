@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tunbench.runner.options import Option, Options
-from tunbench.runner.serving import serving
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workloads.shared.server_process import serving
 
 CIPHERS = (
     *("chacha20-poly1305@openssh.com", "aes128-gcm@openssh.com", "aes256-gcm@openssh.com"),

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tunbench.runner import certificates, secrets
-from tunbench.runner.contract import About, Claims, Overlay, Tunnel
-from tunbench.runner.formats import IP, UDP, Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import IP, UDP, Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
 from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, strongswan
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials
 from tunbench.runner.tunnels.ipsec.modes import MODES, Mode
+from tunbench.runner.tunnels.shared import certificates, secrets
 
 DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
 

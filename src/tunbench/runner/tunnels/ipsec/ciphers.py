@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tunbench.runner.formats import Header
+from tunbench.runner.declare.packet_format import Header
 
 RFC4303 = "RFC 4303, section 2"
 

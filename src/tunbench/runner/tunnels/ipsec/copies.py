@@ -7,8 +7,8 @@ decapsulated have a security path. The kernel shows the latter once more on the 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tunbench.runner.contract import Tunnel
-from tunbench.runner.node import Node
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import Tunnel
 
 CARRIED = "exists"
 """Asks for the packets that IPsec carries, in the clear."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner.certificates import Pair
-from tunbench.runner.contract import Tunnel
-from tunbench.runner.node import Node
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import Tunnel
+from tunbench.runner.tunnels.shared.certificates import Pair
 
 
 class Credentials(NamedTuple):

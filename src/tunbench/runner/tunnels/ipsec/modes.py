@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tunbench.runner import links
-from tunbench.runner.contract import Tunnel
-from tunbench.runner.node import Node
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import Tunnel
+from tunbench.runner.tunnels.shared import kernel_links
 
 MARK = 42
 """What joins an interface and its policies: the key and mark of a VTI, the ID of an XFRM interface."""
@@ -51,7 +51,7 @@ def del_route(tunnel: Tunnel, node: Node) -> None:
 def add_vti(tunnel: Tunnel, node: Node) -> None:
     """Makes a VTI: it marks packets, and the policies ask for the mark."""
     kind = "vti6" if tunnel.place.outer == 6 else "vti"
-    links.point_to_point(tunnel, node, kind, "key", str(MARK))
+    kernel_links.point_to_point(tunnel, node, kind, "key", str(MARK))
 
 
 def add_xfrm(tunnel: Tunnel, node: Node) -> None:

@@ -1,11 +1,11 @@
 """strongSwan: charon-systemd, configured by swanctl."""
 
-from tunbench.runner import secrets
-from tunbench.runner.contract import Tunnel
-from tunbench.runner.node import Node
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.ipsec import modes
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
+from tunbench.runner.tunnels.shared import secrets
 
 INITIATION = 40.0
 """Seconds in which the SAs must be there."""

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from ipaddress import ip_network
 
-from tunbench.runner import certificates
-from tunbench.runner.contract import About, Tunnel
-from tunbench.runner.formats import IP, Format
-from tunbench.runner.node import Node
-from tunbench.runner.options import Option, Options
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import IP, Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import About, Tunnel
 from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, evidence, inside, outside
 from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, TRANSPORTS, Auth
+from tunbench.runner.tunnels.shared import certificates
 
 
 class Openvpn(Tunnel):

@@ -1,7 +1,7 @@
 """What the options of OpenVPN make of a packet. Raises ValueError where they do not go together."""
 
-from tunbench.runner.formats import ETHERNET, Header
-from tunbench.runner.options import Options
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import ETHERNET, Header
 from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, CRYPTO, DEFAULT_DIGEST, DIGESTS, TRANSPORTS
 
 

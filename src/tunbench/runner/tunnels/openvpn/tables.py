@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from tunbench.runner.contract import Claims
-from tunbench.runner.formats import TCP, UDP, Header
+from tunbench.runner.declare.packet_format import TCP, UDP, Header
+from tunbench.runner.tunnel import Claims
 
 DATA = "OpenVPN wire protocol, section 8, data channel packets"
 CRYPTO = "OpenVPN 2.6, src/openvpn/crypto.c, openvpn_encrypt_v1()"

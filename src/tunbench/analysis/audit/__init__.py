@@ -1,0 +1,1 @@
+"""What is wrong with results, by a closed set of rules."""

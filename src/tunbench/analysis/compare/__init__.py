@@ -1,0 +1,1 @@
+"""Two runs compared, and the gate that a comparison opens or shuts."""

@@ -1,0 +1,45 @@
+"""The verdict of a compared cell of which trials failed or are missing: numbers do not decide it."""
+
+import re
+from collections.abc import Sequence
+
+from tunbench.analysis.compare.cell_change import FAILED_A, FAILED_B, FAILED_BOTH, ONLY_A, ONLY_B, Row
+from tunbench.journal.record import TrialResult
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+"""A sequence by which a program colours what it prints: ECMA-48, section 5.4."""
+
+
+def without_numbers(row: Row, a: Sequence[TrialResult], b: Sequence[TrialResult]) -> tuple[str, str]:
+    """The verdict that does not need numbers, and why; both empty where the numbers decide.
+
+    A cell of which a larger share of trials failed in B than in A has failed in B, whatever the others measured.
+    """
+    bad = [[trial for trial in side if trial.verdict != "ok"] for side in (a, b)]
+    if a and b and len(bad[1]) * len(a) > len(bad[0]) * len(b):
+        return FAILED_B, _failures(bad[1], len(b))
+    if row.n_a and row.n_b:
+        return "", ""
+    if row.n_b:
+        return (FAILED_A, _failures(bad[0], len(a))) if bad[0] else (ONLY_B, "")
+    if row.n_a:
+        return ONLY_A, "no value of it in B" if b else "no trial of it in B"
+    if a and b:
+        return FAILED_BOTH, _failures(bad[1], len(b))
+    return (FAILED_A, _failures(bad[0], len(a))) if a else (ONLY_B, _failures(bad[1], len(b)))
+
+
+def some_failed(a: Sequence[TrialResult], b: Sequence[TrialResult]) -> str:
+    """That not all trials of a side are ok, whose rest is compared; empty where all are."""
+    counts = [(name, sum(one.verdict == "ok" for one in side), len(side)) for name, side in (("A", a), ("B", b))]
+    return "; ".join(f"{name}: {ok} ok of {of} trials" for name, ok, of in counts if ok < of)
+
+
+def _failures(bad: Sequence[TrialResult], of: int) -> str:
+    return f"{len(bad)} of {of} trials {bad[0].verdict}: {_line(bad[0].reason)}" if bad else ""
+
+
+def _line(text: str) -> str:
+    """The text on one line, without what only a terminal reads: programs print colours."""
+    plain = COLOUR.sub("", text)
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in plain).split())

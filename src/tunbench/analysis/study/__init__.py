@@ -1,0 +1,1 @@
+"""A run beside a publication: tables, ranks, clusters and claims."""

@@ -1,0 +1,49 @@
+"""A run of a study beside its publication: tables, claims and clusters."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.study import reference
+from tunbench.analysis.study.agreement import Agreed, agreements
+from tunbench.analysis.study.claims import Judged, judge
+from tunbench.analysis.study.grouping import Grouped, grouped
+from tunbench.analysis.study.lookup import measured
+from tunbench.journal import read
+from tunbench.plan import load
+from tunbench.plan.load import Loaded, PlanError
+from tunbench.plan.study.schema import Study
+
+
+class Assessment(NamedTuple):
+    """What a run says of a study; `scale` is empty where it has but one. Without a study there are claims alone."""
+
+    study: Study | None
+    scale: str
+    tables: list[Agreed]
+    claims: list[Judged]
+    clusters: list[Grouped]
+
+
+def of_run(folder: Path) -> Loaded:
+    """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
+    head = read.begun(folder)
+    return load.read(read.plan(folder), folder / "plan.toml", head.get("overrides", {}))
+
+
+def is_study(loaded: Loaded) -> bool:
+    """Whether there is a study or a claim to assess."""
+    return bool(loaded.beside.study or loaded.beside.claim)
+
+
+def assess(findings: Findings, loaded: Loaded) -> Assessment:
+    """What a run of this plan says of its study. Raises PlanError where the published numbers cannot be read."""
+    study, scale = loaded.beside.study, loaded.scale if len(loaded.plans) > 1 else ""
+    if not is_study(loaded):
+        raise PlanError(f"{loaded.path}: this is no study: it has neither a table [study] nor a [[claim]]")
+    run = measured(findings, loaded.plan)
+    claims = judge(loaded.beside.claim, run)
+    if study is None:
+        return Assessment(None, scale, [], claims, [])
+    tables = agreements(study, reference.read(loaded), run) if study.table else []
+    return Assessment(study, scale, tables, claims, grouped(study, findings, run))

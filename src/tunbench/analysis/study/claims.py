@@ -1,0 +1,109 @@
+"""Claims of a text, each tested over the trials of a run."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
+from tunbench.analysis.study.lookup import NOT_RUN, Found, Measured, Pair, look
+from tunbench.plan.study.cell import Expected
+from tunbench.plan.study.schema import Claim, Comparison
+
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+UNDECIDED = "undecided"
+NOT_TESTABLE = "not testable here"
+
+FEWEST = 3
+"""Trials without which nothing is decided: so few have the quick scales. Below six, the interval is their range."""
+
+VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_RUN, NOT_TESTABLE)
+"""The verdicts of a claim."""
+
+
+class Compared(NamedTuple):
+    """A comparison: what was found of both sides, the estimate of the ratio or value, and the verdict.
+
+    `why` says why there is no estimate.
+    """
+
+    comparison: Comparison
+    left: Found
+    right: Found | None
+    estimate: Estimate | None
+    verdict: str
+    why: str = ""
+
+
+class Judged(NamedTuple):
+    """A claim, its verdict, and its comparisons."""
+
+    claim: Claim
+    verdict: str
+    compared: tuple[Compared, ...]
+
+
+def judge(claims: Sequence[Claim], run: Measured) -> list[Judged]:
+    """The verdict of each claim."""
+    judged = []
+    for claim in claims:
+        compared = tuple(compare(one, run, len(claim.compare)) for one in claim.compare)
+        judged.append(Judged(claim, overall([one.verdict for one in compared]), compared))
+    return judged
+
+
+def overall(verdicts: Sequence[str]) -> str:
+    """The verdict of a claim, of which all comparisons must hold: one that does not is enough to refute it."""
+    if not verdicts:
+        return NOT_TESTABLE
+    return next((one for one in (NOT_REPRODUCED, NOT_RUN, UNDECIDED) if one in verdicts), REPRODUCED)
+
+
+def compare(comparison: Comparison, run: Measured, among: int = 1) -> Compared:
+    """Left's values, or their ratios to right's under the same seed, against what is expected.
+
+    One comparison `among` several is enough to refute their claim. So that this is not due to their number, one is
+    refuted by an interval of so much more confidence (Bonferroni).
+    """
+    cells = comparison.cells
+    left, right = look(cells["left"], run), look(cells["right"], run) if "right" in cells else None
+    sides = [side for side in (left, right) if side is not None]
+    for absent, verdict in ((True, NOT_RUN), (False, UNDECIDED)):
+        for side in sides:
+            if side.why and side.absent == absent:
+                return Compared(comparison, left, right, None, verdict, side.why)
+    values = list(left.values.values()) if right is None else ratios(left.values, right.values)
+    if not values:
+        return Compared(comparison, left, right, None, UNDECIDED, "no trials share a seed")
+    found = estimate(values)
+    if len(values) < FEWEST:
+        return Compared(comparison, left, right, found, UNDECIDED, f"it takes {FEWEST} trials to decide")
+    verdict = verdict_of(found, comparison.expect)
+    if verdict == NOT_REPRODUCED:
+        # What is told is the interval that decides.
+        found = estimate(values, 1 - (1 - CONFIDENCE) / among)
+        verdict = verdict_of(found, comparison.expect)
+    return Compared(comparison, left, right, found, verdict)
+
+
+def ratios(left: Mapping[Pair, float], right: Mapping[Pair, float]) -> list[float]:
+    """Left's values divided by right's of the same repeat and seed, so that what a seed does to both cancels.
+
+    Nothing divided by nothing is 1, because both are equal; anything else divided by nothing is infinite.
+    """
+    return [_ratio(left[pair], right[pair]) for pair in left if pair in right]
+
+
+def verdict_of(found: Estimate, expected: Expected) -> str:
+    """Reproduced where the whole interval is as expected, not reproduced where none of it is, or else undecided."""
+    if expected.below(found.high) or expected.above(found.low):
+        return NOT_REPRODUCED
+    if not expected.below(found.low) and not expected.above(found.high):
+        return REPRODUCED
+    return UNDECIDED
+
+
+def _ratio(left: float, right: float) -> float:
+    if right:
+        return left / right
+    return math.copysign(math.inf, left) if left else 1.0

@@ -1,0 +1,115 @@
+"""Looks a cell up in a run: the values of its trials, or why there are none."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from tunbench.analysis.cells import WHOLE
+from tunbench.analysis.findings import Findings
+from tunbench.journal.record import TrialResult
+from tunbench.plan.cut import AXES
+from tunbench.plan.model import Plan
+from tunbench.plan.study.cell import Cell
+from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
+
+MEDIAN = "median"
+"""The statistic of a trial that gives a series alone."""
+
+ABSENT = "the plan has no such cell at this scale"
+
+NOT_RUN = "not run at this scale"
+"""What stands for the verdict or the number of a cell that is absent."""
+
+Pair = tuple[int, int]
+"""A repeat and its seed."""
+
+
+class Executed(NamedTuple):
+    """How many trials of a cell are ok, of how many that were executed."""
+
+    ok: int = 0
+    of: int = 0
+
+    @property
+    def told(self) -> str:
+        """Both numbers in words, where some trial is not ok."""
+        return f"{self.ok} ok of {self.of} trials" if self.ok < self.of else ""
+
+
+class Measured(NamedTuple):
+    """A run as it is looked up: the cells of its plan, the values of each, and what became of those without any.
+
+    `trials` are the numbers of trials of each cell that are ok, and that were executed.
+    """
+
+    grid: Grid
+    values: Mapping[tuple[object, ...], pl.DataFrame]
+    failed: Mapping[tuple[object, ...], str]
+    trials: Mapping[tuple[object, ...], Executed]
+
+
+class Found(NamedTuple):
+    """The cell that was meant, with its unit and its trials' values; or `why` there are none.
+
+    It is `absent` where the run's plan does not have it. `varied` are the axes of which the plan has several values.
+    """
+
+    cell: Mapping[str, str]
+    unit: str
+    more_is_better: bool | None
+    values: Mapping[Pair, float]
+    why: str = ""
+    absent: bool = False
+    varied: tuple[str, ...] = ()
+    trials: Executed = Executed()
+
+
+def measured(findings: Findings, plan: Plan) -> Measured:
+    """A run that was made of this plan."""
+    found = findings.values.partition_by(*AXES, as_dict=True)
+    failed = {
+        tuple(trial.cell[axis] for axis in AXES): trial.reason or trial.verdict
+        for trial in reversed(findings.record.trials)
+        if trial.verdict != "ok"
+    }
+    return Measured(grid(plan), found, failed, executed(findings.record.trials))
+
+
+def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], Executed]:
+    """How many trials of each cell are ok, by the cell's AXES."""
+    found: dict[tuple[object, ...], Executed] = {}
+    for trial in trials:
+        key = tuple(trial.cell[axis] for axis in AXES)
+        ok, of = found.get(key, Executed())
+        found[key] = Executed(ok + (trial.verdict == "ok"), of + 1)
+    return found
+
+
+def look(cell: Cell, run: Measured) -> Found:
+    """What a run measured of a cell. Raises MistakeAt where the cell could be several of the plan's."""
+    try:
+        resolved = resolve(cell, run.grid)
+    except NoCell:
+        return Found(dict(cell), "", True, {}, ABSENT, absent=True)
+    metric = metric_of(resolved, run.grid)
+    key = tuple(resolved[axis] for axis in AXES)
+    varied = tuple(axis for axis in AXES if len(run.grid.values[axis]) > 1)
+    nothing = Found(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
+    nothing = nothing._replace(trials=run.trials.get(key, Executed()))
+    rows = run.values[key].filter(pl.col("metric") == resolved["metric"]) if key in run.values else None
+    if rows is None or rows.is_empty():
+        return nothing._replace(why=f"no trial is ok: {run.failed[key]}" if key in run.failed else "not measured")
+    there = rows["statistic"].unique().to_list()
+    resolved.setdefault("statistic", WHOLE if WHOLE in there else MEDIAN)
+    for column in ("statistic", "pair", "node"):
+        if column in resolved:
+            rows = rows.filter(pl.col(column) == resolved[column])
+    places = rows.select("pair", "node").unique().sort("pair", "node").rows()
+    if not places:
+        return nothing._replace(why="its trials have no such statistic, node or pair")
+    if len(places) > 1:
+        where = "; ".join(f"pair {pair}, node {node}" for pair, node in places)
+        return nothing._replace(why=f"it was measured at several places, name one: {where}")
+    values = {(repeat, seed): value for repeat, seed, value in rows.select("repeat", "seed", "value").iter_rows()}
+    return nothing._replace(values=values)

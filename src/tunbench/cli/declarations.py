@@ -1,0 +1,74 @@
+"""What there is to measure, and with what, as JSON can say it: what tunnels, workloads, probes and plans declare."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tunbench.plan.expand import expand, trials
+from tunbench.plan.load import load
+from tunbench.runner import invocation, registry
+from tunbench.runner.declare.options import Option
+from tunbench.runner.tunnel import About
+from tunbench.toolbox.tools import TOOLS
+
+
+def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
+    """What a tunnel declares; `installed` are the versions of the image's packages."""
+    kind = registry.tunnel(name)
+    about = kind.about
+    return {
+        "name": about.name,
+        "summary": about.summary,
+        "layer": about.layer,
+        "claims": about.claims._asdict(),
+        "options": options(kind.takes()),
+        "needs": {
+            "underlay": about.needs_underlay,
+            "roles": about.roles,
+            "modules": about.modules,
+            "programs": about.programs,
+            "addons": about.addons,
+            "tools": about.tools,
+            "brought": about.brought,
+        },
+        "families": about.families,
+        "outer": about.outer,
+        "version": {package: installed.get(package) for package in _packages(about)}
+        | {name: TOOLS[name].version if TOOLS[name].installed else None for name in about.tools},
+    }
+
+
+def _packages(about: About) -> tuple[str, ...]:
+    """Debian's packages that decide on a tunnel; where there is nothing else, it is the kernel's."""
+    return about.packages or (() if about.tools or about.brought else ("linux-image-amd64",))
+
+
+def workload(name: str) -> dict[str, Any]:
+    """What a workload declares."""
+    about = registry.workload(name).ABOUT
+    return {
+        "name": about.name,
+        "summary": about.summary,
+        "options": options(invocation.takes(about)),
+        "metrics": {metric: declared._asdict() for metric, declared in about.metrics.items()},
+        "needs": {"programs": about.programs},
+    }
+
+
+def probe(name: str) -> dict[str, Any]:
+    """What a probe declares."""
+    about = registry.probe(name).ABOUT
+    metrics = {metric: declared._asdict() for metric, declared in about.metrics.items()}
+    return {"name": about.name, "summary": about.summary, "metrics": metrics}
+
+
+def plan(name: str) -> dict[str, Any]:
+    """A shipped plan: its first line says what it is for."""
+    loaded = load(name)
+    shards = expand(loaded.plan)
+    summary = loaded.text.splitlines()[0].removeprefix("#").strip()
+    return {"name": name, "shards": len(shards), "trials": trials(shards), "summary": summary, "file": str(loaded.path)}
+
+
+def options(declared: Mapping[str, Option]) -> dict[str, dict[str, Any]]:
+    """The options as JSON can say them: a bound that is not there is null."""
+    return {name: option._asdict() for name, option in declared.items()}

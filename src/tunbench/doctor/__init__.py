@@ -1,0 +1,1 @@
+"""What this machine can run, what it lacks, and the mend."""

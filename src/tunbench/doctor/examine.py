@@ -1,0 +1,180 @@
+"""Examines this machine: can it run the labs, and each tunnel and impairment in namespaces of its own kernel?"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tunbench.doctor import requirements
+from tunbench.doctor.requirements import APT, Lack
+from tunbench.labs.vm import image, kvm
+from tunbench.labs.vm.image_definition import BASE
+from tunbench.labs.vm.lab import QEMU
+from tunbench.runner import registry, stack
+from tunbench.runner.declare import spelling
+from tunbench.toolbox import brought
+from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.tools import TOOLS, Tool
+
+
+class Finding(NamedTuple):
+    """One thing that was looked for; `needed` by the vm lab on the virtual clock."""
+
+    what: str
+    ok: bool
+    found: str
+    mend: str = ""
+    needed: bool = False
+
+
+IMPAIRMENTS: dict[str, dict[str, float | str]] = {
+    "delay": {"delay": 0.01},
+    "jitter": {"delay": 0.01, "jitter": 0.001},
+    "distribution": {"delay": 0.01, "jitter": 0.001, "distribution": "normal"},
+    "loss": {"loss": 0.01},
+    "gemodel": {"gemodel_p": 0.01, "gemodel_r": 0.5},
+    "state": {"state_p13": 0.01, "state_p31": 0.5},
+    "reorder": {"delay": 0.01, "reorder": 0.01},
+    "duplicate": {"duplicate": 0.01},
+    "corrupt": {"corrupt": 0.01},
+    "rate": {"rate": 1e7},
+    "slot": {"slot_min_delay": 0.001},
+}
+"""Terms of profiles, in SI units, that show whether each kind of impairment can be had."""
+
+
+def findings() -> list[Finding]:
+    """All that was found."""
+    return [_qemu(), _image(), _clock(), *_toolbox(), *_native()]
+
+
+def _toolbox() -> list[Finding]:
+    return [*(_tool(tool) for tool in TOOLS.values()), *(_brought(program) for program in sorted(brought.known()))]
+
+
+def _tool(tool: Tool) -> Finding:
+    found = f"{tool.version}, {', '.join(tool.programs)}" if tool.installed else "not installed"
+    return Finding(f"toolbox: {tool.name}", tool.installed, found, "" if tool.installed else tool.build)
+
+
+def _brought(program: str) -> Finding:
+    try:
+        file = brought.found([program], {}).get(program)
+    except ToolError as error:
+        return Finding(f"toolbox: {program}", False, str(error), f"mend {brought.config_file()}")
+    mend = "" if file else f"tunbench run … --tool {program}=FILE"
+    return Finding(f"toolbox: {program}", bool(file), file or "not on PATH", mend)
+
+
+def _qemu() -> Finding:
+    found = shutil.which(QEMU)
+    return Finding(
+        "vm lab: QEMU", bool(found), found or "not installed", "" if found else "apt-get install qemu-system-x86", True
+    )
+
+
+def _image() -> Finding:
+    try:
+        manifest = image.check(BASE)
+    except image.ImageError as error:
+        return Finding("vm lab: image", False, str(error), "tunbench lab build", True)
+    return Finding(
+        "vm lab: image", True, f"{manifest['digest'][:12]}, {len(manifest['packages'])} packages", needed=True
+    )
+
+
+def _clock() -> Finding:
+    if not shutil.which(QEMU) or not os.access(BASE.folder / "vmlinux", os.F_OK):
+        return Finding("vm lab: real clock", False, "not tried", "first mend what is above")
+    how = (
+        "KVM boots the lab's kernel"
+        if kvm.works()
+        else "KVM does not boot the lab's kernel here: TCG with several threads"
+    )
+    return Finding("vm lab: real clock", True, how)
+
+
+def _native() -> list[Finding]:
+    """One row for the lab itself, one a tunnel, one for all workloads, and one for impairments of the same answer."""
+    if missing := requirements.of_lab():
+        return [_lacking("native lab", missing)]
+    workloads = {name: requirements.of_workload(name) for name in registry.workload_names()}
+    return [
+        Finding("native lab", True, "root, and the programs that it runs"),
+        *(_tunnel(name) for name in registry.tunnel_names()),
+        *_same("native lab: workloads", workloads),
+        *_same(
+            "native lab: impairments", {name: requirements.of_impairment(terms) for name, terms in IMPAIRMENTS.items()}
+        ),
+    ]
+
+
+def _tunnel(name: str) -> Finding:
+    """What a tunnel lacks with its defaults, and which of its variants lack something else."""
+    usual, *others = variants(name)
+    known = _at_hand(name)
+    missing = requirements.of_stack(usual, known)
+    grouped: dict[tuple[Lack, ...], list[str]] = {}
+    for other in others:
+        grouped.setdefault(tuple(requirements.of_stack(other, known)), []).append(other)
+    if not missing:
+        found = [f"{', '.join(those)}: lacks {_named(lack)}" for lack, those in grouped.items() if lack]
+        mends = [one for lack in grouped for one in lack]
+        return Finding(f"native lab: {name}", True, "; but ".join(["can run", *found]), _mends(mends))
+    row = _lacking(f"native lab: {name}", missing)
+    return row._replace(found=f"{row.found}; {', '.join(grouped[()])} can run") if () in grouped else row
+
+
+def _at_hand(tunnel: str) -> dict[str, str]:
+    """The brought programs of a tunnel; what is wrong with the configuration is told in their own rows."""
+    try:
+        return brought.found(registry.tunnel(tunnel).about.brought, {})
+    except ToolError:
+        return {}
+
+
+def variants(name: str) -> list[str]:
+    """The spelling of a tunnel with its defaults, and with each other choice that changes what it needs."""
+    kind = registry.tunnel(name)
+    needs = {name: _needs(name)}
+    for option, declared in kind.takes().items():
+        for choice in declared.choices or (("on", "off") if declared.kind == "switch" else ()):
+            try:
+                needs[f"{name}:{option}={choice}"] = _needs(f"{name}:{option}={choice}")
+            except ValueError:
+                continue
+    return [text for text, needed in needs.items() if text == name or needed != needs[name]]
+
+
+def _needs(text: str) -> tuple[object, ...]:
+    about = stack.declared(spelling.stack(text)[0])
+    outer = "outer=ipv6" in text
+    return about.programs, about.brought, requirements.over(about.modules, 6 if outer else 4)
+
+
+def _same(what: str, found: dict[str, list[Lack]]) -> list[Finding]:
+    """One row for all that lack the same."""
+    grouped: dict[tuple[Lack, ...], list[str]] = {}
+    for name, missing in found.items():
+        grouped.setdefault(tuple(missing), []).append(name)
+    return [
+        _lacking(what, lack)._replace(found=f"{', '.join(names)}: lacks {_named(lack)}")
+        if lack
+        else Finding(what, True, ", ".join(names))
+        for lack, names in grouped.items()
+    ]
+
+
+def _lacking(what: str, missing: Sequence[Lack]) -> Finding:
+    return Finding(what, False, f"lacks {_named(missing)}", _mends(missing))
+
+
+def _named(missing: Sequence[Lack]) -> str:
+    return ", ".join(one.what for one in missing)
+
+
+def _mends(missing: Sequence[Lack]) -> str:
+    """The mends, each once; packages that are to be installed in one command."""
+    mends = dict.fromkeys(one.mend for one in missing)
+    packages = [mend.removeprefix(APT) for mend in mends if mend.startswith(APT)]
+    return "; ".join([*([APT + " ".join(packages)] if packages else []), *(m for m in mends if not m.startswith(APT))])

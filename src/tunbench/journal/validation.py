@@ -1,0 +1,274 @@
+"""Whether an event of a journal is one that a run writes: all that is read of it has its type and a bearable size.
+
+A journal may come from someone else. What passes here is relied on everywhere else, so that nothing checks it again.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from tunbench.plan.load import OVERRIDES
+from tunbench.plan.study.grid import OF_UP
+from tunbench.runner import probe, registry
+from tunbench.runner.bounds import BOUNDS, SPECIAL, TIME, Bounds
+from tunbench.runner.declare.netem_terms import TERMS
+from tunbench.runner.declare.options import Option
+from tunbench.runner.workload import Metric
+
+LONGEST_NAME = 4000
+"""Characters of a name; a stack of ten layers with all of their options has some hundreds."""
+
+LARGEST = 1e30
+"""The largest fact and moment; squares of it are still finite. A year has 3e16 ns, a disk 1e14 B."""
+
+LEAST = 1e-30
+"""The least value of a sample that is not zero: what is told of it, such as a ratio, is a float of full precision."""
+
+LONGEST_TIME = 1e9
+"""Seconds that a sample has at most: a month on each of a machine's processors."""
+
+LARGEST_WHOLE = (1 << 63) - 1
+"""The largest repeat, seed and number of trials: 64 bits with a sign."""
+
+DEEPEST, MOST_FACTS = 20, 200_000
+"""Tables within tables of a manifest, and its names and values; one of 10,000 profiles has about 100,000."""
+
+VERDICTS = ("ok", "failed", "unsupported")
+
+NAMED = re.compile(r"[0-9A-Za-zµ°][^\n]*")
+"""A name begins with a letter or digit, so that no spreadsheet takes it for a formula."""
+
+Check = Callable[[Any], None]
+"""Raises Unsound, or any error of a wrong type."""
+
+
+Kinds = Mapping[str, Mapping[str, Check]]
+"""For each kind of event, what is read of it and how that is checked."""
+
+
+class Unsound(ValueError):
+    """Something that no run writes; the message says what."""
+
+
+def check(event: Any, kinds: Kinds) -> None:
+    """Raises Unsound, which says what is wrong; an event of no kind of `kinds` has nothing that is read."""
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise Unsound("not an event")
+    _check(event, kinds.get(event["event"], {}), event["event"])
+    if event["event"] == "shard" and event.get("state") == "started" and kinds:
+        _check(event, {"spec": _spec}, "shard")
+
+
+def _check(table: Any, checks: Mapping[str, Check], what: str) -> None:
+    """Checks the values of a table; a key that ends in a question mark need not be there."""
+    if not isinstance(table, dict):
+        raise Unsound(f"{what} is no table")
+    for key, one in checks.items():
+        name = key.removesuffix("?")
+        if name not in table and name != key:
+            continue
+        try:
+            one(table[name])
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = f": {error}" if isinstance(error, Unsound) and str(error) else ""
+            raise Unsound(f"the {name} of {what} is not sound{reason}") from None
+
+
+def _that(sound: Callable[[Any], bool]) -> Check:
+    def check(value: Any) -> None:
+        if not sound(value):
+            raise Unsound
+
+    return check
+
+
+def _is_name(value: Any) -> bool:
+    short = isinstance(value, str) and len(value) <= LONGEST_NAME
+    return short and value.isprintable() and bool(NAMED.fullmatch(value))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and -LARGEST <= value <= LARGEST
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 < value < 1
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_WHOLE
+
+
+def _names(value: Any) -> None:
+    if not isinstance(value, list) or not all(map(_is_name, value)):
+        raise Unsound
+
+
+def _texts(value: Any) -> None:
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise Unsound
+
+
+def _facts(value: Any) -> None:
+    """A table of whatever JSON has, as long as that can be shown."""
+    if not isinstance(value, dict):
+        raise Unsound
+    left = MOST_FACTS
+    waiting = [(value, 0)]
+    while waiting:
+        inner, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise Unsound(f"it is nested more than {DEEPEST} deep")
+        if isinstance(inner, dict | list):
+            left -= len(inner)
+            if left < 0:
+                raise Unsound(f"it has more than {MOST_FACTS} names and values")
+            waiting += [(one, depth + 1) for one in (inner.values() if isinstance(inner, dict) else inner)]
+        elif type(inner) in (int, float) and not _is_number(inner):
+            raise Unsound("it has a number that is too large")
+
+
+def _manifest(value: Any) -> None:
+    _facts(value)
+    _check(value, {"lab": _lab, "plan?": _plan}, "the manifest")
+
+
+def _lab(value: Any) -> None:
+    _check(value, {"kind": NAME, "clock": NAME}, "the lab")
+
+
+def _plan(value: Any) -> None:
+    _check(value, {"until?": _until}, "the plan")
+
+
+def _until(value: Any) -> None:
+    _check(value, {"width": NUMBER, "confidence": _that(_is_share), "max": WHOLE, "metrics": _names}, "until")
+
+
+def _overrides(value: Any) -> None:
+    if not value.keys() <= OVERRIDES.keys() or not all(type(one) in (int, str) for one in value.values()):
+        raise Unsound
+
+
+def _paths(value: Any) -> None:
+    _texts(value)
+    if any(b"\0" in os.fsencode(one) for one in value.values()):
+        raise Unsound
+
+
+def _terms(value: Any) -> None:
+    for name, one in value.items():
+        if not _is_term(TERMS[name], one):
+            raise Unsound(f"{name!r:.80}")
+
+
+def _is_term(declared: Option, value: Any) -> bool:
+    """Whether netem has such a term; the kernel's own may be above the largest that a plan may ask for."""
+    match declared.kind:
+        case "choice":
+            return value in declared.choices
+        case "switch":
+            # Told as a number too: all terms are.
+            return value in (False, True)
+        case kind:
+            return _is_number(value) and declared.low <= value <= (1 if kind == "ratio" else LARGEST)
+
+
+def _installed(value: Any) -> None:
+    _facts(value)
+    _terms(terms := value.get("terms", {}))
+    if any(TERMS[name].kind == "choice" for name in terms):
+        raise Unsound("tc does not tell which distribution there is")
+
+
+def _profile(value: Any) -> None:
+    _check(value, {"name": NAME, "forward": _terms, "reverse": _terms, "placement?": NAME}, "the profile")
+
+
+def _named(value: Any) -> None:
+    if isinstance(value, dict):
+        _facts(value)
+    NAME(value["name"] if isinstance(value, dict) else value)
+
+
+def _spec(value: Any) -> None:
+    _check(value, SPEC, "a shard")
+
+
+def _widest(value: Any) -> None:
+    if value is not None:
+        texts = dict.fromkeys(("workload", "pair", "node", "metric", "statistic"), NAME)
+        _check(value, {**texts, "width": _that(lambda width: width is None or _is_number(width))}, "a block's answer")
+
+
+def _findings(value: Any) -> None:
+    for name, text in value:
+        NAME(name)
+        TEXT(text)
+
+
+def _samples(value: Any) -> None:
+    """Rows of metric, unit, value, moment or None, pair and node; there may be a million of them."""
+    known: dict[tuple[str, str, str, str], Bounds] = {}
+    for metric, unit, number, at, pair, node in value:
+        names = (metric, unit, pair, node)
+        if names not in known:
+            known[names] = _bounds(*names)
+        low, high = known[names]
+        if type(number) not in (int, float) or not low <= number <= high or 0 < abs(number) < LEAST:
+            raise Unsound(f"a value is no number, or no {metric} in {unit} that there can be")
+        if at is not None and (type(at) not in (int, float) or not 0 <= at <= LARGEST):
+            raise Unsound("a moment is no number, or before the trial")
+
+
+def _bounds(*names: str) -> Bounds:
+    """The bounds of a metric's values, given its name, its unit, the pair and the node. Raises Unsound."""
+    if not all(map(_is_name, names)):
+        raise Unsound("a metric, unit, pair or node has no name")
+    metric, unit = names[:2]
+    if _units().get(metric, unit) != unit or unit not in BOUNDS:
+        raise Unsound(f"{metric} is not measured in {unit}")
+    low, high = SPECIAL.get(metric, BOUNDS[unit])
+    most = LONGEST_TIME if unit == TIME else LARGEST
+    return Bounds(max(low, -most), min(high, most))
+
+
+@cache
+def _units() -> dict[str, str]:
+    """The unit of each metric that is known here."""
+    of_workloads = (registry.workload(name).ABOUT.metrics for name in registry.workload_names())
+    every: Iterable[Mapping[str, Metric]] = (OF_UP, probe.metrics(registry.probe_names()), *of_workloads)
+    return {name: metric.unit for metrics in every for name, metric in metrics.items()}
+
+
+NAME, TEXT = _that(_is_name), _that(lambda value: isinstance(value, str))
+NUMBER, WHOLE = _that(_is_number), _that(_is_whole)
+SOME_TEXTS = _that(lambda value: bool(value) and all(isinstance(one, str) for one in value))
+
+SPEC: dict[str, Check] = {
+    **{"stack": NAME, "profile": _profile, "topology": _named, "tuning": _named, "machine": _named},
+    **{"repeat": WHOLE, "seed": WHOLE, "workloads?": _names},
+}
+
+EVENTS: Kinds = {
+    "run": {"planned": WHOLE, "manifest": _manifest, "overrides?": _overrides, "files?": _paths},
+    "shard": {"shard": NAME, "state": NAME, "wall?": NUMBER},
+    "phase": {"shard": NAME, "name": NAME, "at": NUMBER, "workload?": NAME},
+    "command": {"shard": NAME, "shell": TEXT, "took?": _that(lambda value: value is None or _is_number(value))},
+    "trial": {
+        **{"shard": NAME, "workload": NAME, "verdict": _that(lambda value: value in VERDICTS), "reason": TEXT},
+        **{"samples": _samples, "logs?": _texts, "outputs?": _texts, "noisy?": TEXT},
+    },
+    "condition": {"findings": _findings, "facts": _facts},
+    "warning": {"shard": NAME, "name": NAME, "text": TEXT},
+    "outside": {"shard": NAME, "packets": WHOLE, "first": SOME_TEXTS},
+    "version": {"program": NAME, "text": TEXT},
+    "impairment": {"asked": _terms, "installed": _installed},
+    "block": {
+        **{name: NAME for name in ("group", "stack", "profile", "topology", "tuning", "machine")},
+        **{"repeats": WHOLE, "enough": _that(lambda value: isinstance(value, bool)), "more": WHOLE, "widest": _widest},
+    },
+}
+"""What is read of each kind of event."""

@@ -1,0 +1,1 @@
+"""The native lab: namespaces on the kernel of this machine."""

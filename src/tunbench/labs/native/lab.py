@@ -1,0 +1,66 @@
+"""The native lab: the same runner in namespaces on this kernel, as root."""
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunbench.labs import payload
+from tunbench.labs.execution import Execution
+from tunbench.labs.extras import Extra, needed, told
+from tunbench.labs.vm.lab import LabError
+from tunbench.plan.shard import Machine, Shard, canonical
+from tunbench.runner.node.node import HOME
+
+NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
+"""The runner is the first process of its own PID namespace: with it ends everything that it made."""
+
+OWN = (Path("/run"), HOME.parent)
+"""Folders over which the runner mounts file systems of its own."""
+
+KEPT = ("LD_LIBRARY_PATH",)
+"""What this interpreter may need to start; other variables of the caller, such as TMPDIR or LC_ALL, would make the
+daemons of one user other ones than those of the next."""
+
+
+@dataclass(frozen=True)
+class NativeLab:
+    """Namespaces on this kernel, at its own speed.
+
+    `extras` are the tools and brought programs that are there for the stacks that need them.
+    """
+
+    clock: str = "real"
+    kind: str = "native"
+    extras: tuple[Extra, ...] = ()
+
+    def check(self, stacks: Iterable[str], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+        """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
+        if os.geteuid() != 0:
+            raise LabError(
+                "the native lab needs root for its namespaces: run the same command with sudo, or use --lab vm"
+            )
+        return told(self.extras)
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        """Starts the runner in namespaces of its own."""
+        payload.unpack(folder / "payload")
+        (folder / "shard.json").write_text(canonical(shard.spec()))
+        argv = ["unshare", *NAMESPACES, sys.executable, "-m", "tunbench.runner"]
+        argv += [str(folder / "shard.json"), str(folder / "events.jsonl")]
+        return Execution(argv, folder, self._environment(shard, folder))
+
+    def _environment(self, shard: Shard, folder: Path) -> dict[str, str]:
+        """What programs in the lab see: as in a VM, but for where they are found, and Tunbench's own."""
+        kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("TUNBENCH_")}
+        path = [*(str(extra.folder / "bin") for extra in needed(shard.stack, self.extras)), os.environ.get("PATH", "")]
+        return {
+            **kept,
+            "PATH": ":".join(path),
+            "PYTHONPATH": str(folder / "payload"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LANG": "C.UTF-8",
+            "HOME": str(OWN[0]),
+        }

@@ -1,0 +1,1 @@
+"""What disturbs measurements on the real clock, and how far: the state of the host, before and beside a run."""

@@ -1,0 +1,1 @@
+"""The vm lab: its images, and the VMs that boot from them."""

@@ -1,0 +1,27 @@
+"""Which core a VM under the instruction clock is bound to.
+
+QEMU's two threads take turns there: one waits while the other runs. On two cores each turn wakes up a core that has
+gone idle, which can take longer than the turn; on one core it does not (docs/virtual-time.md).
+"""
+
+import os
+import re
+from collections import Counter
+
+from tunbench.runner import probe
+from tunbench.runner.node import pinning
+
+BOUND = re.compile(r"^Cpus_allowed_list:\s*(\d+)$", re.MULTILINE)
+"""A process that runs on one core alone, in /proc/PID/status: proc(5)."""
+
+
+def least_taken() -> int:
+    """The core, of those that this thread may use, to which the fewest processes of this machine are bound."""
+    taken = Counter(_bound())
+    return min(pinning.in_order(os.sched_getaffinity(0)), key=lambda core: taken[core])
+
+
+def _bound() -> list[int]:
+    """The core of each process that is bound to one. Threads of the kernel, which have no memory, do not count."""
+    texts = [probe.shown(status) for status in probe.PROC.glob("[0-9]*/status")]
+    return [int(found[1]) for text in texts if "VmSize:" in text and (found := BOUND.search(text))]

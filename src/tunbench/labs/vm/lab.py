@@ -1,0 +1,153 @@
+"""The vm lab: QEMU with a stock Debian kernel, under an instruction clock or at the machine's own speed."""
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunbench.labs import payload
+from tunbench.labs.execution import Execution
+from tunbench.labs.extras import Extra, needed, told
+from tunbench.labs.vm import cpio, host_core, image, kvm
+from tunbench.labs.vm.image_definition import ADDONS, BASE, Image, cache
+from tunbench.plan.shard import Machine, Shard, canonical
+from tunbench.runner.declare import spelling
+from tunbench.runner.node import pinning
+from tunbench.runner.stack import declared
+
+QEMU = "qemu-system-x86_64"
+MEMORY = "1G"
+TRANSLATIONS = "128"
+"""MiB that QEMU may fill with translated code; with MEMORY it keeps a VM below 1.5 GiB."""
+
+BOOT_ARGUMENTS = (
+    *("console=ttyS0", "loglevel=3", "panic=-1", "random.trust_cpu=on", "audit=0", "apparmor=0", "cryptomgr.notests"),
+    *("mitigations=off", "nokaslr", "init_on_alloc=0", "swiotlb=noforce", "rcupdate.rcu_expedited=1"),
+)
+VIRTUAL_BOOT_ARGUMENTS = (
+    # The TSC counts instructions, a billion a second: nothing to calibrate, nothing to doubt.
+    *("tsc=reliable", "tsc_early_khz=1000000"),
+    # Timers by HPET: the APIC's would be calibrated in a busy loop that costs 2.5 s of wall clock.
+    "nolapic_timer",
+    # A program lies at the same addresses in each of its processes, so that QEMU translates it once.
+    "norandmaps",
+)
+
+FULL = Machine("full")
+
+WITHOUT = ("erms", "fsrm")
+"""What no model machine has of all that QEMU can emulate: copy instructions that count as one a byte."""
+
+RECORDED = "sleep=off,rr=record,rrfile=/dev/null"
+"""QEMU skips idle time in its main thread, by a clock that must not be read while the guest executes. Where QEMU
+records, the two threads take turns. The record itself is of no use (docs/virtual-time.md)."""
+
+SHIFTS = {1000: 0, 500: 1, 250: 2, 125: 3}
+"""Binary logarithm of the ns of virtual time that an instruction takes, by million instructions a second. The time
+stamp counter counts virtual ns, and stays at 1 GHz on each of them."""
+
+PAYLOAD_SIZE = 1 << 20
+"""Bytes: the archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
+
+
+class LabError(Exception):
+    """The machine cannot run the lab; the message says why, and the mend."""
+
+
+@dataclass(frozen=True)
+class VmLab:
+    """Virtual machines from one image, with the clock `virtual` or `real`.
+
+    `extras` are the tools and brought programs that are there for the stacks that need them.
+    """
+
+    clock: str
+    kind: str = "vm"
+    extras: tuple[Extra, ...] = ()
+
+    def check(self, stacks: Iterable[str], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
+        """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
+        if not shutil.which(QEMU):
+            raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
+        version = subprocess.run([QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+        addons = {definition.name: definition for stack in stacks for definition in addons_of(stack)}
+        manifests = {definition.name: image.check(definition) for definition in (BASE, *addons.values())}
+        base = manifests.pop(BASE.name)
+        commands = {
+            machine.name: self.command(Path("RUN"), 0, (), ["console", "events"], machine) for machine in machines
+        }
+        return {
+            "image": {"digest": base["digest"], "packages": base["packages"]},
+            "addons": {name: manifest["digest"] for name, manifest in manifests.items()},
+            **told(self.extras),
+            "qemu": version,
+            "command": {
+                name: [word.replace(str(cache()), "CACHE") for word in words] for name, words in commands.items()
+            },
+        }
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        """Boots a VM that executes the shard; what it writes goes to the folder."""
+        files = {"shard.json": canonical(shard.spec()).encode(), "program": (image.GUEST / "shard").read_bytes()}
+        serial = [f"file:{folder}/console.log", f"file:{folder}/events.jsonl"]
+        addons = [*addons_of(shard.stack), *needed(shard.stack, self.extras)]
+        argv = self.prepare(files, folder, shard.seed, addons, serial, shard.machine)
+        with pinning.kept_to({host_core.least_taken()} if self.clock == "virtual" else ()):
+            return Execution(argv, folder)
+
+    def prepare(
+        self,
+        files: dict[str, bytes],
+        folder: Path,
+        seed: int,
+        addons: Sequence[Image],
+        serial: Sequence[str],
+        machine: Machine = FULL,
+    ) -> list[str]:
+        """Writes the first stage with the payload into the folder and returns QEMU's command."""
+        start = (image.GUEST / "start").read_bytes()
+        contents = {**payload.runner_files(), **files, "start": start}
+        archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in contents.items()})
+        boot = (BASE.folder / "boot.cpio").read_bytes()
+        (folder / "boot.cpio").write_bytes(boot + cpio.padded(archive, PAYLOAD_SIZE))
+        return self.command(folder, seed, addons, serial, machine)
+
+    def command(
+        self,
+        folder: Path,
+        seed: int,
+        addons: Sequence[Image],
+        serial: Sequence[str],
+        machine: Machine = FULL,
+    ) -> list[str]:
+        """QEMU's command line; `serial` are its character devices, ttyS0 first. The real clock has no other machine."""
+        virtual = self.clock == "virtual"
+        images = [definition.folder / "image.squashfs" for definition in (BASE, *addons)]
+        argv = [QEMU, "-M", "q35,nvdimm=on,hpet=on,smbus=off,sata=off"]
+        argv += model(machine) if virtual else kvm.machine()
+        argv += ["-m", f"{MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
+        argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
+        argv += ["-initrd", str(folder / "boot.cpio")]
+        argv += ["-append", " ".join(BOOT_ARGUMENTS + (VIRTUAL_BOOT_ARGUMENTS if virtual else ()))]
+        for device in serial:
+            argv += ["-serial", device]
+        for number, path in enumerate(images):
+            size = path.stat().st_size
+            backend = f"memory-backend-file,id=image{number},share=off,readonly=on,mem-path={path},size={size}"
+            argv += ["-object", backend, "-device", f"nvdimm,id=nvdimm{number},memdev=image{number},unarmed=on"]
+        return argv
+
+
+def model(machine: Machine) -> list[str]:
+    """QEMU's arguments for the model machine and its clock, which counts instructions."""
+    processor = ",".join(["max", *(f"-{feature}" for feature in (*WITHOUT, *machine.without))])
+    argv = ["-cpu", processor, "-smp", "1", "-accel", f"tcg,tb-size={TRANSLATIONS}"]
+    return [*argv, "-icount", f"shift={SHIFTS[machine.speed]},{RECORDED}", "-rtc", "clock=vm,base=2026-01-01"]
+
+
+def addons_of(stack: str) -> list[Image]:
+    """The add-on images that the layers of a stack need beyond the base image."""
+    names = {name for part in spelling.stack(stack) for name in declared(part).addons}
+    return [ADDONS[name] for name in sorted(names)]

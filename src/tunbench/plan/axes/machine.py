@@ -1,0 +1,96 @@
+"""Reads the machines of a plan: the name of a shipped one, or an inline table, whose speed may sweep."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from tunbench.plan.axes import named_table
+from tunbench.plan.axes.named_table import Kind
+from tunbench.plan.shard import FULL_SPEED, Machine
+from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.runner.declare.options import nearest
+
+KIND = Kind(
+    "machine",
+    '{ name = "no-aes", cpu.without = ["aes", "pclmulqdq"] }',
+    keys=("name", "cpu"),
+    # What the processor lacks is a list already, and no sweep.
+    fixed=[("name",), ("cpu",), ("cpu", "without")],
+)
+CPU_KEYS = ("without", "speed")
+
+SPEEDS = (1000, 500, 250, 125)
+"""Million instructions a second: an instruction takes 1, 2, 4 or 8 ns of virtual time."""
+
+FEATURES: dict[str, tuple[str, ...]] = {
+    "adx": (),
+    "aes": ("vaes",),
+    "avx": ("avx2", "f16c", "fma", "vaes"),
+    "avx2": ("vaes",),
+    "bmi1": (),
+    "bmi2": (),
+    "f16c": (),
+    "fma": (),
+    "movbe": (),
+    "pclmulqdq": (),
+    "popcnt": (),
+    "sse4.1": ("sse4.2",),
+    "sse4.2": ("aes", "avx", "pclmulqdq"),
+    "ssse3": ("sse4.1",),
+    "vaes": (),
+}
+"""Features of the model machine that can be taken away, and those that no processor has without them.
+
+A processor that had AES but not SSSE3 would stop OpenSSL at an illegal instruction: its code for the one uses the
+other. The names are those of QEMU; what QEMU 7.2 does not emulate, as sha-ni, is not there to be taken away.
+"""
+
+
+@cache
+def shipped() -> dict[str, Machine]:
+    """The machines that come with Tunbench, by name."""
+    return named_table.shipped("machines.toml", _from_table)
+
+
+def read_machines(value: object) -> Iterator[Machine]:
+    """The machines that an entry of a plan stands for: one, or one for each speed, named by it.
+
+    Raises ValueError; MistakeAt where it is in one key.
+    """
+    named_table.check_new(KIND, value, shipped())
+    yield from named_table.entries(KIND, value, shipped(), _from_table)
+
+
+def lacking(features: object) -> tuple[str, ...]:
+    """The features that a processor lacks with those that need them, sorted. Raises ValueError."""
+    if not isinstance(features, list):
+        raise ValueError(f'{shown(features)} is not a list: write for example ["aes", "pclmulqdq"]')
+    found: set[str] = set()
+    waiting = list(features)
+    while waiting:
+        feature = waiting.pop()
+        if not isinstance(feature, str) or feature not in FEATURES:
+            raise ValueError(f"unknown feature {shown(feature)}{nearest(str(feature), FEATURES)}")
+        found.add(feature)
+        waiting += FEATURES[feature]
+    return tuple(sorted(found))
+
+
+def _from_table(table: Mapping[str, object]) -> Machine:
+    name, cpu = named_table.name_of(KIND, table), table.get("cpu", {})
+    if not isinstance(cpu, dict):
+        raise MistakeAt(f"{shown(cpu)} is not a table: write for example cpu.speed = 250", "cpu")
+    named_table.known(cpu, CPU_KEYS, "cpu")
+    try:
+        without = lacking(cpu.get("without", []))
+    except ValueError as error:
+        raise MistakeAt(str(error), "cpu", "without") from None
+    return Machine(name, without, _speed(cpu.get("speed", FULL_SPEED)))
+
+
+def _speed(value: object) -> int:
+    if isinstance(value, bool) or str(value) not in map(str, SPEEDS):
+        raise MistakeAt(
+            f"{shown(value)} is not a speed: write {', '.join(map(str, SPEEDS))} (million instructions a second)",
+            *("cpu", "speed"),
+        )
+    return int(str(value))

@@ -1,0 +1,148 @@
+"""Reads the profiles of a plan: the name of a shipped one, or an inline table of netem's terms, which may sweep."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from tunbench.plan.axes import named_table
+from tunbench.plan.axes.named_table import Kind
+from tunbench.plan.shard import Profile
+from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.runner.declare import quantity
+from tunbench.runner.declare.netem_terms import PLACEMENTS, TERMS, complete, number
+from tunbench.runner.declare.options import nearest
+
+KIND = Kind(
+    "profile",
+    '{ name = "wan", delay = "20ms", loss = "0.1%" }',
+    keys=("name", "placement", *TERMS, "reverse"),
+    fixed=[("name",), ("reverse",)],
+)
+
+LOSSES = ("loss", "gemodel_p", "state_p13", "state_p14")
+SLOTS = ("slot_min_delay", "slot_delay")
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "jitter": ("delay",),
+    "delay_correlation": ("jitter",),
+    "distribution": ("jitter",),
+    "loss_correlation": ("loss",),
+    **{name: ("gemodel_p",) for name in ("gemodel_r", "gemodel_1-h", "gemodel_1-k")},
+    **{name: ("state_p13",) for name in ("state_p31", "state_p32", "state_p23")},
+    "ecn": LOSSES,
+    "reorder": ("delay",),
+    "reorder_correlation": ("reorder",),
+    "gap": ("reorder",),
+    "duplicate_correlation": ("duplicate",),
+    "corrupt_correlation": ("corrupt",),
+    "packetoverhead": ("rate",),
+    "cellsize": ("rate",),
+    "celloverhead": ("cellsize",),
+    "slot_max_delay": ("slot_min_delay",),
+    "slot_delay": ("slot_jitter",),
+    "slot_jitter": ("slot_delay",),
+    "slot_distribution": ("slot_delay",),
+    "slot_packets": SLOTS,
+    "slot_bytes": SLOTS,
+}
+"""Terms that do nothing, or that tc refuses, without another one (one of several)."""
+
+EXCLUDES = (
+    *((one, other) for one in LOSSES[2:] for other in LOSSES[:2]),
+    ("gemodel_p", "loss"),
+    ("slot_delay", "slot_min_delay"),
+)
+"""Terms of which netem takes one or the other."""
+
+SLOWEST = 1000
+"""Bits a second of the slowest `rate`: the kernel keeps whole bytes a second, and takes less than one as no limit."""
+
+
+@cache
+def shipped() -> dict[str, Profile]:
+    """The profiles that come with Tunbench, by name, from the mildest to the harshest."""
+    return named_table.shipped("profiles.toml", _from_table)
+
+
+def read_profile(value: object) -> Profile:
+    """The one profile that a plan names or writes inline. Raises ValueError."""
+    profiles = list(read_profiles(value))
+    if len(profiles) > 1:
+        raise ValueError(f"{value} sweeps over {len(profiles)} profiles")
+    return profiles[0]
+
+
+def read_profiles(value: object) -> Iterator[Profile]:
+    """The profiles that an entry of a plan stands for: one, or those of its sweeps, named by the swept values.
+
+    Raises ValueError; MistakeAt where it is in one key.
+    """
+    return named_table.entries(KIND, value, shipped(), _from_table)
+
+
+def _from_table(table: Mapping[str, Any]) -> Profile:
+    forward = _terms({key: value for key, value in table.items() if key in TERMS})
+    reverse = _reverse(table["reverse"]) if "reverse" in table else forward
+    return Profile(
+        named_table.name_of(KIND, table), forward, reverse, _placement(table.get("placement", PLACEMENTS[0]))
+    )
+
+
+def _placement(value: object) -> str:
+    if value not in PLACEMENTS:
+        raise MistakeAt(f'unknown placement "{value}"{nearest(str(value), list(PLACEMENTS))}', "placement")
+    return str(value)
+
+
+def _reverse(value: object) -> dict[str, float | str]:
+    if not isinstance(value, dict):
+        raise MistakeAt(f'{shown(value)} is not a table: write for example reverse = {{ delay = "40ms" }}', "reverse")
+    try:
+        return _terms(value)
+    except MistakeAt as mistake:
+        raise MistakeAt(str(mistake), "reverse", *mistake.at) from None
+
+
+def _terms(table: dict[str, object]) -> dict[str, float | str]:
+    terms = {}
+    for name, value in table.items():
+        if name not in TERMS:
+            raise MistakeAt(f'unknown term "{name}"{nearest(name, TERMS)}', name)
+        try:
+            terms[name] = _term(name, str(value).lower() if isinstance(value, bool) else str(value))
+        except ValueError as error:
+            raise MistakeAt(str(error), name) from None
+    for name, needed in NEEDS.items():
+        if terms.get(name) and not any(terms.get(other) for other in needed):
+            one = " or ".join(needed)
+            raise MistakeAt(f"{name} does nothing without {one}: write {one} as well, or take {name} away", name)
+    for name, other in EXCLUDES:
+        if terms.get(name) and terms.get(other):
+            raise MistakeAt(f"netem has either {other} or {name}: take one of them away", name)
+    _contradictions(terms)
+    return terms
+
+
+def _contradictions(terms: dict[str, float | str]) -> None:
+    """Raises MistakeAt for values that netem would take, and make something else of."""
+    full = complete(terms)
+    for name, other in (("state_p14", "state_p13"), ("state_p32", "state_p31")):
+        if number(full, name) + number(full, other) > 1 + 1e-9:
+            assumed = "" if other in terms else f" ({other} is 1 - state_p13 where it is not written)"
+            raise MistakeAt(f"{other} and {name} are more than 100% together{assumed}", name)
+    if number(full, "slot_max_delay") < number(full, "slot_min_delay"):
+        raise MistakeAt("slot_max_delay is less than slot_min_delay", "slot_max_delay")
+    if number(full, "celloverhead") < 0 and number(full, "celloverhead") <= -number(full, "cellsize"):
+        raise MistakeAt("celloverhead takes away all of cellsize", "celloverhead")
+
+
+def _term(name: str, text: str) -> float | str:
+    if TERMS[name].kind == "duration":
+        # A bare number is refused: whoever writes 20 has milliseconds in mind as often as seconds.
+        quantity.duration(text, bare="")
+    value = TERMS[name].value(text)
+    if isinstance(value, str):
+        return value
+    if name == "rate" and 0 < value < SLOWEST:
+        raise ValueError(f'"{text}" is out of range: a rate is at least {SLOWEST} bit/s, or 0 for no limit')
+    return float(value)

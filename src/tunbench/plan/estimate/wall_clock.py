@@ -1,0 +1,212 @@
+"""What virtual time takes of wall clock: how long stacks take to come up, and workloads keep the processor busy.
+
+The constants were read off finished runs on a shared server, from the hours in which it had little else to do. They are
+rules of thumb, meant to be right by a quarter: they tell people whether to wait or to go home.
+"""
+
+import math
+from functools import cache, lru_cache
+
+from tunbench.plan.shard import FULL_SPEED, Profile
+from tunbench.runner import invocation, registry
+from tunbench.runner.declare import spelling
+from tunbench.runner.declare.netem_arithmetic import mean_delay, mean_loss
+from tunbench.runner.declare.netem_terms import Terms, number
+from tunbench.runner.invocation import Asked
+
+BRING_UP = 7.5
+"""Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
+
+DAEMONS = {
+    "easytier": 2,
+    "headscale": 13,
+    "hyprspace": 8,
+    "innernet": 3,
+    "ipsec": 4,
+    "mycelium": 2,
+    "nebula": 5,
+    "netbird": 30,
+    "netmaker": 12,
+    "openconnect": 4,
+    "openvpn": 2,
+    "pptp": 4,
+    "tinc": 6,
+    "vpncloud": 2,
+    "wesher": 3,
+    "yggdrasil": 3,
+    "zerotier": 12,
+}
+"""Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
+
+BUSY = 4.5
+"""Seconds of wall clock that one second takes in which the full model machine is busy."""
+
+USER_SPACE = {
+    "easytier",
+    "headscale",
+    "hyprspace",
+    "mycelium",
+    "nebula",
+    "openconnect",
+    "openvpn",
+    "pptp",
+    "tinc",
+    "vpncloud",
+    "yggdrasil",
+    "zerotier",
+}
+"""Tunnels whose packets pass through a process: what switches back and forth takes longer to emulate."""
+
+SWITCHING = 1.7
+"""How many times longer a busy second takes over one of them."""
+
+SCALAR = 0.6
+"""The part of it that it takes where a stack encrypts and the machine lacks the instructions for AES.
+
+Seen without AVX2 as well: 0.2 and 0.4 for AES by tables (IPsec, OpenVPN), 0.7 for ChaCha20-Poly1305 (WireGuard)."""
+
+UNHINDERED = {False: 5e9, True: 150e6}
+"""Bits a second of TCP that keep the full model machine busy, of a stack that does not encrypt and of one that does.
+
+Segments that no rate holds back are handed on many at once (GSO), which spares most of the work."""
+
+HINDERED = {False: 300e6, True: 120e6}
+"""The same where they go one by one, because of a rate, and of UDP."""
+
+BESIDE = 0.02
+"""The share of a busy machine that a workload takes while it waits: its timers, and those of the kernel."""
+
+SEGMENT = 8 * 1448
+"""Bits of payload of a TCP segment on Ethernet, with time stamps."""
+
+INITIAL = 10
+"""Segments that TCP sends at once when it begins: RFC 6928, section 2."""
+
+LEFT = 0.7
+"""The part of its window that TCP keeps after a loss: RFC 9438, section 4.6."""
+
+GROWTH = 3 * (1 - LEFT) / (1 + LEFT)
+"""Segments by which it then grows in a round trip: RFC 9438, section 4.3."""
+
+WINDOW = 8 * 3 * 1024**2
+"""Bits that TCP has under way at most: half of what `net.ipv4.tcp_rmem` allows by default, tcp(7)."""
+
+SHORTEST = 1e-3
+"""Seconds of a round trip, at least, that TCP takes under loss."""
+
+SETTLED = 1000
+"""Round trips after which TCP does not change its mean rate any more."""
+
+
+read = lru_cache(maxsize=20_000)(invocation.read)
+"""What a workload is asked to do: a plan of many shards asks it of the same workloads again and again."""
+
+
+@cache
+def bring_up(stack: str, workloads: tuple[str, ...] = ()) -> float:
+    """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing.
+
+    The programs begin once more each time that one of the workloads takes the stack down.
+    """
+    times = 1 + sum(int(what.options.get("times", 1)) for what in map(read, workloads) if what.module.ABOUT.restarts)
+    return BRING_UP + times * sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
+
+
+@cache
+def busy_second(stack: str, aes: bool = True) -> float:
+    """Seconds of wall clock that one second takes in which a stack keeps the full model machine busy.
+
+    `aes`: whether the machine has the processor's instructions for AES.
+    """
+    layers = spelling.stack(stack)
+    switches = any(layer.name in USER_SPACE or layer.options.get("impl") == "go" for layer in layers)
+    return BUSY * (SWITCHING if switches else 1) * (SCALAR if encrypts(stack) and not aes else 1)
+
+
+@cache
+def encrypts(stack: str) -> bool:
+    """Whether any layer of a stack claims confidentiality."""
+    return any(registry.tunnel(layer.name).about.claims.confidentiality for layer in spelling.stack(stack))
+
+
+def rate_limit(way: Terms) -> float:
+    """Bits a second that a direction of a profile lets pass; infinite where it has no rate."""
+    return number(way, "rate") or math.inf
+
+
+def tcp_limit(profile: Profile, seconds: float, back: bool = False) -> float:
+    """Bits a second that a TCP flow of so many seconds reaches under a profile: its rate, or what loss and delay allow.
+
+    It is that of the way there, or `back`: the acknowledgements, which go the other way, hardly need any rate.
+
+    Under loss a short flow is faster than a long one: it has a large window before the first segment is lost, and
+    several more have to be lost until the window is what it stays at. Without loss it is slower, by its slow start.
+    """
+    way = profile.reverse if back else profile.forward
+    known = mean_loss(way)
+    loss = number(way, "loss") if known is None else known
+    delay = sum(_delay(terms) for terms in (profile.forward, profile.reverse))
+    if not (loss or delay):
+        return rate_limit(way)
+    trip = max(SHORTEST, delay)
+    trips = max(1, min(SETTLED, round(seconds / trip)))
+    most = min(rate_limit(way) * trip, WINDOW) / SEGMENT
+    return _sent(trips, loss, most) * SEGMENT / (trips * trip)
+
+
+@cache
+def _sent(trips: int, loss: float, most: float) -> float:
+    """Segments that TCP sends in so many round trips where one in 1 ÷ loss is lost, and no more than `most` a trip."""
+    window, total, since, slow_start = float(INITIAL), 0.0, 0.0, True
+    for _ in range(trips):
+        sent = min(window, most)
+        total, since = total + sent, since + sent
+        if since * loss >= 1:
+            since, slow_start = 0.0, False
+            window = max(1.0, sent * LEFT)
+        else:
+            window = window * 2 if slow_start else window + GROWTH
+        window = min(window, 2 * most)
+    return total
+
+
+def _delay(terms: Terms) -> float:
+    return mean_delay(number(terms, "delay"), number(terms, "jitter"), str(terms.get("distribution", "uniform")))
+
+
+def busy(workload: str, speed: int = FULL_SPEED, profile: Profile | None = None, encrypted: bool = False) -> float:
+    """Seconds that a workload keeps the full model machine busy for one pair.
+
+    In a second of a slow machine there are fewer instructions. What is held back, by its own rate or the profile's,
+    leaves the machine idle for the rest of the time, which virtual time skips.
+    """
+    what = read(workload)
+    if what.waits or "duration" not in what.options:
+        return what.busy * (1 if what.waits else speed / FULL_SPEED)
+    offered = float(what.options.get("rate", 0)) * int(what.options.get("parallel", 1))
+    held = _held(what, offered, profile)
+    carried = (UNHINDERED if _at_once(what, offered, profile) else HINDERED)[encrypted]
+    if (bits := 8 * float(what.options.get("bytes", 0))) and not offered:
+        return bits / carried + BESIDE * bits / held
+    share = min(speed / FULL_SPEED, BESIDE + held / carried)
+    return what.seconds * share
+
+
+def _held(what: Asked, offered: float, profile: Profile | None) -> float:
+    """Bits a second at most of a workload that offers so many; 0 offers as much as TCP takes, in all of its flows."""
+    if profile is None:
+        return offered or math.inf
+    limit = rate_limit(_way(what, profile))
+    back = bool(what.options.get("reverse", False))
+    flows = int(what.options.get("parallel", 1))
+    return min(offered or flows * tcp_limit(profile, what.seconds, back), limit)
+
+
+def _at_once(what: Asked, offered: float, profile: Profile | None) -> bool:
+    """Whether segments are handed on many at once: those of TCP, where no rate holds them back."""
+    return not offered and (profile is None or math.isinf(rate_limit(_way(what, profile))))
+
+
+def _way(what: Asked, profile: Profile) -> Terms:
+    """The direction of a profile that a workload's bulk takes."""
+    return profile.reverse if what.options.get("reverse", False) else profile.forward

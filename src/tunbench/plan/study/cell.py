@@ -1,0 +1,120 @@
+"""What a claim or a table says of cells: which one it means, and what is expected of it."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from tunbench.plain_text import plain
+from tunbench.plan.axes.stack import read_stack, read_workload
+from tunbench.plan.cut import AXES
+from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.runner.declare.options import nearest
+
+UP = "up"
+"""The workload of the time that a stack takes to come up, which every shard has and no plan lists."""
+
+METRIC = "throughput"
+"""The metric of a cell that names none."""
+
+STATISTICS = ("value", "median", "p95", "p99")
+"""What a trial gives: one value, or quantiles of its series."""
+
+CELL_KEYS = (*AXES, "metric", "statistic", "node", "pair")
+"""What a cell of a claim or a table can say."""
+
+CELL = '{ stack = "ipip", workload = "iperf2-tcp:duration=2" }'
+
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+EXPECTED = re.compile(
+    rf"\s*(?:(?P<sign>[<>]=?)\s*(?P<bound>{NUMBER})|(?P<low>{NUMBER})\s*\.\.\s*(?P<high>{NUMBER}))\s*"
+)
+
+
+class Expected(NamedTuple):
+    """What a comparison is expected to yield: a number between two bounds, which may be infinite.
+
+    With `strict` the bounds themselves are outside.
+    """
+
+    text: str
+    low: float
+    high: float
+    strict: bool = False
+
+    def above(self, value: float) -> bool:
+        """Whether a value is too large."""
+        return value > self.high or (self.strict and value == self.high < math.inf)
+
+    def below(self, value: float) -> bool:
+        """Whether a value is too small."""
+        return value < self.low or (self.strict and value == self.low > -math.inf)
+
+
+Cell = Mapping[str, str]
+"""Some of CELL_KEYS with what they are."""
+
+
+def read_expected(value: object) -> Expected:
+    """What `> 1`, `<= 0.5` or `0.9..1.1` expects. Raises ValueError."""
+    found = EXPECTED.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise ValueError(f'{shown(value)} is no expectation: write for example "> 1", "<= 0.5" or "0.9..1.1"')
+    text = found[0].strip()
+    if found["sign"]:
+        bound, strict = float(found["bound"]), not found["sign"].endswith("=")
+        ends = (bound, math.inf) if found["sign"][0] == ">" else (-math.inf, bound)
+        return Expected(text, *ends, strict)
+    low, high = float(found["low"]), float(found["high"])
+    if low > high:
+        raise ValueError(f'"{text}" holds no number: write the smaller bound first')
+    return Expected(text, low, high)
+
+
+def read_cell(value: object) -> Cell:
+    """A cell, with stack and workload in their canonical spelling. Raises MistakeAt."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{shown(value)} is not a table: write for example {CELL}")
+    cell = {}
+    for key, one in value.items():
+        if key not in CELL_KEYS:
+            raise MistakeAt(f'unknown key "{key}"{nearest(key, list(CELL_KEYS))}', key)
+        try:
+            cell[key] = READERS.get(key, read_text)(one)
+        except ValueError as error:
+            raise MistakeAt(str(error), key) from None
+    return cell
+
+
+def read_text(value: object) -> str:
+    """A text that says something. Raises ValueError."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{shown(value)} is not a text that says something: write one in quotes")
+    return legible(value.strip())
+
+
+def legible(text: str) -> str:
+    """The text, which has nothing in it that acts on a terminal, or turns what is read. Raises ValueError."""
+    if plain(text) != text:
+        raise ValueError(f"{shown(plain(text))} has characters that a terminal does not show: take them away")
+    return text
+
+
+def read_statistic(value: object) -> str:
+    """One of STATISTICS. Raises ValueError."""
+    if value not in STATISTICS:
+        raise ValueError(f"unknown statistic {shown(value)}{nearest(str(value), list(STATISTICS))}")
+    return str(value)
+
+
+def read_workload_or_up(value: object) -> str:
+    """The canonical spelling of a workload, or UP. Raises ValueError."""
+    return UP if value == UP else read_workload(value)
+
+
+READERS: dict[str, Callable[[object], str]] = {
+    "stack": read_stack,
+    "workload": read_workload_or_up,
+    "statistic": read_statistic,
+}
+"""How the keys of a cell are read that are more than a text."""

@@ -1,0 +1,137 @@
+"""The cells of a plan, and which of them a cell of a claim or a table stands for."""
+
+from bisect import bisect
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from tunbench.plan.axes.stack import Meaning, meaning_of_stack, meaning_of_workload
+from tunbench.plan.cut import AXES, Region, regions
+from tunbench.plan.expand import restarts
+from tunbench.plan.model import Plan
+from tunbench.plan.study.cell import METRIC, UP, Cell
+from tunbench.plan.toml.positions import MistakeAt
+from tunbench.runner import invocation, probe, registry
+from tunbench.runner.declare.options import MOST_LISTED, nearest
+from tunbench.runner.workload import Metric
+
+OF_UP = {"connect": Metric("s", "time until the stack carried its first packet")}
+"""The metrics of bringing a stack up."""
+
+
+class Grid(NamedTuple):
+    """The cells of a plan as a few regions, all values of AXES that they have, and the metrics of each workload."""
+
+    regions: Sequence[Region]
+    values: Mapping[str, Mapping[str, None]]
+    metrics: Mapping[str, Mapping[str, Metric]]
+
+
+class NoCell(MistakeAt):
+    """The plan has no such cell; it may have one at another scale."""
+
+
+def grid(plan: Plan) -> Grid:
+    """The cells of a plan, with those of bringing each stack up."""
+    probes = registry.probe_names() if plan.probes is None else plan.probes
+    axes = {**plan.axes, "workload": sorted(plan.workloads, key=restarts)}
+    found: list[Region] = []
+    for *shards, workloads in regions(axes, plan.include, plan.exclude):
+        found += [(*shards, {UP: None}), (*shards, workloads)]
+    values = {
+        axis: dict.fromkeys(chain.from_iterable(each))
+        for axis, each in zip(AXES, zip(*found, strict=True), strict=True)
+    }
+    metrics = {one: OF_UP if one == UP else metrics_of(one, probes) for one in values["workload"]}
+    return Grid(found, values, metrics)
+
+
+def metrics_of(workload: str, probes: Sequence[str]) -> dict[str, Metric]:
+    """The metrics that a workload yields with these probes beside it. Raises ValueError."""
+    about = invocation.read(workload).module.ABOUT
+    return {**about.metrics, **({} if about.restarts else probe.metrics(probes))}
+
+
+def resolve(cell: Cell, of: Grid) -> dict[str, str]:
+    """All AXES and the metric of the one cell that `cell` means.
+
+    Raises NoCell where the plan has none, and MistakeAt where it has several; each at the key that is wrong.
+    """
+    wanted: dict[str, Iterable[str]] = {axis: [_value(axis, cell[axis], of)] for axis in AXES if axis in cell}
+    if not _within(wanted, of):
+        raise NoCell(f"the plan has no cell with {_written(cell)}: what it includes and excludes took it away")
+    metric = cell.get("metric", METRIC)
+    workloads = wanted.get("workload", of.values["workload"])
+    found = _within({**wanted, "workload": [one for one in workloads if metric in of.metrics[one]]}, of)
+    if not found:
+        raise _unmeasured(metric, cell, of)
+    whole = {**cell, "metric": metric}
+    for axis, each in zip(AXES, zip(*found, strict=True), strict=True):
+        several = list(dict.fromkeys(chain.from_iterable(each)))
+        if len(several) > 1:
+            raise MistakeAt(f"{_written(cell)} leaves open which {axis} it is: name one of {_listed(several)}")
+        whole[axis] = several[0]
+    return whole
+
+
+def _within(wanted: Mapping[str, Iterable[str]], of: Grid) -> list[tuple[Collection[str], ...]]:
+    """What the regions have of the values that are wanted of some axes; no region of which an axis has nothing."""
+    narrowed = (
+        tuple([one for one in wanted[axis] if one in there] if axis in wanted else there for axis, there in pairs)
+        for pairs in (list(zip(AXES, region, strict=True)) for region in of.regions)
+    )
+    return [region for region in narrowed if all(region)]
+
+
+def metric_of(cell: Mapping[str, str], of: Grid) -> Metric:
+    """What the metric of a cell that `resolve` gave is."""
+    return of.metrics[cell["workload"]][cell["metric"]]
+
+
+def _value(axis: str, value: str, of: Grid) -> str:
+    """The plan's own spelling of a value of an axis. Raises NoCell."""
+    known = of.values[axis]
+    if value in known:
+        return value
+    same = (one for one in known if axis in ("stack", "workload") and _meaning(axis, one) == _meaning(axis, value))
+    if (found := next(same, None)) is None:
+        raise NoCell(f'"{value}" is no {axis} of this plan{_beside(value, [one for one in known if one != UP])}', axis)
+    return found
+
+
+def _beside(value: str, known: Sequence[str]) -> str:
+    """The end of a message about an unknown value; of many known ones it is compared with those that begin alike."""
+    if len(known) <= MOST_LISTED:
+        return nearest(value, list(known))
+    ordered = sorted(known)
+    place = bisect(ordered, value)
+    few = ordered[max(0, place - MOST_LISTED // 2) : place + MOST_LISTED // 2]
+    hint = nearest(value, few)
+    return hint if hint.endswith("?") else f"{hint}, and {len(known) - len(few)} more"
+
+
+@lru_cache(maxsize=20_000)
+def _meaning(axis: str, spelling: str) -> Meaning:
+    if spelling == UP:
+        return (UP,)
+    return meaning_of_stack(spelling) if axis == "stack" else meaning_of_workload(spelling)
+
+
+def _unmeasured(metric: str, cell: Cell, of: Grid) -> NoCell:
+    if "workload" in cell:
+        known = of.metrics[_value("workload", cell["workload"], of)]
+        return NoCell(f'"{cell["workload"]}" does not measure "{metric}"{nearest(metric, dict(known))}', "metric")
+    every = {name: None for metrics in of.metrics.values() for name in metrics}
+    return NoCell(f'no workload of this plan measures "{metric}"{nearest(metric, every)}', "metric")
+
+
+def _written(cell: Mapping[str, str]) -> str:
+    if not cell:
+        return "a cell of which nothing is said"
+    return ", ".join(f"{key} {value}" for key, value in cell.items())
+
+
+def _listed(values: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(values[:most])
+    return shown if len(values) <= most else f"{shown}, …"

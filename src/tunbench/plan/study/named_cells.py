@@ -1,0 +1,84 @@
+"""Whether the cells that a study's tables and claims name are cells of its plan."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+
+from tunbench.plan.mistakes import Mistake
+from tunbench.plan.model import Plan
+from tunbench.plan.study.cell import Cell
+from tunbench.plan.study.grid import Grid, NoCell, grid, resolve
+from tunbench.plan.study.schema import FULL, Beside, Study, Table
+from tunbench.plan.toml.positions import MistakeAt, Path
+
+MOST = 100
+"""Mistakes of a scale that are looked for."""
+
+
+def mistakes(beside: Beside, plans: Mapping[str, Plan]) -> list[Mistake]:
+    """What is wrong with the cells of tables and claims; `plans` has the plan of each scale.
+
+    Each must be one cell of the full plan. At another scale it may be missing, but not be several.
+    """
+    if not beside.claim and not beside.study:
+        return []
+    found: list[Mistake] = []
+    for scale, plan in plans.items():
+        of = grid(plan)
+        more = chain(_of_claims(beside, of), _of_study(beside.study, of) if beside.study else ())
+        found += islice((one for one in more if scale == FULL or not one.absence), MOST)
+    return list(dict.fromkeys(found))
+
+
+def _of_claims(beside: Beside, of: Grid) -> Iterator[Mistake]:
+    for number, claim in enumerate(beside.claim):
+        for place, comparison in enumerate(claim.compare):
+            tables: dict[str, Path] = {}
+            for side, cell in comparison.cells.items():
+                at: Path = ("claim", number, "compare", place, side)
+                tables |= dict.fromkeys(getattr(comparison, side), at)
+                wrong = list(_tried(cell, of, at, tables))
+                yield from wrong
+                if wrong:
+                    # What is wrong with left would be told again of right, which has what left has.
+                    break
+
+
+def _of_study(study: Study, of: Grid) -> Iterator[Mistake]:
+    for number, table in enumerate(study.table):
+        for name in table.conditions:
+            yield from _of_condition(study, table, name, ("study", "table", number), of)
+    for number, clustering in enumerate(study.clustering):
+        at: Path = ("study", "clustering", number, "cell")
+        for name, stack in study.systems.items():
+            cell = {**clustering.cell, "stack": stack}
+            yield from _tried(cell, of, at, {**dict.fromkeys(cell, at), "stack": ("study", "systems", name)})
+
+
+def _of_condition(study: Study, table: Table, name: str, at: Path, of: Grid) -> Iterator[Mistake]:
+    """The plan may leave some systems out under a condition, but not all of them."""
+    condition = table.conditions[name]
+    tables = {**dict.fromkeys(table.cell, (*at, "cell")), **dict.fromkeys(condition, (*at, "conditions", name))}
+    owner: Path = ("study",) if table.systems is None else at
+    left_out = []
+    for system, stack in study.systems_of(table).items():
+        cell: Cell = {**table.cell, **condition, "stack": stack}
+        wrong = list(_tried(cell, of, (*at, "conditions", name), {**tables, "stack": (*owner, "systems", system)}))
+        # An absence without a key of its own is one that cuts have made.
+        left_out += [one for one in wrong if one.absence and one.path == (*at, "conditions", name)]
+        yield from (one for one in wrong if one not in left_out)
+        if any(not one.absence for one in wrong):
+            break
+    if len(left_out) == len(study.systems_of(table)):
+        yield left_out[0]._replace(sentence="the plan has cells of it with none of the table's systems")
+
+
+def _tried(cell: Cell, of: Grid, at: Path, tables: Mapping[str, Path]) -> Iterator[Mistake]:
+    """What is wrong with a cell that stands `at` a path; `tables` are the paths of those that have its keys."""
+    try:
+        resolve(cell, of)
+    except MistakeAt as error:
+        key = next((str(one) for one in error.at), "")
+        table = tables.get(key, at)
+        # A system is a key itself: its stack stands at its name.
+        path = table if not key or "systems" in table else (*table, key)
+        yield Mistake(path, str(error), absence=isinstance(error, NoCell))

@@ -1,0 +1,1 @@
+"""TOML that anybody may have written: read within bounds, with the line of each value."""

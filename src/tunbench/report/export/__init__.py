@@ -1,0 +1,1 @@
+"""The report as files: CSV, LaTeX, SVG, PDF, JUnit XML, Markdown."""

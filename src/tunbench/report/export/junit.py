@@ -1,0 +1,56 @@
+"""What a gate found, as JUnit XML: a test case a cell, as continuous integration reads it."""
+
+import re
+from xml.etree import ElementTree
+
+from tunbench.analysis.compare.cell_change import UNDECIDED
+from tunbench.analysis.compare.gate import PASSED, Gate, Judged
+from tunbench.report.tables import changes
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What may not stand in XML, however it is written: XML 1.0, 5th edition, section 2.2. Logs have it, as colours."""
+
+
+def xml(judged: Gate) -> str:
+    """The suite. A cell that stops the run is a failure, one that is undecided and does not stop it is skipped."""
+    stops = {id(one) for one in judged.stopping}
+    skipped = sum(one.outcome == UNDECIDED and id(one) not in stops for one in judged.cells)
+    whole = int(judged.lacking > 0)
+    numbers = {"tests": len(judged.cells) + whole, "failures": len(stops) + whole, "errors": 0, "skipped": skipped}
+    root = ElementTree.Element("testsuites")
+    attributes = {"name": "tunbench gate", **{name: str(number) for name, number in numbers.items()}}
+    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    if judged.lacking:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "the whole run", "name": "trials"})
+        ElementTree.SubElement(case, "failure", {"type": "missing", "message": f"{judged.lacking} trials are missing"})
+    for one in judged.cells:
+        _case(suite, one, id(one) in stops)
+    ElementTree.indent(root)
+    return HEAD + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, one: Judged, stops: bool) -> None:
+    row = one.row
+    names = {"classname": f"{row.stack}, {row.condition}", "name": f"{row.workload}, {changes.named(row)}"}
+    case = ElementTree.SubElement(suite, "testcase", {name: _allowed(text) for name, text in names.items()})
+    if stops:
+        found = {"type": one.outcome, "message": _allowed(one.why or one.outcome)}
+        ElementTree.SubElement(case, "failure", found).text = _allowed(_numbers(one))
+    elif one.outcome != PASSED:
+        ElementTree.SubElement(case, "skipped", {"message": _allowed(f"{one.outcome}: {one.why}")})
+    else:
+        ElementTree.SubElement(case, "system-out").text = _allowed(f"{one.why}\n{_numbers(one)}")
+
+
+def _numbers(one: Judged) -> str:
+    row = one.row
+    return (
+        f"base {changes.median(row, 'a')}, new {changes.median(row, 'b')}\n"
+        f"change {changes.change(row)}, effect {changes.effect(row)}, corrected p {changes.p_value(row)}"
+    )
+
+
+def _allowed(text: str) -> str:
+    return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,76 @@
+"""What a gate found, as GitHub-flavoured Markdown: for a pull request, or the summary page of a workflow."""
+
+from collections.abc import Sequence
+
+from tunbench.analysis.compare.gate import Gate, Judged
+from tunbench.analysis.compare.runs import Comparison
+from tunbench.report import units
+from tunbench.report.tables import changes
+
+HEAD = ("stack", "condition", "workload", "metric", "base", "new", "change [low, high]", "p", "outcome")
+
+MOST = 50
+"""Rows of a table; GitHub cuts a summary at 1 MiB."""
+
+QUOTE = "'"
+"""What stands for the mark of code."""
+
+SPECIAL = {
+    **{sign: f"\\{sign}" for sign in "\\|*_~[]"},
+    **{"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": QUOTE},
+}
+"""What stands for signs that Markdown or HTML takes for its own."""
+
+
+def markdown(judged: Gate, compared: Comparison) -> str:
+    """The whole summary: the verdict, what stops the run, what is undecided, and what differs of the runs."""
+    parts = [f"## Tunbench: {'passed' if judged.passes else 'not passed'}", sentence(judged)]
+    if judged.stopping:
+        parts += ["### What stops it", _table(judged.stopping)]
+    if judged.undecided and not judged.strict:
+        parts += [_details(f"Undecided: {changes.cells(len(judged.undecided))}", _table(judged.undecided))]
+    if compared.differences:
+        lines = "\n".join(f"- {_escaped(line)}" for line in changes.differing(compared))
+        parts += [_details("What differs of the runs", lines)]
+    if not judged.identical:
+        parts += [f"<sub>{_escaped(changes.method(compared))}. A is the base, B the new run.</sub>"]
+    return "\n\n".join(parts) + "\n"
+
+
+def sentence(judged: Gate) -> str:
+    """The verdict in one sentence."""
+    if judged.identical:
+        return f"identical: both runs have the same fingerprint ({changes.cells(len(judged.cells))})"
+    listed = ", ".join(f"{number} {outcome}" for outcome, number in judged.counts.items())
+    tolerance = units.plain(judged.tolerance, "ratio")
+    lacking = f"; {judged.lacking} trials of the new run are missing" if judged.lacking else ""
+    return f"{changes.cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
+
+
+def _table(cells: Sequence[Judged]) -> str:
+    lines = [f"| {' | '.join(HEAD)} |", f"|{'---|' * 4}{'---:|' * 4}---|"]
+    for one in cells[:MOST]:
+        row = one.row
+        fields = (
+            _code(row.stack),
+            *(_escaped(text) for text in (row.condition, row.workload, changes.named(row))),
+            *(changes.median(row, "a"), changes.median(row, "b"), changes.change(row), changes.p_value(row)),
+            _escaped(f"{one.outcome}: {one.why}" if one.why else one.outcome),
+        )
+        lines.append(f"| {' | '.join(fields)} |")
+    more = [f"\nand {len(cells) - MOST} more"] if len(cells) > MOST else []
+    return "\n".join([*lines, *more])
+
+
+def _details(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
+def _escaped(text: str) -> str:
+    """The text without what Markdown or HTML would make something of, on one line."""
+    return "".join(SPECIAL.get(sign, sign) for sign in changes.reason(text))
+
+
+def _code(text: str) -> str:
+    """The text as code, in which nothing is escaped but what parts the cells of a table."""
+    return f"`{changes.reason(text).replace('`', QUOTE).replace('|', SPECIAL['|'])}`"

@@ -1,0 +1,120 @@
+"""A study as files: its tables, claims and agreement for a spreadsheet or a paper, and its charts of ranks."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tunbench.analysis.study.agreement import Agreed, Row
+from tunbench.analysis.study.assessment import Assessment
+from tunbench.analysis.study.claims import Compared, Judged
+from tunbench.report import study_wording, units
+from tunbench.report.charts import altair_style, slope
+from tunbench.report.page.study import FEWEST, slopes
+from tunbench.report.tables import tables
+from tunbench.report.tables.tables import Column, Field, Table
+
+
+class Drawn(NamedTuple):
+    """A chart of ranks, and what it shows."""
+
+    shows: str
+    chart: altair_style.Chart
+
+
+def all_tables(assessment: Assessment) -> list[Table]:
+    """Each published table beside what was measured, the agreement of all, and the claims with their comparisons."""
+    found = [_beside(one, number) for number, one in enumerate(assessment.tables)]
+    return [*found, _agreement(assessment.tables), _claims(assessment.claims)]
+
+
+def all_charts(assessment: Assessment) -> Iterator[Drawn]:
+    """The ranks of every condition that has enough systems."""
+    for one in assessment.tables:
+        for condition in one.conditions:
+            some = slopes([row for row in one.rows if row.published.condition == condition])
+            if len(some) >= FEWEST:
+                yield Drawn(f"published and measured ranks, {one.name}, {condition}", slope.draw(some))
+
+
+def _beside(one: Agreed, number: int) -> Table:
+    columns = (
+        *(Column("condition"), Column("system"), Column("stack"), Column("unit"), Column("published", True)),
+        *(Column("measured", True), Column("low", True), Column("high", True), Column("÷ published", True)),
+        *(Column("published rank", True), Column("measured rank", True), Column("note"), Column("source")),
+    )
+    caption = f"{one.name}: published numbers beside the median over trials with its interval, and ranks, 1 the best."
+    return Table(f"study-{number}", caption, columns, [tables.Row(_row(row)) for row in one.rows])
+
+
+def _row(row: Row) -> tuple[Field, ...]:
+    published, found = row.published, row.measured
+    bounds = (found.median, found.low, found.high) if found else (None, None, None)
+    return (
+        *(Field(published.condition), Field(published.system), Field(row.stack), Field(published.unit)),
+        *(Field(units.quantity(value, published.unit), value) for value in (published.value, *bounds)),
+        tables.ratio(row.ratio),
+        *(Field("" if rank is None else f"{rank:g}", rank) for rank in (row.published_rank, row.measured_rank)),
+        *(Field(study_wording.noted(row)), Field(published.source)),
+    )
+
+
+def _agreement(of: list[Agreed]) -> Table:
+    columns = (
+        *(Column("table"), Column("condition"), Column("n", True), Column("tau", True), Column("tau p", True)),
+        *(Column("rho", True), Column("rho p", True), Column("method")),
+    )
+    rows = [
+        tables.Row(
+            (
+                *(Field(one.name), Field(condition), Field(str(found.n), found.n)),
+                *(
+                    Field(study_wording.coefficient(found.tau), found.tau),
+                    Field(study_wording.probability(found.tau_p), found.tau_p),
+                ),
+                *(
+                    Field(study_wording.coefficient(found.rho), found.rho),
+                    Field(study_wording.probability(found.rho_p), found.rho_p),
+                ),
+                Field(found.method),
+            )
+        )
+        for one in of
+        for condition, found in {**one.conditions, "all": one.whole}.items()
+    ]
+    return Table("study-agreement", "Rank correlation of published and measured values.", columns, rows)
+
+
+def _claims(claims: list[Judged]) -> Table:
+    columns = (
+        *(Column("claim"), Column("verdict"), Column("text"), Column("source"), Column("compared")),
+        *(Column("its verdict"), Column("n", True), Column("median", True), Column("low", True), Column("high", True)),
+        *(Column("expected"), Column("note")),
+    )
+    rows = [
+        tables.Row(
+            (*_head(one), *(_compared(each) if each else (*[Field("")] * 7, Field(one.claim.not_testable or ""))))
+        )
+        for one in claims
+        for each in one.compared or (None,)
+    ]
+    return Table("study-claims", "Each comparison of each claim; ratios of trials paired by seed.", columns, rows)
+
+
+def _head(one: Judged) -> tuple[Field, ...]:
+    return Field(one.claim.name), Field(one.verdict), Field(one.claim.text), Field(one.claim.source)
+
+
+def _compared(each: Compared) -> tuple[Field, ...]:
+    found = each.estimate
+    lacking = study_wording.lacking(each) if found else []
+    numbers = (found.n, found.median, found.low, found.high) if found else (None,) * 4
+    return (
+        *(Field(study_wording.subject(each)), Field(each.verdict)),
+        *(Field("" if value is None else units.number(value, 3), value) for value in numbers),
+        *(Field(_expected(each)), Field("; ".join(part for part in (each.why, *lacking) if part))),
+    )
+
+
+def _expected(each: Compared) -> str:
+    """What was expected, in the SI unit that the numbers beside it have."""
+    unit = "" if each.right or each.left.unit in ("ratio", "count") else each.left.unit
+    return f"{each.comparison.expect.text} {unit}".strip()

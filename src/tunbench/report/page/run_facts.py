@@ -1,0 +1,95 @@
+"""What a report says of each of its runs besides its measurements."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.ratios import is_baseline
+from tunbench.analysis.verdicts import BRING_UP, counts, executed
+from tunbench.journal.record import Record
+from tunbench.report import units, view
+from tunbench.report.page.filters import Choices
+from tunbench.report.tables import lab_time, netem_check, tables
+
+LOG = 6000
+"""Characters of a log's end that the report shows; the whole log is in the trial's folder."""
+
+NO_PROMISE = "no promise"
+"""What stands for a fingerprint outside the virtual clock."""
+
+
+def described(findings: Findings, choices: Choices) -> dict[str, Any]:
+    """What a page says of one of its runs, which `choices` is about."""
+    record = findings.record
+    return {
+        "label": choices.view.labels[choices.runs[0]],
+        "findings": findings,
+        "record": record,
+        "name": name(record),
+        "counts": counts(record.trials),
+        "overview": _overview(findings),
+        "duty": lab_time.parts(record.durations),
+        "failing": [(one, {name: text[-LOG:] for name, text in one.logs.items()}) for one in findings.failing],
+        "choices": choices,
+        "impairments": netem_check.impairments(findings),
+        "fingerprint": _fingerprint(record.manifest),
+        "depends": _depends(record.manifest),
+        "virtual": _at(record.manifest, "lab", "clock") == "virtual",
+        "facts": tables.facts(record.manifest),
+        "packages": tables.packages(record.manifest),
+    }
+
+
+def _overview(findings: Findings) -> list[tuple[str, str]]:
+    """What was run, as names and values."""
+    record, manifest = findings.record, findings.record.manifest
+    trials = executed(record)
+    tunnels = [stack for stack in findings.stacks if not is_baseline(stack)]
+    bare = [stack for stack in findings.stacks if is_baseline(stack)]
+    lab = " lab, ".join(str(word) for word in (_at(manifest, "lab", "kind"), _at(manifest, "lab", "clock")) if word)
+    return [
+        ("Stacks", ", ".join(tunnels) or units.NOTHING),
+        ("Compared with", ", ".join(bare) or "nothing: none was not measured"),
+        ("Profiles", ", ".join(findings.conditions.values())),
+        ("Workloads", ", ".join(name for name in view.workloads(findings) if name != BRING_UP)),
+        ("Repeats", str(len({trial.cell["repeat"] for trial in trials}))),
+        ("Seed", str(_at(manifest, "plan", "seed") if _at(manifest, "plan", "seed") is not None else units.NOTHING)),
+        ("Lab", f"{lab} clock" if lab else units.NOTHING),
+    ]
+
+
+def _fingerprint(manifest: Mapping[str, Any]) -> str:
+    """The fingerprint; empty where the run's clock promises none."""
+    text = str(manifest.get("fingerprint") or "")
+    return "" if text == NO_PROMISE else text
+
+
+def _depends(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What an equal fingerprint needs to be equal, as names and values."""
+    parts = {
+        "plan": ("plan", "name"),
+        "seed": ("plan", "seed"),
+        "runner": ("runner",),
+        "image": ("image", "digest"),
+        "emulator": ("qemu",),
+        "Tunbench": ("tunbench", "version"),
+        "commit": ("tunbench", "commit"),
+    }
+    found = {name: _at(manifest, *keys) for name, keys in parts.items()}
+    for kind in ("tools", "brought"):
+        of_kind = manifest.get(kind)
+        for one, facts in of_kind.items() if isinstance(of_kind, dict) else ():
+            found[one] = f"{_at(facts, 'version')} ({str(_at(facts, 'digest'))[:12]})"
+    return [(name, str(value)) for name, value in found.items() if value not in (None, "", {})]
+
+
+def name(record: Record) -> str:
+    """What the plan of a run is called."""
+    return str(_at(record.manifest, "plan", "name") or "run")
+
+
+def _at(value: Any, *keys: str) -> Any:
+    """What stands at a path of nested tables, or None."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

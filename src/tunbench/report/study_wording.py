@@ -1,0 +1,275 @@
+"""What a run says of a study, in words, and as JSON can say it."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tunbench.analysis.statistics import Estimate
+from tunbench.analysis.study.agreement import Agreed, Row
+from tunbench.analysis.study.assessment import Assessment
+from tunbench.analysis.study.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED, VERDICTS, Compared, Judged
+from tunbench.analysis.study.clusters import Cluster
+from tunbench.analysis.study.grouping import Grouped
+from tunbench.analysis.study.lookup import NOT_RUN, Found
+from tunbench.analysis.study.ranks import Agreement
+from tunbench.plan.cut import AXES
+from tunbench.plan.study.cell import METRIC, Expected
+from tunbench.plan.study.schema import Comparison
+from tunbench.report import units
+
+MOST = 8
+"""Comparisons of a claim that are shown at once."""
+
+NO_NUMBERS = "no numbers"
+"""What stands for the agreement of a table of which no number could be compared."""
+
+SIDES = (*AXES, "metric", "statistic", "node", "pair")
+"""What two sides of a comparison can differ in."""
+
+NAMED = ("metric", "statistic", "workload")
+"""What has its own place in the words for a comparison."""
+
+PLACE = ("node", "pair")
+"""What is said wherever it is given."""
+
+
+def compared(one: Compared) -> str:
+    """A comparison in words: what was compared, what came of it, and what was expected."""
+    return f"{subject(one)}: {outcome(one)}; expected {expectation(one)}"
+
+
+def subject(one: Compared) -> str:
+    """What was compared, such as `ipip ÷ gre, throughput of iperf3-tcp, baseline`."""
+    sides = [side for side in (one.left, one.right) if side]
+    if any(side.absent for side in sides):
+        return _subject(one.comparison.cells["left"], one.comparison.cells.get("right"))
+    return _subject(one.left.cell, one.right.cell if one.right else None, one.left.varied)
+
+
+def outcome(one: Compared) -> str:
+    """What a comparison came to: the ratio or value with its interval, or why there is none."""
+    if one.estimate is None:
+        return one.why
+    found = estimated(one.estimate, "" if one.right else one.left.unit)
+    return "; ".join(part for part in (found, one.why, *lacking(one)) if part)
+
+
+def lacking(one: Compared) -> list[str]:
+    """The sides of a comparison of which some trials are not ok, each with how many are."""
+    sides = [side for side in (one.left, one.right) if side]
+    differ = _differ(one.left.cell, one.right.cell if one.right else None)
+    return [f"{_side_named(side.cell, differ)}: {side.trials.told}" for side in sides if side.trials.told]
+
+
+def noted(row: Row) -> str:
+    """What is to be said of a row of a table: why a number is missing, or that some of its trials are not ok."""
+    told = row.found.trials.told if row.found and row.measured else ""
+    return "; ".join(part for part in (row.why, told) if part)
+
+
+def expectation(one: Compared) -> str:
+    """What was expected, in the unit of a value that is no ratio of two."""
+    return expected(one.comparison.expect, "" if one.right else one.left.unit)
+
+
+def expected(expect: Expected, unit: str) -> str:
+    """An expectation of a value in an SI unit, such as `< 5 ms`; without a unit as it is written."""
+    if not unit:
+        return expect.text
+    low, high = (units.plain(bound, unit) for bound in (expect.low, expect.high))
+    if math.isfinite(expect.low) and math.isfinite(expect.high):
+        return f"{low}..{high}"
+    sign = "" if expect.strict else "="
+    return f">{sign} {low}" if math.isfinite(expect.low) else f"<{sign} {high}"
+
+
+def estimated(found: Estimate, unit: str) -> str:
+    """A median with its interval, and what that is; without a unit it is a ratio of two values."""
+    trials = "1 trial" if found.n == 1 else f"{found.n} trials"
+    median = units.quantity(found.median, unit) if unit else units.ratio(found.median)
+    if found.n == 1:
+        return f"{median}, {trials}"
+    bounds = units.interval(found.low, found.median, found.high, unit) if unit else _bounds(found)
+    return f"{median} {bounds}, {found.kind} of {trials}"
+
+
+def asked(comparison: Comparison, unit_of: Mapping[str, str]) -> str:
+    """A comparison before it is made, in words; `unit_of` are the units of metrics."""
+    left, right = comparison.cells["left"], comparison.cells.get("right")
+    unit = "" if right is not None else unit_of.get(left.get("metric", METRIC), "")
+    return f"{_subject(left, right)} {expected(comparison.expect, unit)}"
+
+
+def agreement(found: Agreement) -> str:
+    """Kendall's tau and Spearman's rho with their p, and of how many numbers; or why there are none."""
+    if found.tau is None or found.rho is None:
+        return f"{NO_NUMBERS}: {found.method}" if found.n else NO_NUMBERS
+    tau, rho = (f" ({_p(p)})" if p is not None else "" for p in (found.tau_p, found.rho_p))
+    return f"τ {coefficient(found.tau)}{tau}, ρ {coefficient(found.rho)}{rho}, n = {found.n}"
+
+
+def of_table(one: Agreed) -> str:
+    """The agreement of a table: that of its conditions, and that of all rows together."""
+    found = sorted(each.tau for each in one.conditions.values() if each.tau is not None)
+    if len(found) < 2:
+        return agreement(one.whole)
+    conditions = f"τ {coefficient(found[0])} to {coefficient(found[-1])} in {len(found)} conditions"
+    return f"{conditions}; all rows together {agreement(one.whole)}"
+
+
+def coefficient(value: float | None) -> str:
+    """A coefficient with two decimals."""
+    return units.NOTHING if value is None else f"{value:.2f}".replace("-", units.MINUS)
+
+
+def probability(value: float | None) -> str:
+    """A probability with two significant digits."""
+    if value is None:
+        return units.NOTHING
+    return "<\N{NO-BREAK SPACE}0.001" if value < 0.001 else units.number(value, 2)
+
+
+def clusters(found: Grouped) -> str:
+    """The agreement of a clustering in words, behind its name."""
+    if found.rand is None:
+        return f"{found.name}: {found.why}"
+    silhouette = found.silhouettes[len(found.measured)]
+    measured = f"{len(found.measured)} measured clusters, mean silhouette {coefficient(silhouette)}"
+    told = "; ".join((measured, *found.notes))
+    return f"{found.name}: adjusted Rand index {coefficient(found.rand)}, n = {found.n}; {told}"
+
+
+def cluster(one: Cluster) -> str:
+    """The members of a measured cluster of round-trip times, with the mean and the deviation of all of them."""
+    deviation = f" ± {units.quantity(one.deviation, 's')}" if one.deviation is not None else ""
+    return f"{', '.join(one.members)}: {units.quantity(one.mean, 's')}{deviation}"
+
+
+def worst_first(one: Judged) -> list[Compared]:
+    """The comparisons of a claim: those that do not hold, then those that nobody knows of, then those that do."""
+    order = (NOT_REPRODUCED, UNDECIDED, NOT_RUN, REPRODUCED)
+    return sorted(one.compared, key=lambda each: order.index(each.verdict))
+
+
+def counted(judged: Iterable[Judged | Compared]) -> str:
+    """How many claims or comparisons have each verdict."""
+    found = Counter(one.verdict for one in judged)
+    counts = {verdict: found[verdict] for verdict in VERDICTS}
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
+
+
+def as_json(assessment: Assessment) -> dict[str, Any]:
+    """An assessment as JSON can say it; values are in SI units."""
+    study = assessment.study
+    return {
+        "study": None if study is None else {"title": study.title, "year": study.year, "source": study.source},
+        "scale": assessment.scale or None,
+        "tables": [_table(one) for one in assessment.tables],
+        "claims": [_claim(one) for one in assessment.claims],
+        "clusters": [_clusters(one) for one in assessment.clusters],
+    }
+
+
+def _table(one: Agreed) -> dict[str, Any]:
+    return {
+        "table": one.table.table,
+        "metric": one.table.metric,
+        "statistic": one.table.statistic,
+        "agreement": one.whole._asdict(),
+        "conditions": {name: found._asdict() for name, found in one.conditions.items()},
+        "rows": [_row(row) for row in one.rows],
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        **row.published._asdict(),
+        "stack": row.stack or None,
+        "measured": _estimate(row.measured),
+        "ratio": row.ratio,
+        "trials": _trials(row.found),
+        "published_rank": row.published_rank,
+        "measured_rank": row.measured_rank,
+        "why": row.why or None,
+    }
+
+
+def _claim(one: Judged) -> dict[str, Any]:
+    return {
+        **{"name": one.claim.name, "text": one.claim.text, "source": one.claim.source, "verdict": one.verdict},
+        "not_testable": one.claim.not_testable,
+        "compared": [
+            {
+                "left": _side(each.left),
+                "right": each.right and _side(each.right),
+                "trials": {"left": _trials(each.left), "right": _trials(each.right)},
+                "expect": each.comparison.expect.text,
+                "estimate": _estimate(each.estimate),
+                "verdict": each.verdict,
+                "why": each.why or None,
+            }
+            for each in one.compared
+        ],
+    }
+
+
+def _trials(found: Found | None) -> dict[str, int] | None:
+    """How many trials of a cell are ok, of how many."""
+    return found.trials._asdict() if found and found.trials.of else None
+
+
+def _side(found: Found) -> dict[str, str]:
+    return dict(found.cell)
+
+
+def _estimate(found: Estimate | None) -> dict[str, Any] | None:
+    """JSON knows no infinity."""
+    if found is None:
+        return None
+    return {
+        name: None if isinstance(value, float) and math.isinf(value) else value
+        for name, value in found._asdict().items()
+    }
+
+
+def _clusters(found: Grouped) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "published": dict(found.published),
+        "measured": [one._asdict() for one in found.measured],
+        "silhouettes": dict(found.silhouettes),
+        **{"rand": found.rand, "n": found.n, "why": found.why or None, "notes": list(found.notes)},
+    }
+
+
+def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: Sequence[str] = AXES) -> str:
+    """The sides by what they differ in, and what both have of what varies."""
+    differ = _differ(left, right)
+    sides = [_side_named(side, differ) for side in (left, right) if side is not None]
+    metric = "" if "metric" in differ else left.get("metric", METRIC)
+    statistic = "" if "statistic" in differ or left.get("statistic") in (None, "value") else f"{left['statistic']} "
+    workload = f" of {left['workload']}" if "workload" in left and "workload" not in differ else ""
+    said = [key for key in SIDES if key in left and key not in (*differ, *NAMED) and (key in varied or key in PLACE)]
+    return ", ".join(
+        part
+        for part in (" ÷ ".join(sides), f"{statistic}{metric}{workload}".strip(), *(left[key] for key in said))
+        if part
+    )
+
+
+def _differ(left: Mapping[str, str], right: Mapping[str, str] | None) -> list[str]:
+    return [key for key in SIDES if right is not None and left.get(key) != right.get(key)] or ["stack"]
+
+
+def _side_named(side: Mapping[str, str], differ: Sequence[str]) -> str:
+    return ", ".join(side.get(key, units.NOTHING) for key in differ)
+
+
+def _bounds(found: Estimate) -> str:
+    return f"[{units.ratio(found.low)}, {units.ratio(found.high)}]"
+
+
+def _p(value: float | None) -> str:
+    text = probability(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"

@@ -1,0 +1,1 @@
+"""Tables: rows of texts with the numbers behind them."""

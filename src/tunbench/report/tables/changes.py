@@ -1,0 +1,184 @@
+"""Comparisons as texts: the change of a cell with its interval, its p, and what differs between two runs."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tunbench.analysis.compare.cell_change import (
+    BETTER,
+    DIFFERENT,
+    FAILED_A,
+    FAILED_B,
+    IDENTICAL,
+    ONLY_A,
+    WORSE,
+    Row,
+    counts,
+)
+from tunbench.analysis.compare.runs import LEVEL, Comparison
+from tunbench.plain_text import line
+from tunbench.report import units
+
+POINTS = "pp"
+"""Percentage points: how the difference of two ratios is shown, so that it is not taken for a share of A."""
+
+SHOWN = 25
+"""Rows that are shown at most, unless all are asked for."""
+
+NOTES, LONGEST = 8, 300
+"""Notes below a table at most, and characters of each."""
+
+STYLES = {
+    **dict.fromkeys((FAILED_B, WORSE, ONLY_A), "bold red"),
+    **dict.fromkeys((BETTER, FAILED_A), "green"),
+    DIFFERENT: "yellow",
+    IDENTICAL: "dim",
+}
+"""How the terminal shows a verdict; those that are not here have no style."""
+
+WIDE = 120
+"""Characters from which on a terminal has room for every column."""
+
+NARROWED = ("A (n)", "B (n)", "effect")
+"""The columns that a narrower one goes without."""
+
+NUMBERS = ("A (n)", "B (n)", "change [low, high]", "p")
+"""The columns that are aligned to the right."""
+
+SHORTENED = 12
+"""Characters that are shown of what identifies an image or a runner."""
+
+
+def median(row: Row, side: str) -> str:
+    """The median of one side, `a` or `b`, with the number of its trials."""
+    value, n = (row.median_a, row.n_a) if side == "a" else (row.median_b, row.n_b)
+    return units.NOTHING if value is None else f"{units.quantity(value, row.unit)} ({n})"
+
+
+def change(row: Row) -> str:
+    """The shift with its interval: a share of A in percent where there is one, else in the metric's own unit.
+
+    One trial on each side has no interval: its coverage is 0.
+    """
+    if row.shift is None or row.shift_low is None or row.shift_high is None:
+        return units.NOTHING
+    if row.relative is not None and row.relative_low is not None and row.relative_high is not None:
+        text = _interval(row.relative, row.relative_low, row.relative_high, 0.01, "%")
+    elif row.unit == "ratio":
+        text = _interval(row.shift, row.shift_low, row.shift_high, 0.01, POINTS)
+    else:
+        scale = units.scale(max(map(abs, (row.shift, row.shift_low, row.shift_high))), row.unit)
+        text = _interval(row.shift, row.shift_low, row.shift_high, scale.factor, scale.symbol)
+    return text if row.coverage else text.partition(" [")[0]
+
+
+def effect(row: Row) -> str:
+    """Cliff's δ with its word."""
+    return units.NOTHING if row.delta is None else f"{units.number(row.delta, 2)} {row.effect}"
+
+
+def p_value(row: Row) -> str:
+    """The corrected p."""
+    if row.corrected is None:
+        return units.NOTHING
+    return "< 0.001" if row.corrected < 0.001 else f"{row.corrected:.3f}"
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """Why cells ended as they did: each reason once, with the number of its cells, the most frequent first."""
+    found = Counter((row.verdict, row.why) for row in rows if row.why)
+    lines = [
+        f"{verdict}, {number} {'cell' if number == 1 else 'cells'}: {reason(why)}"
+        for (verdict, why), number in found.most_common()
+    ]
+    more = [f"and {len(lines) - NOTES} more reasons"] if len(lines) > NOTES else []
+    return [*lines[:NOTES], *more]
+
+
+def reason(why: str) -> str:
+    """Why a cell ended as it did, on one line."""
+    return " ".join(why[:LONGEST].split())
+
+
+def headline(compared: Comparison) -> str:
+    """How many cells have which verdict, in one sentence."""
+    if compared.identical:
+        return f"identical: both runs have the same fingerprint ({cells(len(compared.rows))})"
+    listed = ", ".join(f"{number} {verdict}" for verdict, number in counts(compared.rows).items())
+    return f"{cells(len(compared.rows))}: {listed}"
+
+
+def cells(number: int) -> str:
+    """A number of cells in words. A row of a comparison is a cell and one of its metrics."""
+    return f"{number} {'cell' if number == 1 else 'cells'}"
+
+
+def differing(compared: Comparison) -> list[str]:
+    """What differs of the runs besides their numbers, one line each."""
+    found = [
+        f"{one.what}: {_shortened(one.a) or units.NOTHING} → {_shortened(one.b) or units.NOTHING}"
+        for one in compared.differences
+    ]
+    return [line(text, len(text)) for text in found]
+
+
+def method(compared: Comparison) -> str:
+    """What the numbers are, in one sentence."""
+    tests = f"{compared.tests} {'test' if compared.tests == 1 else 'tests'}"
+    tested = (
+        f"Mann-Whitney, Holm-corrected over {tests}, shown below {LEVEL}" if compared.tests else "nothing was tested"
+    )
+    interval = f"its 95{units.NBSP}% interval (less of few trials)"
+    return f"change: Hodges-Lehmann shift from A to B with {interval}; effect: Cliff's delta; p: {tested}"
+
+
+def table(rows: Sequence[Row], width: int = WIDE) -> Table:
+    """The rows for a terminal of so many characters, as they are ordered; a narrow one leaves columns out."""
+    columns = {
+        "stack": lambda row: row.stack,
+        "condition": lambda row: row.condition,
+        "workload": lambda row: row.workload,
+        "metric": named,
+        "A (n)": lambda row: median(row, "a"),
+        "B (n)": lambda row: median(row, "b"),
+        "change [low, high]": change,
+        "effect": effect,
+        "p": p_value,
+    }
+    left_out = NARROWED if width < WIDE else ()
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    shown = {name: text for name, text in columns.items() if name not in left_out}
+    # Text, not markup: what stands in brackets is shown as it is.
+    for name in shown:
+        justify: Literal["right", "left"] = "right" if name in NUMBERS else "left"
+        made.add_column(Text(name), overflow="fold", justify=justify, no_wrap=name == "p")
+    made.add_column("verdict")
+    for row in rows:
+        texts = [Text(text(row)) for text in shown.values()]
+        made.add_row(*texts, Text(row.verdict, style=STYLES.get(row.verdict, "")))
+    return made
+
+
+def named(row: Row) -> str:
+    """The metric, and the node and pair where it was not measured at the client of the first pair."""
+    where = [word for word, usual in ((row.pair, "a-b"), (row.node, "a")) if word not in (usual, "", "lab")]
+    return ", ".join([row.name, *where])
+
+
+def _interval(value: float, low: float, high: float, factor: float, symbol: str) -> str:
+    shown = [_signed(bound / factor) for bound in (value, low, high)]
+    return f"{shown[0]}{units.NBSP}{symbol} [{shown[1]}, {shown[2]}]".replace(f"{units.NBSP} ", " ")
+
+
+def _signed(value: float) -> str:
+    text = units.number(value) if math.isfinite(value) else str(value)
+    return f"+{text}" if value > 0 else text
+
+
+def _shortened(text: str) -> str:
+    return text[:SHORTENED] if len(text) == 64 and " " not in text else text

@@ -1,0 +1,184 @@
+"""What netem's arithmetic lets one expect of each impaired profile, beside what `none` measured."""
+
+import math
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.order import profile_name
+from tunbench.analysis.ratios import is_baseline
+from tunbench.plan.axes.profile import read_profile, shipped
+from tunbench.plan.shard import Profile
+from tunbench.report import units
+from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
+from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
+from tunbench.runner.network.impairment import PRINTED
+
+UNITS = {"duration": "s", "ratio": "ratio", "rate": "bit/s", "size": "B", "count": "count"}
+"""The unit of each kind of term."""
+
+LATE = ("rate", "slot_min_delay", "slot_delay")
+"""Terms that hold packets up for a time that depends on what is sent."""
+
+
+class Impaired(NamedTuple):
+    """A row of the table of impairments; times and ratios as texts."""
+
+    profile: str
+    forward: str
+    reverse: str
+    mean: str
+    measured_mean: str
+    loss: str
+    measured_loss: str
+
+
+class Impairments(NamedTuple):
+    """The table, what jitter wider than its delay comes to, and the profiles whose reordering is correlated."""
+
+    rows: list[Impaired]
+    clipped: list[str]
+    correlated: list[str]
+
+
+def impairments(findings: Findings) -> Impairments:
+    """The impaired profiles of a run; one that neither the manifest describes nor Tunbench ships is left out."""
+    used = [profile for profile in profiles(findings) if any(any(terms.values()) for terms in _directions(profile))]
+    bare = _bare(findings)
+    spreads = dict.fromkeys(_spread(terms) for profile in used for terms in _directions(profile))
+    return Impairments(
+        [_row(profile, findings, *_measured(bare.get(profile.name))) for profile in used],
+        [_clipping(delay, jitter) for delay, jitter, spread in spreads if jitter > delay and spread == "uniform"],
+        [profile.name for profile in used if any(terms.get("reorder_correlation") for terms in _directions(profile))],
+    )
+
+
+def expected_delay(profile: Profile) -> float | None:
+    """Seconds that the impairments of both directions add to a round trip, on average. None where it is not known.
+
+    A packet that is reordered is sent at once. Where reorderings are correlated they nearly never happen, and are left
+    out. It is not known with a rate or slots, where it depends on what is sent, nor for the faster of two duplicates.
+    Source: `netem_enqueue` in Linux' net/sched/sch_netem.c.
+    """
+    for terms in _directions(profile):
+        if any(terms.get(name) for name in LATE) or (terms.get("duplicate") and terms.get("jitter")):
+            return None
+    return math.fsum(mean_delay(*_spread(terms)) * (1 - (reordered(terms) or 0)) for terms in _directions(profile))
+
+
+def expected_loss(profile: Profile) -> float | None:
+    """Ratio of echoes that the impairments of both directions lose. None where it is not known.
+
+    It is not known for losses with a correlation, with duplicates, which make up for losses, and where packets are
+    corrupted: most are then dropped for their checksum, but not all.
+    """
+    losses = [mean_loss(terms) for terms in _directions(profile)]
+    spoilt = any(terms.get(name) for terms in _directions(profile) for name in ("duplicate", "corrupt"))
+    known = [loss for loss in losses if loss is not None]
+    return None if spoilt or len(known) < len(losses) else echo_loss(*known)
+
+
+def _row(profile: Profile, findings: Findings, delays: float | None, losses: float | None) -> Impaired:
+    became = [_became(terms, findings) for terms in _directions(profile)]
+    return Impaired(
+        profile.name,
+        described(profile.forward) + became[0],
+        described(profile.reverse) + became[1],
+        units.quantity(expected_delay(profile), "s"),
+        units.quantity(delays, "s"),
+        units.quantity(expected_loss(profile), "ratio"),
+        units.quantity(losses, "ratio"),
+    )
+
+
+def described(terms: Terms) -> str:
+    """The terms of one direction in words."""
+    words = [_term(name, value) for name, value in terms.items() if value and name not in ("delay", "jitter")]
+    delay, jitter, _ = _spread(terms)
+    if delay or jitter:
+        words.insert(0, f"delay {_range(delay, jitter)}" if jitter else f"delay {units.plain(delay, 's')}")
+    return ", ".join(words) or "nothing"
+
+
+def _became(asked: Terms, findings: Findings) -> str:
+    """What the kernel made of the terms, where it is another value than was asked for."""
+    found = next((terms for wanted, terms in findings.record.installed if wanted == asked), {})
+    full = complete(asked)
+    other = [
+        _term(name, value)
+        for name, value in found.items()
+        if name in full and not math.isclose(value, number(full, name), rel_tol=PRINTED)
+    ]
+    return f"; installed: {', '.join(other)}" if other else ""
+
+
+def _range(delay: float, jitter: float) -> str:
+    return f"{units.plain(delay, 's')} ± {units.plain(jitter, 's')}"
+
+
+def _spread(terms: Terms) -> tuple[float, float, str]:
+    """Delay and jitter in seconds, and the distribution."""
+    return number(terms, "delay"), number(terms, "jitter"), str(terms.get("distribution", "uniform"))
+
+
+def _term(name: str, value: float | str) -> str:
+    words = name.replace("_", " ")
+    kind = TERMS[name].kind
+    if kind == "switch":
+        return words if value else f"no {words}"
+    return f"{words} {value if isinstance(value, str) else units.plain(value, UNITS[kind])}"
+
+
+def _clipping(delay: float, jitter: float) -> str:
+    return f"{_range(delay, jitter)} has a mean of {units.quantity(mean_delay(delay, jitter), 's')}"
+
+
+def _bare(findings: Findings) -> dict[str, pl.DataFrame]:
+    """The round-trip times and losses of `none` under each profile."""
+    samples = findings.samples.filter(pl.col("metric").is_in(["rtt", "loss"]))
+    bare = samples.filter(pl.col("stack").map_elements(is_baseline, return_dtype=pl.Boolean))
+    return {str(name): rows for (name,), rows in bare.partition_by("profile", as_dict=True).items()}
+
+
+def _measured(bare: pl.DataFrame | None) -> tuple[float | None, float | None]:
+    """The mean round-trip time in seconds and the ratio of lost echoes of `none`, over all repeats."""
+    if bare is None:
+        return None, None
+    times = bare.filter(pl.col("metric") == "rtt")
+    lost = bare.filter((pl.col("metric") == "loss") & pl.col("workload").is_in(times["workload"].unique().to_list()))
+    return _mean(times), _mean(lost)
+
+
+def _mean(samples: pl.DataFrame) -> float | None:
+    mean = samples["value"].mean()
+    return float(mean) if isinstance(mean, int | float) else None
+
+
+def _directions(profile: Profile) -> tuple[Terms, Terms]:
+    return profile.forward, profile.reverse
+
+
+def profiles(findings: Findings) -> list[Profile]:
+    """The profiles of the run: as its shards have them, else as its plan describes them or Tunbench ships them."""
+    plan = findings.record.manifest.get("plan")
+    listed = plan.get("profiles") if isinstance(plan, dict) else None
+    entries = {profile_name(entry): entry for entry in listed} if isinstance(listed, list) else {}
+    entries.update(findings.record.profiles)
+    names = dict.fromkeys(values[0] for values in findings.conditions)
+    read = (_read(entries.get(name, name)) for name in names)
+    return [profile for profile in read if profile]
+
+
+def _read(entry: Any) -> Profile | None:
+    """A profile from a name, from a table as a plan has it, or from one as a shard has it; None where it is neither."""
+    if isinstance(entry, dict) and isinstance(entry.get("forward"), dict):
+        return Profile(
+            str(entry.get("name")), entry["forward"], entry.get("reverse", {}), str(entry.get("placement", ""))
+        )
+    if isinstance(entry, str) and entry not in shipped():
+        return None
+    try:
+        return read_profile(entry)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""The report for a terminal of 80 columns."""

@@ -1,0 +1,91 @@
+"""What a run says of a study, for the terminal."""
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tunbench.analysis.study.agreement import Agreed
+from tunbench.analysis.study.assessment import Assessment
+from tunbench.analysis.study.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, Judged
+from tunbench.analysis.study.lookup import NOT_RUN
+from tunbench.analysis.study.ranks import Agreement
+from tunbench.report import study_wording, units
+
+STYLES = {REPRODUCED: "green", NOT_REPRODUCED: "bold red", NOT_TESTABLE: "dim", NOT_RUN: "dim"}
+"""How verdicts are shown; any other is yellow."""
+
+
+def rendered(assessment: Assessment, long: bool = False) -> RenderableType:
+    """The agreement of each table, and the verdict of each claim; `long` has what was compared below it."""
+    scale = f", scale {assessment.scale}" if assessment.scale else ""
+    parts: list[RenderableType] = []
+    if assessment.study:
+        study = assessment.study
+        parts.append(Text(f"{study.title} ({study.year}){scale}\n", style="bold"))
+    if assessment.tables:
+        parts.append(_tables(assessment.tables, long))
+    elif assessment.study:
+        parts.append(Text(f"agreement of tables: {study_wording.NO_NUMBERS}\n"))
+    if assessment.clusters:
+        parts += [*(Text(f"clusters, {study_wording.clusters(one)}") for one in assessment.clusters), Text()]
+    for one in assessment.claims:
+        parts += _claim(one, long)
+    if assessment.claims:
+        parts.append(Text(f"\n{len(assessment.claims)} claims: {study_wording.counted(assessment.claims)}"))
+    return Group(*parts)
+
+
+def _tables(tables: list[Agreed], long: bool) -> Table:
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    made.add_column("table", overflow="fold")
+    made.add_column("condition", overflow="fold")
+    for name in ("n", "τ", "p", "ρ", "p"):
+        made.add_column(name, justify="right")
+    made.add_column("", overflow="fold")
+    for one in tables:
+        rows = {**(_by_condition(one) if long and len(one.conditions) > 1 else {}), "all": one.whole}
+        for number, (condition, found) in enumerate(rows.items()):
+            named = next(iter(one.conditions)) if len(one.conditions) == 1 else condition
+            said = "" if found.tau is not None else found.method if found.n else study_wording.NO_NUMBERS
+            fields = [study_wording.coefficient(found.tau), study_wording.probability(found.tau_p)]
+            fields += [study_wording.coefficient(found.rho), study_wording.probability(found.rho_p)]
+            cells = [one.name if number == 0 else "", named, str(found.n), *fields, said]
+            made.add_row(*(Text(cell) for cell in cells))
+    return made
+
+
+def _by_condition(one: Agreed) -> dict[str, Agreement]:
+    """The agreement of each condition; those without numbers, for the same reason, share a row."""
+    rows = {name: found for name, found in one.conditions.items() if found.tau is not None}
+    without: dict[Agreement, list[str]] = {}
+    for name, found in one.conditions.items():
+        if found.tau is None:
+            without.setdefault(found, []).append(name)
+    return rows | {
+        names[0] if len(names) == 1 else f"{len(names)} {'others' if rows else 'conditions'}": found
+        for found, names in without.items()
+    }
+
+
+def _claim(one: Judged, long: bool) -> list[RenderableType]:
+    head = Text(one.verdict, style=STYLES.get(one.verdict, "yellow"))
+    head.append(f"  {one.claim.name}", style="bold")
+    head.append(f"  {one.claim.text}", style="default")
+    below = [one.claim.not_testable] if one.claim.not_testable else []
+    several = len(one.compared) > 1
+    if several:
+        below.append(f"{len(one.compared)} comparisons: {study_wording.counted(one.compared)}")
+    if long:
+        shown = study_wording.worst_first(one)[: study_wording.MOST]
+        below += [f"{each.verdict + ': ' if several else ''}{study_wording.compared(each)}" for each in shown]
+        below += (
+            [f"and {len(one.compared) - len(shown)} more, see the report"] if len(one.compared) > len(shown) else []
+        )
+    elif one.compared and not several:
+        below.append(f"{study_wording.subject(one.compared[0])}: {study_wording.outcome(one.compared[0])}")
+    return [
+        head,
+        *(Padding(Text(text.replace(units.NBSP, " "), style="dim"), (0, 0, 0, 4), expand=False) for text in below),
+    ]

@@ -1,0 +1,118 @@
+"""Which shards a run asks for: those of the plan and, with `until`, more of the same, block after block."""
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+from tunbench.journal import read
+from tunbench.journal.folders import place
+from tunbench.plan.expand import next_block
+from tunbench.plan.model import Plan
+from tunbench.plan.shard import Shard
+from tunbench.plan.until import Until
+
+Event = dict[str, Any]
+
+
+class Asked:
+    """The shards that a run asks for by group, and what the journal holds of them.
+
+    A group is one stack, profile, topology, tuning and machine. Without `until` it has the shards of the plan. With
+    it, a group whose shards are all done is asked whether its cells are narrow enough, and has another block where
+    they are not. The answer depends on samples alone: on no other group, no order and no clock.
+    """
+
+    def __init__(self, plan: Plan, shards: Iterable[Shard], events: list[Event]) -> None:
+        self.plan = plan
+        self.head = read.header(events)
+        self.done = read.finished_shards(events)
+        self.trials = read.trials(events)
+        self.answers = read.answers(events)
+        self.groups: dict[str, list[Shard]] = {}
+        self.settled: set[str] = set()
+        self.news: list[Event] = []
+        self.changed: list[str] = []
+        for shard in shards:
+            self.groups.setdefault(shard.group if plan.until else "", []).append(shard)
+        for group in self.groups:
+            self._settle(group)
+
+    def waiting(self) -> list[Shard]:
+        """The shards that are asked for and not done, in the order in which they are executed."""
+        return self.in_order(shard for group in self.groups.values() for shard in group if shard.id not in self.done)
+
+    def in_order(self, shards: Iterable[Shard]) -> list[Shard]:
+        """By repeat, and within a repeat in the plan's order; on the real clock in a random one.
+
+        There the machine drifts, and what always came first would be favoured. The order follows from the plan's seed
+        and from each shard alone: it is the same whatever is done already.
+        """
+        if self.plan.lab.clock == "virtual":
+            return sorted(shards, key=lambda shard: shard.repeat)
+        return sorted(shards, key=lambda shard: (shard.repeat, Random(f"{self.plan.seed}-order-{shard.id}").random()))
+
+    def possible(self) -> list[Shard]:
+        """The shards that may be asked for besides: those of further blocks of all groups that are not settled."""
+        if not self.plan.until:
+            return []
+        found = []
+        for name, group in self.groups.items():
+            last = group[-1]
+            while name not in self.settled and last.repeat < self.plan.until.max:
+                found += next_block(last, self.plan.seed)
+                last = found[-1]
+        return found
+
+    def take(self, shard: Shard, event: Event) -> list[Shard]:
+        """Takes an event of a shard. Where it ends a block, the answer is among `news`; returns the next block."""
+        if not self.plan.until:
+            return []
+        if event["event"] == "trial":
+            self.trials.setdefault((shard.id, event["workload"]), event)
+        if event["event"] != "shard" or event["state"] != "finished":
+            return []
+        self.done.add(shard.id)
+        before = len(self.groups[shard.group])
+        self._settle(shard.group)
+        return self.groups[shard.group][before:]
+
+    def told(self) -> list[Event]:
+        """The answers that the journal does not have yet, once."""
+        news, self.news = self.news, []
+        return news
+
+    def _settle(self, group: str) -> None:
+        """Answers each block of the group that is whole, and asks for the next one where that is the answer."""
+        shards, until = self.groups[group], self.plan.until
+        while until and group not in self.settled and all(shard.id in self.done for shard in shards):
+            computed = self._answer(shards, until)
+            answer = self.answers.get((group, len(shards)))
+            if answer is None:
+                self.news.append(computed)
+            elif answer != computed:
+                self.changed.append(f"{place(shards[-1].spec())}: whether more repeats are needed")
+            if not (answer or computed)["more"]:
+                self.settled.add(group)
+            else:
+                shards += next_block(shards[-1], self.plan.seed)
+
+    def _answer(self, shards: list[Shard], until: Until) -> Event:
+        """The event that says whether the cells of a group's shards are narrow enough; `more` counts trials."""
+        # polars takes a second to import, and a plan without `until` does not need it here.
+        from tunbench.analysis.frame import well
+        from tunbench.analysis.stopping import enough
+
+        trials = [
+            read.result(self.head, shard.spec(), self.trials[shard.id, workload])
+            for shard in shards
+            for workload in shard.workloads
+            if (shard.id, workload) in self.trials
+        ]
+        found = enough(well(trials), until)
+        goes_on = not found.enough and found.widest is not None and len(shards) < until.max
+        more = sum(len(shard.workloads) + 1 for shard in next_block(shards[-1], self.plan.seed)) if goes_on else 0
+        cell = {name: value for name, value in shards[0].cell_of("").items() if name in read.GROUP}
+        return {
+            **{"event": "block", "group": shards[0].group, **cell, "repeats": len(shards)},
+            **{"enough": found.enough, "widest": found.widest, "more": more},
+        }

@@ -1,0 +1,1 @@
+"""The language of declarations that plan and runner share."""

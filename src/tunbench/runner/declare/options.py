@@ -1,0 +1,97 @@
+"""Options of layers and workloads, declared as data: kind, default, range and what they are for."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from tunbench.runner.declare import quantity
+
+Value = str | int | float | bool
+Options = Mapping[str, Value]
+
+MOST_COMPARED, LONGEST_COMPARED, MOST_LISTED = 2000, 200, 60
+"""Known names that an unknown one is compared with, characters of it that are, and known names that are listed."""
+
+SWITCH = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
+
+
+def switch(text: str) -> bool:
+    """True for `on`, False for `off`. Raises ValueError."""
+    if text not in SWITCH:
+        raise ValueError(f'"{text}" is neither on nor off')
+    return SWITCH[text]
+
+
+DERIVED = 0
+"""The value of an MTU that follows from what is below."""
+
+
+def mtu(text: str) -> int:
+    """The bytes of an MTU; 0 for `derived`. Raises ValueError."""
+    return DERIVED if text == "derived" else quantity.count(text)
+
+
+KINDS: dict[str, Callable[[str], Value]] = {
+    "duration": quantity.duration,
+    "seconds": quantity.seconds,
+    "rate": quantity.rate,
+    "size": quantity.size,
+    "ratio": quantity.ratio,
+    "count": quantity.count,
+    "mtu": mtu,
+    "switch": switch,
+    "choice": str,
+}
+
+
+class Option(NamedTuple):
+    """One option: `default` is written as a user would write it; `low` and `high` are in SI units.
+
+    With `zero`, 0 is allowed besides what is from `low` to `high`, and stands for something else than a quantity.
+    """
+
+    kind: str
+    default: str
+    help: str
+    choices: tuple[str, ...] = ()
+    low: float = 0
+    high: float = float("inf")
+    zero: bool = False
+
+    def value(self, text: str) -> Value:
+        """What the text says, in SI units. Raises ValueError where it is not allowed."""
+        value = KINDS[self.kind](text)
+        if self.choices and value not in self.choices:
+            raise ValueError(f'"{text}" is not one of {", ".join(self.choices)}')
+        if text == "derived" and self.kind == "mtu":
+            return value
+        if self.zero and value == 0:
+            return value
+        if isinstance(value, int | float) and not self.low <= value <= self.high:
+            allowed = f"{'0, or ' if self.zero else ''}{self.low:.15g} to {self.high:.15g}"
+            raise ValueError(f'"{text}" is out of range: allowed is {allowed}')
+        return value
+
+
+def resolve(declared: Mapping[str, Option], given: Mapping[str, str], owner: str) -> dict[str, Value]:
+    """The value of every declared option, from what was given and the defaults. Raises ValueError."""
+    for name in given:
+        if name not in declared:
+            raise ValueError(f'{owner} has no option "{name}"{nearest(name, declared)}')
+    values = {}
+    for name, option in declared.items():
+        try:
+            values[name] = option.value(given.get(name, option.default))
+        except ValueError as error:
+            raise ValueError(f"{owner}: option {name}: {error}") from None
+    return values
+
+
+def nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, or all of them, as far as they are few."""
+    some = list(known)[:MOST_COMPARED]
+    close = get_close_matches(name[:LONGEST_COMPARED], some, n=1, cutoff=0.6)
+    if close:
+        return f'; did you mean "{close[0]}"?'
+    more = f", and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
+    return f"; known: {', '.join(sorted(some)[:MOST_LISTED]) or 'none'}{more}"

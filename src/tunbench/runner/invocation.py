@@ -1,0 +1,65 @@
+"""What a workload is asked to do: the value of each of its options, and the pairs of nodes between which it runs."""
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+from tunbench.runner import registry
+from tunbench.runner.declare import spelling
+from tunbench.runner.declare.options import Option, Options, resolve
+from tunbench.runner.declare.topology import Pair, Topology
+from tunbench.runner.workload import About
+
+PAIRS = {
+    "first": "the first pair of the topology",
+    "each": "every pair, one after the other",
+    "together": "all pairs at once",
+}
+
+
+class Asked(NamedTuple):
+    """A workload's module with the value of every option."""
+
+    module: ModuleType
+    options: Options
+
+    def pairs(self, topology: Topology) -> Sequence[Pair]:
+        """The pairs between which it runs."""
+        return topology.pairs[:1] if self.options["pairs"] == "first" else topology.pairs
+
+    @property
+    def together(self) -> bool:
+        """Whether all pairs are under way at once."""
+        return self.options["pairs"] == "together"
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes for one pair, in seconds of the lab's time."""
+        return float(self.module.seconds(self.options))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits most of its time."""
+        return hasattr(self.module, "busy")
+
+    @property
+    def busy(self) -> float:
+        """About how long it keeps a processor busy for one pair, in seconds: all the time, unless it says otherwise."""
+        return float(self.module.busy(self.options)) if self.waits else self.seconds
+
+
+def takes(about: About) -> dict[str, Option]:
+    """All options of a workload: its own, and the pairs; one that takes the tunnel down has the first pair alone."""
+    what = "; ".join(f"{name}: {words}" for name, words in PAIRS.items())
+    choices = ("first",) if about.restarts else tuple(PAIRS)
+    return {**about.options, "pairs": Option("choice", "first", f"between which it runs; {what}", choices=choices)}
+
+
+def read(text: str) -> Asked:
+    """What a spelling asks for. Raises ValueError; a workload's own `check` says which options do not go together."""
+    part = spelling.part(text)
+    module = registry.workload(part.name)
+    options = resolve(takes(module.ABOUT), part.options, part.name)
+    if hasattr(module, "check"):
+        module.check(options)
+    return Asked(module, options)

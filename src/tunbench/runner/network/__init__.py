@@ -1,0 +1,1 @@
+"""What stands between the nodes: links, routers, impairments, tunings, and what leaves the lab."""

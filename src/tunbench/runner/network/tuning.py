@@ -1,0 +1,136 @@
+"""Tunings: sysctls, congestion control and offloads of a lab, and what the kernel made of them and of the MTU."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tunbench.runner.network.underlay import MTU
+from tunbench.runner.node.events import Events
+from tunbench.runner.node.node import Node
+from tunbench.runner.site import Site
+from tunbench.runner.stack import require
+from tunbench.runner.tunnel import Unsupported
+
+CONGESTION = "net.ipv4.tcp_congestion_control"
+
+OFFLOADS = {
+    "rx": "rx-checksumming",
+    "tx": "tx-checksumming",
+    "sg": "scatter-gather",
+    "tso": "tcp-segmentation-offload",
+    "gso": "generic-segmentation-offload",
+    "gro": "generic-receive-offload",
+}
+"""The offloads of an interface: what `ethtool -K` is told, and what `ethtool -k` calls it."""
+
+INTERFACE = "eth0"
+"""The interface of an endpoint to the underlay."""
+
+Settings = dict[str, str]
+"""Settings by what they are called in events: `sysctl NAME`, `offload NAME`, `mtu`."""
+
+
+def apply(tuning: Mapping[str, Any], site: Site, events: Events) -> None:
+    """Tunes the endpoints and the hosts behind them, once the underlay stands; tells what the kernel made of it.
+
+    The underlay has its MTU already. Raises Unsupported where this lab cannot set something, and CommandFailed.
+    """
+    lab = site.nodes["lab"]
+    own, shared = _by_owner(tuning["sysctl"], site.endpoints[0], lab)
+    if shared:
+        _tell(lab, _set_sysctls(lab, shared), _sysctls(lab, shared), events)
+    for node in site.ends:
+        asked = _set_sysctls(node, own) | _set_congestion(node, tuning["congestion"])
+        asked |= _set_offloads(node, tuning["offloads"])
+        if tuning["mtu"] != MTU and node in site.endpoints:
+            asked["mtu"] = str(tuning["mtu"])
+        if asked:
+            _tell(node, asked, installed(node, tuning, own), events)
+
+
+def installed(node: Node, tuning: Mapping[str, Any], sysctl: Mapping[str, str]) -> Settings:
+    """What the kernel says of what a tuning set on a node; `sysctl` are those that this node has of its own."""
+    found = _sysctls(node, [*sysctl, *([CONGESTION] if tuning["congestion"] else [])])
+    if tuning["offloads"]:
+        found |= _offloads(node, tuning["offloads"])
+    if tuning["mtu"] != MTU:
+        links = json.loads(node.ask("ip", "-j", "link", "show", "dev", INTERFACE).stdout or "[{}]")
+        found["mtu"] = str(links[0].get("mtu", "nothing"))
+    return found
+
+
+def differences(asked: Settings, found: Settings) -> list[str]:
+    """Where the kernel has something else than was asked for."""
+    return [
+        f"{name}: asked for {value}, the kernel has {found.get(name, 'nothing')}"
+        for name, value in asked.items()
+        if " ".join(value.split()) != found.get(name)
+    ]
+
+
+def _by_owner(sysctl: Mapping[str, str], endpoint: Node, lab: Node) -> tuple[Settings, Settings]:
+    """The sysctls that each network namespace has, and those that only the first one has, for all of them.
+
+    The lab is in that first one only where it has the kernel to itself: on a kernel of others they are not to be
+    touched, and the lab's namespace does not have them.
+    """
+    own: Settings = {}
+    shared: Settings = {}
+    for name, value in sysctl.items():
+        if _settable(endpoint, name):
+            own[name] = value
+        elif _settable(lab, name):
+            shared[name] = value
+        else:
+            raise Unsupported(
+                f"{name} cannot be set in this lab: the kernel does not know it, or keeps one for all namespaces, "
+                "which only a vm lab can change"
+            )
+    return own, shared
+
+
+def _settable(node: Node, name: str) -> bool:
+    """Whether a sysctl is there and may be written: newer kernels show in every namespace what only the first sets."""
+    path = name.translate(str.maketrans("./", "/."))
+    return node.ask("test", "-w", f"/proc/sys/{path}").status == 0
+
+
+def _set_sysctls(node: Node, sysctl: Mapping[str, str]) -> Settings:
+    for name, value in sysctl.items():
+        node.run("sysctl", "-qw", f"{name}={value}")
+    return {f"sysctl {name}": value for name, value in sysctl.items()}
+
+
+def _set_congestion(node: Node, algorithm: str) -> Settings:
+    if not algorithm:
+        return {}
+    result = node.try_run("sysctl", "-qw", f"{CONGESTION}={algorithm}")
+    if result.status != 0:
+        raise Unsupported(f"this kernel has no congestion control {algorithm} (module tcp_{algorithm})")
+    return {f"sysctl {CONGESTION}": algorithm}
+
+
+def _set_offloads(node: Node, offloads: Mapping[str, bool]) -> Settings:
+    if not offloads:
+        return {}
+    require(node, "ethtool")
+    states = {name: "on" if wanted else "off" for name, wanted in offloads.items()}
+    node.run("ethtool", "-K", INTERFACE, *(word for pair in states.items() for word in pair))
+    return {f"offload {name}": state for name, state in states.items()}
+
+
+def _sysctls(node: Node, names: Sequence[str] | Mapping[str, str]) -> Settings:
+    return {f"sysctl {name}": " ".join(node.ask("sysctl", "-n", name).stdout.split()) for name in names}
+
+
+def _offloads(node: Node, names: Mapping[str, bool]) -> Settings:
+    printed = node.ask("ethtool", "-k", INTERFACE).stdout
+    states = dict(re.findall(r"^(\S+): (on|off)\b", printed, re.MULTILINE))
+    return {f"offload {name}": states.get(OFFLOADS[name], "nothing") for name in names}
+
+
+def _tell(node: Node, asked: Settings, found: Settings, events: Events) -> None:
+    events.tell("tuning", node=node.name, asked=asked, installed=found)
+    for difference in differences(asked, found):
+        events.tell("warning", name="tuning-differs", text=f"{node.name}: {difference}")

@@ -1,0 +1,82 @@
+"""Ends what takes too much memory on a node, where the lab shares a machine with others."""
+
+import os
+import resource
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tunbench.runner.node import limits, processes
+from tunbench.runner.node.node import Node
+
+EVERY = 1.0
+"""Seconds between two looks."""
+
+SHARE = 0.005
+"""Of its time that it looks at most: with many nodes it looks less often."""
+
+HOLDER = "1"
+"""The process that holds the namespaces of a node, by its ID there."""
+
+PAGE = resource.getpagesize()
+
+
+@contextmanager
+def watched(nodes: Iterable[Node]) -> Iterator[None]:
+    """Watches nodes as long as it is open, on a machine of others: there the runner is the first of its namespace.
+
+    A VM is the lab's alone, and its kernel does the same when its memory has run out.
+    """
+    if os.getpid() != 1:
+        yield
+        return
+    held = [node for node in nodes if node.holder]
+    over = threading.Event()
+    thread = threading.Thread(target=_watch, args=(held, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _watch(nodes: Sequence[Node], over: threading.Event) -> None:
+    pause = EVERY
+    while not over.wait(pause):
+        began = time.monotonic()
+        for node in nodes:
+            if memory(node) > limits.MEMORY:
+                end_all(node)
+        pause = max(EVERY, (time.monotonic() - began) / SHARE)
+
+
+def memory(node: Node) -> int:
+    """Bytes of memory of their own that the processes of a node have, as far as they use it: statm of proc(5)."""
+    total = 0
+    for path in _of(node):
+        # A process may end meanwhile.
+        with suppress(OSError, ValueError):
+            _, resident, shared, *_ = (path / "statm").read_text().split()
+            total += (int(resident) - int(shared)) * PAGE
+    return total
+
+
+def end_all(node: Node) -> None:
+    """Ends all processes of a node but the one that holds it."""
+    namespace = processes.namespace(node.holder)
+    for path in processes.everywhere():
+        if path.name != node.holder and namespace and processes.namespace(path.name) == namespace:
+            with suppress(ProcessLookupError):
+                os.kill(int(path.name), signal.SIGKILL)
+
+
+def _of(node: Node) -> Iterator[Path]:
+    try:
+        there = list((processes.PROC / node.holder / "root" / "proc").iterdir())
+    except OSError:
+        return
+    yield from (path for path in there if path.name.isdigit() and path.name != HOLDER)

@@ -1,0 +1,226 @@
+"""A node: run, start, write and read on one host of a lab. Every command is journaled as a person would type it."""
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tunbench.runner.node import limits
+from tunbench.runner.node.communicate import PRINTED
+from tunbench.runner.node.events import Events
+from tunbench.runner.node.shell import Process, Result, Shell, wait_until
+
+HOME = Path("/mnt/lab")
+"""Where a lab keeps the files of its nodes: a file system in memory, the same path on every node."""
+
+TIMEOUT = 30.0
+"""Seconds of the lab's own time that a command may take unless it says otherwise."""
+
+BATCHES = ("ip", "bridge")
+"""Programs of iproute2 that take a batch of lines, and a network namespace by its name."""
+
+TAIL = 4000
+"""Characters of a log that stand in a verdict."""
+
+
+class CommandFailed(Exception):
+    """A command ended with another status than 0, or not in time; the message has its last words."""
+
+    def __init__(self, shown: str, result: Result) -> None:
+        self.result = result
+        how = "did not end in time" if result.status is None else limits.ending(result.status)
+        words = (result.stderr.strip() or result.stdout.strip())[-TAIL:]
+        super().__init__(f"{shown}: {how}" + (f": {words}" if words else ""))
+
+
+class Shown(str):
+    """An argument that differs each time, such as a public key: it is journaled as the shell text that yields it."""
+
+    shell: str
+
+    def __new__(cls, value: str, shell: str) -> "Shown":
+        """Keeps the value together with its shell text."""
+        shown = super().__new__(cls, value)
+        shown.shell = shell
+        return shown
+
+
+def typed(argv: Sequence[str]) -> str:
+    """The command as a person would type it into a shell."""
+    return " ".join(word.shell if isinstance(word, Shown) else shlex.quote(word) for word in argv)
+
+
+class Node:
+    """One host of a lab. `enter` is put before each command; the root of the lab has none and the name `lab`.
+
+    What stands in it behind `--` says on which cores the node runs: a person would type that too.
+    """
+
+    def __init__(self, name: str, shell: Shell, events: Events, enter: Sequence[str] = ()) -> None:
+        self.name = name
+        self.shell = shell
+        self.events = events
+        self.enter = list(enter)
+        self.logs: dict[str, Path] = {}
+
+    def inside(self, argv: Sequence[str]) -> list[str]:
+        """The words that run a command on this node. iproute2 enters a namespace by itself, which is faster."""
+        if self.enter and argv[0] in BATCHES:
+            return [argv[0], "-n", self.name, *argv[1:]]
+        return [*self.enter, *argv]
+
+    @property
+    def holder(self) -> str:
+        """The process that holds the node's namespaces, by its ID in the lab; empty for the root of the lab."""
+        return self.enter[self.enter.index("--target") + 1] if "--target" in self.enter else ""
+
+    @property
+    def home(self) -> Path:
+        """The folder of this node's own files."""
+        return HOME / self.name
+
+    def run(self, *argv: str, timeout: float = TIMEOUT, into: Path | None = None, stdin: Path | None = None) -> str:
+        """Runs a command and returns what it printed. `stdin` and `into` are files for its input and output.
+
+        Raises CommandFailed where its exit status is not 0.
+        """
+        result = self.try_run(*argv, timeout=timeout, into=into, stdin=stdin)
+        if result.status != 0:
+            # What goes into a file may be a secret, and stands in no message.
+            raise CommandFailed(self.typed(argv), result._replace(stdout="") if into else result)
+        return result.stdout
+
+    def try_run(
+        self, *argv: str, timeout: float = TIMEOUT, into: Path | None = None, stdin: Path | None = None
+    ) -> Result:
+        """Runs a command and returns how it ended."""
+        began = time.monotonic()
+        result = self.shell.run(self.inside(argv), timeout, self.read(stdin) if stdin else "")
+        shown = self.typed(argv)
+        if stdin:
+            shown += f" <{stdin}"
+        if into:
+            _write(into, result.stdout)
+            shown += f" >{into}"
+        self._journal(shown, began, status=result.status)
+        return result
+
+    def ip(self, *lines: str) -> None:
+        """Executes lines of iproute2's `ip` as one batch. Raises CommandFailed."""
+        text = "".join(f"{line}\n" for line in lines)
+        self._batch("ip", text, f"{self.typed(['ip', '-batch', '-'])} <<'END'\n{text}END")
+
+    def bridge(self, *commands: Sequence[str]) -> None:
+        """Executes commands of iproute2's `bridge`, each without its first word, as one batch. Raises CommandFailed."""
+        text = "".join(f"{' '.join(words)}\n" for words in commands)
+        self._batch("bridge", text, "\n".join(self.typed(["bridge", *words]) for words in commands))
+
+    def _batch(self, program: str, text: str, shown: str) -> None:
+        began = time.monotonic()
+        result = self.shell.run(self.inside([program, "-batch", "-"]), TIMEOUT, text)
+        self._journal(shown, began, status=result.status)
+        if result.status != 0:
+            raise CommandFailed(shown, result)
+
+    def ask(self, *argv: str, timeout: float = TIMEOUT) -> Result:
+        """Runs a command that only looks; it is not journaled, because nobody needs it to repeat the trial."""
+        return self.shell.run(self.inside(argv), timeout)
+
+    def start(self, *argv: str, log: str) -> Process:
+        """Starts a command in the background; what it prints goes to the log of that name."""
+        path = self.home / f"{log}.log"
+        self.logs[f"{self.name}/{log}.log"] = path
+        began = time.monotonic()
+        process = self.shell.start([*self.enter, *argv], path)
+        self._journal(f"{self.typed(argv)} >>{path} 2>&1 &", began)
+        return process
+
+    def until(self, *argv: str, timeout: float = TIMEOUT, unless: Callable[[], object] = lambda: None) -> bool:
+        """Runs a command again and again until it succeeds.
+
+        False where `timeout` seconds were not enough, and as soon as `unless` says that there is nothing to wait for.
+        """
+        began = time.monotonic()
+        succeeded = False
+
+        def settled() -> bool:
+            nonlocal succeeded
+            succeeded = self.shell.run(self.inside(argv), timeout).status == 0
+            return succeeded or bool(unless())
+
+        wait_until(settled, timeout)
+        done = succeeded
+        self._journal(
+            f"until {self.typed(argv)} >/dev/null 2>&1; do sleep 0.02; done", began, status=0 if done else None
+        )
+        return done
+
+    def keep(self, path: Path) -> None:
+        """Keeps a log that a program writes on its own, as those of started programs are kept."""
+        self.logs[f"{self.name}/{path.name}"] = path
+
+    def until_prints(self, *argv: str, timeout: float = TIMEOUT) -> bool:
+        """Runs a command again and again until it prints something; False where `timeout` seconds were not enough."""
+        began = time.monotonic()
+        done = wait_until(lambda: bool(self.shell.run(self.inside(argv), timeout).stdout.strip()), timeout)
+        self._journal(f"until {self.typed(argv)} | grep -q .; do sleep 0.02; done", began, status=0 if done else None)
+        return done
+
+    def write(self, path: Path, text: str) -> None:
+        """Writes a file that only root reads. What is secret must not pass here, because the text is journaled."""
+        _write(path, text)
+        self.events.tell("file", node=self.name, path=str(path), text=text)
+
+    def read(self, path: Path) -> str:
+        """The text of a file. Raises ValueError where it is longer than what a command may print."""
+        with path.open("rb") as file:
+            data = file.read(PRINTED + 1)
+        if len(data) > PRINTED:
+            raise ValueError(f"{path} has more than {PRINTED >> 20} MiB")
+        return data.decode(errors="replace")
+
+    def read_shown(self, path: Path) -> Shown:
+        """The first line of a file, journaled as the shell text that reads it."""
+        return Shown(self.read(path).strip(), f'"$(cat {shlex.quote(str(path))})"')
+
+    def typed(self, argv: Sequence[str]) -> str:
+        """The command with its `ip netns exec`."""
+        if self.name == "lab":
+            return typed(argv)
+        pinned = [] if argv[0] in BATCHES or "--" not in self.enter else self.enter[self.enter.index("--") + 1 :]
+        return f"ip netns exec {self.name} {typed([*pinned, *argv])}"
+
+    def tails(self) -> dict[str, str]:
+        """The tail of every log of this node."""
+        return {name: _tail(path) for name, path in self.logs.items() if path.exists()}
+
+    def cut_logs(self) -> str:
+        """Which logs of this node have grown until they could grow no more, if any have; their tails alone are kept.
+
+        The next trial fails too only where the program goes on.
+        """
+        full = [name for name, path in self.logs.items() if path.exists() and path.stat().st_size >= limits.FILE]
+        for name in full:
+            self.logs[name].write_text(_tail(self.logs[name]))
+        return f"the log {', '.join(full)} has grown to {limits.FILE >> 20} MiB" if full else ""
+
+    def note(self, shown: str) -> None:
+        """Journals what stands for something that was done in another way than a person would type it."""
+        self._journal(shown, time.monotonic(), status=0)
+
+    def _journal(self, shown: str, began: float, **fields: Any) -> None:
+        self.events.tell("command", node=self.name, shell=shown, at=began, took=time.monotonic() - began, **fields)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(0o600)
+    path.write_text(text)
+
+
+def _tail(path: Path) -> str:
+    """The last characters of a log, of which there may be a great many; each takes four bytes at most."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4 * TAIL))
+        return file.read().decode(errors="replace")[-TAIL:]

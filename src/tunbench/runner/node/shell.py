@@ -1,0 +1,130 @@
+"""Executes commands: the one place where the runner starts a program."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple, Protocol
+
+from tunbench.runner.node.communicate import PRINTED, TOO_MUCH, talk
+
+
+class Result(NamedTuple):
+    """How a command ended. A status of None says that its time limit (in seconds) ran out.
+
+    That of one which printed too much is SIGPIPE, as if nobody had read on.
+    """
+
+    status: int | None
+    stdout: str
+    stderr: str
+
+
+class Process(Protocol):
+    """A program that goes on in the background."""
+
+    def poll(self) -> int | None:
+        """The exit status, or None while it runs."""
+
+    def stop(self) -> None:
+        """Ends it: SIGTERM, and SIGKILL after a second."""
+
+    def kill(self) -> None:
+        """Ends it at once."""
+
+
+class Shell(Protocol):
+    """Whatever can execute a command: a real kernel, or a fake one under a unit test."""
+
+    def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
+        """Runs a command to its end."""
+
+    def start(self, argv: Sequence[str], log: Path) -> Process:
+        """Starts a command in the background; what it prints goes to the file `log`."""
+
+
+class Background:
+    """A started program with the process group it leads."""
+
+    def __init__(self, argv: Sequence[str], log: Path) -> None:
+        with log.open("ab") as file:
+            self.popen = _begin(argv, subprocess.DEVNULL, file)
+
+    def poll(self) -> int | None:
+        """The exit status, or None while it runs."""
+        return self.popen.poll()
+
+    def stop(self) -> None:
+        """Ends it: SIGTERM to its group, and SIGKILL after a second.
+
+        What enters a node dies at once, and the program that it started there may take its time: both are waited for.
+        """
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            _signal_group(self.popen.pid, number)
+            if wait_until(lambda: self.poll() is not None and not _alive(self.popen.pid), 1):
+                return
+
+    def kill(self) -> None:
+        """Ends it at once: SIGKILL to its group."""
+        _signal_group(self.popen.pid, signal.SIGKILL)
+        self.popen.wait()
+
+
+class LocalShell:
+    """Executes commands on this kernel."""
+
+    def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
+        """Runs a command to its end, or to the end of its time limit in seconds."""
+        popen = _begin(argv, subprocess.PIPE, subprocess.PIPE)
+        broken, out, err = talk(popen, stdin.encode(), timeout, lambda: _signal_group(popen.pid, signal.SIGKILL))
+        stdout, stderr = out.decode(errors="replace"), err.decode(errors="replace")
+        if broken == TOO_MUCH:
+            return Result(-signal.SIGPIPE, stdout, f"{stderr}\nit printed more than {PRINTED >> 20} MiB")
+        return Result(None if broken else popen.returncode, stdout, stderr)
+
+    def start(self, argv: Sequence[str], log: Path) -> Background:
+        """Starts a command in the background."""
+        return Background(argv, log)
+
+
+def wait_until(done: Callable[[], bool], timeout: float, interval: float = 0.02) -> bool:
+    """Asks every `interval` seconds until the answer is yes, or until `timeout` seconds have passed."""
+    end = time.monotonic() + timeout
+    while not done():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(interval)
+    return True
+
+
+def _begin(argv: Sequence[str], source: int, sink: int | IO[bytes]) -> "subprocess.Popen[bytes]":
+    """Starts a program that leads a process group of its own. Raises OSError.
+
+    All are of the runner's session, as what a person types into one shell is of the shell's: the kernel divides the
+    processor between sessions first, and then within each (autogroup, sched(7)).
+    """
+    try:
+        return subprocess.Popen(argv, stdin=source, stdout=sink, stderr=sink, process_group=0)
+    except BlockingIOError:
+        raise OSError(f"{argv[0]} cannot be started: the lab has no process left, because something forks") from None
+
+
+def _alive(group: int) -> bool:
+    """Whether a process of the group still runs: one that has ended and that nobody asked about does not."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, leader = stat.read_text().rpartition(") ")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if int(leader) == group and state != "Z":
+            return True
+    return False
+
+
+def _signal_group(leader: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(leader, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,1 @@
+"""What several probes use; it holds no probe."""

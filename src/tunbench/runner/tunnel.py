@@ -1,0 +1,295 @@
+"""What a tunnel declares and does: the contract between it and the life of a shard."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
+
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import IP, Format, Header
+from tunbench.runner.declare.topology import PAIR, Topology
+from tunbench.runner.node import limits
+from tunbench.runner.node.node import HOME, Node
+from tunbench.runner.node.shell import Process
+
+FAMILIES = {"ipv4": 4, "ipv6": 6}
+"""Address families as options name them."""
+
+WIDTHS = {4: 32, 6: 128}
+"""Bits of an address, by its family."""
+
+SMALLEST_MTU = {4: 576, 6: 1280}
+"""Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
+
+
+CONTROL, RELAY = "control", "relay"
+"""What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
+
+STARTING = 10.0
+"""Seconds in which a daemon must be there."""
+
+
+class Unsupported(Exception):
+    """The lab cannot run it, and the message says why; a verdict, not an error."""
+
+
+class StackFailed(Exception):
+    """A stack did not come up, and the message says where."""
+
+
+class Overlay(NamedTuple):
+    """What a stack yields on a node, and what the next layer takes; the underlay has the same shape."""
+
+    interface: str
+    address: str
+    prefix: int
+    mtu: int
+
+    @property
+    def cidr(self) -> str:
+        """The address with its prefix length, as iproute2 writes it."""
+        return f"{self.address}/{self.prefix}"
+
+    @property
+    def given(self) -> str:
+        """The words that give the address to the interface: one of IPv6 at once, because nobody else can have it."""
+        return f"{self.cidr} dev {self.interface}" + (" nodad" if self.family == 6 else "")
+
+    @property
+    def family(self) -> int:
+        """4 or 6."""
+        return 6 if ":" in self.address else 4
+
+    @property
+    def host(self) -> str:
+        """The address as it stands before a port: IPv6 in brackets."""
+        return f"[{self.address}]" if self.family == 6 else self.address
+
+
+class Claims(NamedTuple):
+    """What a tunnel promises of the packets that it carries."""
+
+    confidentiality: bool = False
+    integrity: bool = False
+    replay_protection: bool = False
+
+
+class About(NamedTuple):
+    """What a tunnel declares.
+
+    `evidence` is a pcap filter for IPv4 in which options and the position stand in braces; `headers` are what it adds
+    between the IP header below and the packet that it carries. `families` are those of addresses that it can carry,
+    `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
+    a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
+    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take, `own_mtu` what it gives its
+    interface whatever is below, 0 where the MTU is what fits. It `clamps` if it rewrites the MSS of TCP connections. It
+    `joins` so many endpoints at most, 0 for any number, and `routes` if it carries packets of networks behind its
+    endpoints. It `relays` if its packets may go through another node than the
+    two ends: the proof is then that they do not. `roles` are the nodes that it needs besides endpoints: `prepare`,
+    `up` and `down` act on them first, and what stands above never sees them. `packages` are those of Debian whose
+    versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base. `tools` are
+    those of the toolbox that hold its programs, and `brought` are programs that the user brings.
+    """
+
+    name: str
+    summary: str
+    layer: int
+    claims: Claims
+    evidence: str
+    headers: tuple[Header, ...] = ()
+    options: Mapping[str, Option] = MappingProxyType({})
+    needs_underlay: str = "ip"
+    families: tuple[int, ...] = (4,)
+    outer: tuple[int, ...] = (4,)
+    exclusive: tuple[str, ...] | None = None
+    ports: tuple[str, ...] = ()
+    largest_mtu: int = 65535
+    own_mtu: int = 0
+    clamps: bool = False
+    joins: int = 0
+    routes: bool = True
+    relays: bool = False
+    roles: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    addons: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+
+
+class Place(NamedTuple):
+    """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint.
+
+    `topology` says which endpoints are joined. `beyond` are the networks behind an endpoint, for the uppermost layer.
+    `roles` are the nodes besides endpoints, in the underlay, by their role.
+    """
+
+    position: int
+    below: Mapping[str, Overlay]
+    above: dict[str, Overlay]
+    topology: Topology = PAIR
+    beyond: Mapping[str, str] = MappingProxyType({})
+    roles: Mapping[str, Overlay] = MappingProxyType({})
+
+    def peers(self, node: Node) -> list[str]:
+        """The names of the endpoints that the layer joins with this one."""
+        return [name for name in self.topology.peers[node.name] if name in self.below]
+
+    def carries(self, node: Node, peer: str) -> list[str]:
+        """The networks whose packets the node sends to a peer: its own address, and what is reached through it."""
+        family = self.above[peer].family
+        through = [name for name in self.topology.endpoints if name not in (node.name, peer)]
+        hosts = [peer, *(through if peer == self.topology.hub else [])]
+        own = [f"{self.above[name].address}/{WIDTHS[family]}" for name in hosts]
+        return [*own, *([self.beyond[peer]] if peer in self.beyond else [])]
+
+    @property
+    def outer(self) -> int:
+        """The address family that the layer runs over: 4 or 6."""
+        return next(iter(self.below.values())).family
+
+
+class Tunnel:
+    """One layer of a stack. A technology is a subclass in a file of its own, with `about` and the three methods.
+
+    `declared` is `about` under the options that were given.
+    """
+
+    about: ClassVar[About]
+
+    def __init__(self, options: Options, place: Place) -> None:
+        self.options = options
+        self.place = place
+        self.declared = self.with_options(options)
+        self.daemons: dict[str, list[Process]] = {}
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Makes keys and configuration, once."""
+
+    def up(self, node: Node) -> None:
+        """Brings the layer up on one node."""
+        raise AssertionError("a tunnel says how it comes up")
+
+    def down(self, node: Node) -> None:
+        """Takes the layer down on one node: its daemons, and its interface if that is still there."""
+        for daemon in reversed(self.daemons.pop(node.name, [])):
+            daemon.stop()
+        if node.name in self.place.above:
+            node.try_run("ip", "link", "del", self.place.above[node.name].interface)
+
+    def forget(self, node: Node) -> None:
+        """Takes away what the layer has learnt on a node that it is down on, so that it must enrol anew."""
+
+    @contextmanager
+    def watched(self, node: Node) -> Iterator[str]:
+        """The interface on which one sees what this layer carries, as it is before it is encapsulated."""
+        yield self.place.above[node.name].interface
+
+    @contextmanager
+    def beneath(self, node: Node, interface: str) -> Iterator[str]:
+        """The interface on which one sees what passes below, given the one that this layer runs over."""
+        yield interface
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """What it declares under these options."""
+        return cls.about
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """How it builds packets under these options, over that address family."""
+        return Format((IP[outer], *cls.with_options(options).headers))
+
+    @classmethod
+    def evidence(cls, options: Options, outer: int, position: int = 0) -> str:
+        """The pcap filter that every packet of this layer passes, over that address family and at that position."""
+        text = cls.with_options(options).evidence.format(**options, position=position)
+        return in_ipv6(text) if outer == 6 else text
+
+    @classmethod
+    def takes(cls) -> dict[str, Option]:
+        """All options: the tunnel's own, and those that every tunnel has that can make use of them."""
+        return dict(cls.about.options) | common_options(cls.about)
+
+    @classmethod
+    def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
+        """What the layer shall yield on each endpoint: interface, address and MTU follow from its place in the stack.
+
+        The hyphen keeps clear of names that the kernel gives itself, such as gre0.
+        """
+        family = FAMILIES.get(str(options.get("inner")), cls.about.families[0])
+        return {
+            node: Overlay(f"{cls.about.name}-{index}", *address(family, index, number), cls.mtu(options, overlay))
+            for number, (node, overlay) in enumerate(below.items(), start=1)
+        }
+
+    @classmethod
+    def mtu(cls, options: Options, below: Overlay) -> int:
+        """The MTU: that which was asked for, the program's own, or the largest that fits below and into the program."""
+        if fixed := int(options["mtu"]) or cls.with_options(options).own_mtu:
+            return fixed
+        return min(cls.format(options, below.family).largest(below.mtu), cls.about.largest_mtu)
+
+    def file(self, node: str, name: str) -> Path:
+        """The path of a file of this layer for a node, which every node can read."""
+        return HOME / node / f"{self.about.name}-{self.place.position}-{name}"
+
+    def start(self, node: Node, *argv: str) -> Process:
+        """Starts a daemon that `down` will stop; if it ends before the overlay answers, the stack has failed."""
+        process = node.start(*argv, log=f"{self.about.name}-{self.place.position}")
+        self.daemons.setdefault(node.name, []).append(process)
+        return process
+
+    def wait(self, node: Node, *argv: str, what: str, timeout: float = STARTING) -> None:
+        """Waits until a command succeeds on the node. Raises StackFailed: at once where a daemon of the layer ended.
+
+        `timeout` is in seconds, and `what` says what was waited for in vain.
+        """
+        if not node.until(*argv, timeout=timeout, unless=self.ended):
+            raise StackFailed(f"{self.about.name}: {self.ended() or f'{what} within {timeout:g} s'}")
+
+    def ended(self) -> str:
+        """Which daemon of the layer has ended, if any has."""
+        for node, daemons in self.daemons.items():
+            for daemon in daemons:
+                if (status := daemon.poll()) is not None:
+                    return f"its daemon on {node} {limits.ending(status)}"
+        return ""
+
+    def settle(self, node: Node) -> None:
+        """Gives the interface of the layer its MTU and address, and sets it up."""
+        overlay = self.place.above[node.name]
+        node.run("ip", "link", "set", overlay.interface, "mtu", str(overlay.mtu), "up")
+        node.run("ip", "address", "add", *overlay.given.split())
+
+
+def address(family: int, index: int, number: int) -> tuple[str, int]:
+    """The address of an endpoint in the overlay of the layer at that index, with its prefix length."""
+    return (f"10.{10 + index}.0.{number}", 24) if family == 4 else (f"fd10:{index}::{number}", 64)
+
+
+def common_options(about: About) -> dict[str, Option]:
+    """The options that a tunnel has besides its own, which follow from what it declares."""
+    what = "MTU of the overlay in bytes" + ("; derived: the program's own" if about.own_mtu else "")
+    low = SMALLEST_MTU[min(about.families)]
+    options = {"mtu": Option("mtu", "derived", what, low=low, high=about.largest_mtu)}
+    if len(about.families) > 1:
+        options["inner"] = _family("address family of the overlay")
+    if len(about.outer) > 1:
+        options["outer"] = _family("address family of the underlay, for the lowest layer")
+    return options
+
+
+def in_ipv6(expression: str) -> str:
+    """A pcap filter for IPv4 as one for IPv6 without extension headers: libpcap has no udp[…] there."""
+    shifts = {"udp": 40, "tcp": 40, "ip": 20}
+    moved = re.sub(r"\b(udp|tcp|ip)\[(\d+)", lambda at: f"ip6[{int(at[2]) + shifts[at[1]]}", expression)
+    return re.sub(r"\bip proto\b", "ip6 proto", moved)
+
+
+def _family(what: str) -> Option:
+    return Option("choice", "ipv4", what, choices=tuple(FAMILIES))

@@ -1,0 +1,1 @@
+"""What several tunnels use; it holds no tunnel."""

@@ -1,0 +1,1 @@
+"""What several workloads use; it holds no workload."""

@@ -1,0 +1,181 @@
+"""What the workloads share that take the tunnel down: a stream of probes, and what it tells."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import wait_until
+from tunbench.runner.stack import PATIENCE
+from tunbench.runner.tunnel import Overlay, StackFailed, Tunnel
+from tunbench.runner.workload import WorkloadFailed
+from tunbench.runner.workloads.shared import probe_stream
+
+LONGEST = 3600.0
+"""Seconds after which a stream of probes ends by itself, if nobody ended it."""
+
+STARTING, ENDING = 5.0, 5.0
+"""Seconds that the program may take to start, and to end."""
+
+NANOSECONDS = 1e-9
+
+DIGITS = 20
+"""A number of nanoseconds has fewer."""
+
+FIELDS = {"ready": 0, "begin": 1, "gap": 3, "alive": 2, "end": 3}
+"""The numbers in each line that the program prints."""
+
+
+class Gap(NamedTuple):
+    """A time without answers, in seconds of the lab's clock."""
+
+    begin: float
+    end: float
+
+
+class Seen(NamedTuple):
+    """What a stream of probes saw: gaps, moments from which requests were answered, and how many of how many were.
+
+    `seconds` passed from its beginning to the last answer of which it told, and `silence` (in s) is the longest time of
+    which it told neither that answers came nor that none did.
+    """
+
+    gaps: list[Gap]
+    answered: list[float]
+    requests: int
+    replies: int
+    seconds: float
+    silence: float
+
+
+@contextmanager
+def ready(node: Node, overlay: Overlay, address: str, interval: float, name: str) -> Iterator[Path]:
+    """Has a stream of probes ready until it is left; yields the file in which it tells what was answered."""
+    program, log = node.home / "probe.py", node.home / f"{name}.log"
+    go, stop = (node.home / f"{name}.{word}" for word in ("go", "stop"))
+    node.run("rm", "-f", str(log), str(go), str(stop))
+    if not program.exists():
+        node.write(program, Path(probe_stream.__file__).read_text())
+    interpreter = (str(Path(sys.executable).resolve()), "-I", "-S", str(program))
+    arguments = (overlay.interface, address, f"{interval:g}", f"{LONGEST:g}", str(go), str(stop))
+    process = node.start(*interpreter, *arguments, log=name)
+    try:
+        if not wait_until(lambda: _last_line(log) != "", STARTING, 0.005):
+            raise WorkloadFailed(f"the probe did not start within {STARTING:g} s")
+        yield log
+    finally:
+        for file in (go, stop):
+            _touch(node, file)
+        wait_until(lambda: process.poll() is not None, ENDING)
+        process.kill()
+
+
+def begin(node: Node, log: Path) -> None:
+    """Lets a stream of probes begin."""
+    _touch(node, log.with_suffix(".go"))
+
+
+def answered_since(log: Path, moment: float) -> bool:
+    """Whether a probe that was sent after that moment of the lab's clock has been answered. Raises WorkloadFailed."""
+    kind, *words = _last_line(log).split(" ")
+    return kind in ("gap", "alive") and _numbers(kind, words)[-1] * NANOSECONDS > moment
+
+
+def answers(node: Node, log: Path, timeout: float, unless: Callable[[], object] = lambda: None) -> bool:
+    """Waits for the first answer; False where `timeout` seconds were not enough, or `unless` says it is in vain."""
+    wait_until(lambda: answered_since(log, 0) or bool(unless()), timeout, 0.005)
+    node.note(f"until grep -q ^gap {log}; do sleep 0.02; done")
+    return answered_since(log, 0) and not unless()
+
+
+def wait_for_answer(node: Node, log: Path, layer: Tunnel) -> None:
+    """Waits until a probe of the node through a layer has been answered. Raises StackFailed."""
+    if not answers(node, log, PATIENCE, layer.ended):
+        raise StackFailed(f"{layer.about.name}: {layer.ended() or f'no probe was answered within {PATIENCE:g} s'}")
+
+
+def read(text: str) -> Seen:
+    """What the program printed. Raises WorkloadFailed."""
+    lines = [line.split(" ") for line in text.splitlines()]
+    numbers = [_numbers(kind, words) for kind, *words in lines]
+    kinds = [kind for kind, *_ in lines]
+    if kinds[:2] != ["ready", "begin"] or kinds[-1] != "end" or not text.endswith("\n"):
+        raise WorkloadFailed(f"the probe's output has no beginning or no end: {text[-200:]!r}")
+    [began], (requests, replies, _) = numbers[1], numbers[-1]
+    gaps: list[Gap] = []
+    answered: list[float] = []
+    last, silence = began, 0
+    for kind, values in zip(kinds[2:-1], numbers[2:-1], strict=True):
+        if kind not in ("gap", "alive"):
+            raise WorkloadFailed("the probe's output begins or ends twice")
+        start, end, sent = values if kind == "gap" else (last, *values)
+        if not last <= start <= end or not began <= sent <= end:
+            raise WorkloadFailed(f"the probe's moments are out of order: {kind} {' '.join(map(str, values))}")
+        if not answered and (kind != "gap" or start != began):
+            raise WorkloadFailed(f"the probe's first answer ends no gap from its beginning: {kind} {values[0]}")
+        silence = max(silence, (start if kind == "gap" else end) - last)
+        last = end
+        answered.append(sent * NANOSECONDS)
+        if kind == "gap":
+            gaps.append(Gap(start * NANOSECONDS, end * NANOSECONDS))
+    # Of an answer that comes twice it may tell twice.
+    told = len(set(answered))
+    if not told <= replies <= requests or bool(replies) != bool(answered):
+        raise WorkloadFailed(f"the probe counted {replies} answers to {requests} requests, and tells of {told}")
+    return Seen(gaps, answered, requests, replies, (last - began) * NANOSECONDS, silence * NANOSECONDS)
+
+
+def require_time(seen: Seen, interval: float, longest: float) -> None:
+    """Raises WorkloadFailed where the probe had no time for its requests, one each `interval` seconds.
+
+    So many seconds as `longest` it may have gone on after the last answer of which it told.
+    """
+    if seen.requests > (seen.seconds + longest) / interval + 1:
+        raise WorkloadFailed(
+            f"the probe counted {seen.requests} requests, one each {interval:g} s, in {seen.seconds:g} s"
+        )
+
+
+def require_signs(seen: Seen, interval: float) -> None:
+    """Raises WorkloadFailed where the probe was silent for longer than it can be: a line of it is lost.
+
+    It tells of the first answer that comes SIGN after the last one that it told of, or of the gap before that.
+    """
+    # The probe is given six digits of its interval.
+    if seen.silence > probe_stream.SIGN * NANOSECONDS + 1.01 * probe_stream.LEAST_GAP * interval:
+        raise WorkloadFailed(f"the probe told neither of answers nor of a gap for {seen.silence:.3g} s")
+
+
+def blocked(seen: Seen, event: float, interval: float) -> float:
+    """The longest time without an answer that ended after the event, in seconds.
+
+    The interval that lies between two answers anyway is taken off.
+    """
+    return max([0.0, *(gap.end - gap.begin - interval for gap in seen.gaps if gap.end > event)])
+
+
+def _numbers(kind: str, words: list[str]) -> list[int]:
+    sound = all(word.isascii() and word.isdigit() and len(word) < DIGITS for word in words)
+    if not sound or len(words) != FIELDS.get(kind):
+        raise WorkloadFailed(f"the probe printed {' '.join([kind, *words])[:80]!r}")
+    return [int(word) for word in words]
+
+
+def _touch(node: Node, file: Path) -> None:
+    """Makes an empty file at once; a command would take some milliseconds."""
+    file.touch()
+    node.note(f"touch {file}")
+
+
+def _last_line(log: Path) -> str:
+    """The last whole line of a file that grows; empty as long as there is none."""
+    try:
+        with log.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 200))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return lines[-2] if len(lines) > 1 else ""

@@ -1,0 +1,131 @@
+"""Round trips by irtt: its server, one test of its client, and what the client's JSON says of every round trip."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from tunbench.runner.workload import Trial, WorkloadFailed
+from tunbench.runner.workloads.shared.json_output import at, table
+from tunbench.runner.workloads.shared.server_process import serving
+
+PORT = 2112
+"""The port that irtt's server has unless it is told another."""
+
+PATIENCE = 30.0
+"""Seconds that the client may take beyond the test's own duration: 15 to connect, and to wait for late replies."""
+
+LONGEST = 1e13
+"""Nanoseconds beyond which a time makes no sense."""
+
+SENT, RECEIVED = (("timestamps", "client", name, "monotonic") for name in ("send", "receive"))
+"""Where the moments of a round trip stand."""
+
+
+class Trips(NamedTuple):
+    """What became of the requests: (moment of sending, round-trip time) of those answered, in seconds; how many sent.
+
+    The moments count from the beginning of the test. The time that the server took is not part of a round trip.
+    """
+
+    answered: tuple[tuple[float, float], ...]
+    sent: int
+
+    @property
+    def loss(self) -> float:
+        """The requests without a reply, as a ratio."""
+        return 1 - len(self.answered) / self.sent
+
+
+@contextmanager
+def server(trial: Trial) -> Iterator[str]:
+    """A server on the trial's server node, for as long as it lasts; yields its address and port."""
+    address = f"{trial.overlays[trial.server.name].host}:{trial.port(PORT)}"
+    # Without `-i 0` it drops what comes closer together than 10 ms, as requests do that had waited in a queue.
+    serve = ("irtt", "server", "-b", address, "-i", "0")
+    with serving(trial.server, *serve, log="irtt", port=trial.port(PORT), proto="udp"):
+        yield address
+
+
+def measure(trial: Trial, address: str, duration: float, interval: float, name: str) -> Trips:
+    """Sends a request each `interval` for so many seconds. The JSON is kept under that name. Raises WorkloadFailed."""
+    result = trial.client.try_run(
+        *("irtt", "client", "-i", f"{interval:g}s", "-d", f"{duration:g}s"),
+        *("--clock=monotonic", "-Q", "-o", "-", address),
+        timeout=duration + PATIENCE,
+    )
+    trial.outputs[name] = _packed(result.stdout)
+    if result.status is None:
+        raise WorkloadFailed(f"irtt did not end within {PATIENCE:g} s after the test's duration")
+    if result.status != 0:
+        raise WorkloadFailed(
+            f"irtt ended with status {result.status}: {(result.stderr or result.stdout)[-200:].strip()}"
+        )
+    return parse(trial.outputs[name])
+
+
+def parse(text: str) -> Trips:
+    """The round trips in the client's JSON. Raises WorkloadFailed."""
+    data = table(text, "irtt")
+    # A reply that does not belong to the test ends it early; irtt's exit status is 0 all the same.
+    for name in ("send_err", "receive_err"):
+        if at(data, name) is not None:
+            raise WorkloadFailed(f"irtt's test ended early: {name} {at(data, name)!r:.200}")
+    trips = at(data, "round_trips")
+    if not isinstance(trips, list) or not trips:
+        raise WorkloadFailed("irtt's JSON has no round trips")
+    for number, one in enumerate(trips):
+        if type(at(one, "seqno")) is not int or one["seqno"] != number:
+            raise WorkloadFailed(f"irtt's round trip {number} has the number {at(one, 'seqno')!r:.80}")
+    sent = [_nanoseconds(one, *SENT) for one in trips]
+    if sent != sorted(sent):
+        raise WorkloadFailed("irtt's requests are not in the order of their sending")
+    times = {number: _round_trip(one) for number, one in enumerate(trips) if not _lost(one)}
+    _require_counts(data, len(trips), list(times.values()))
+    return Trips(tuple((sent[number] / 1e9, rtt / 1e9) for number, rtt in times.items()), len(trips))
+
+
+def _round_trip(trip: Any) -> int:
+    """The nanoseconds of a round trip. Raises WorkloadFailed where they are not those between its moments."""
+    rtt, sent, received = (_nanoseconds(trip, *path) for path in (("delay", "rtt"), SENT, RECEIVED))
+    took = [at(trip, "timestamps", "server", name, "monotonic") for name in ("receive", "send")]
+    inside = took[1] - took[0] if all(type(moment) is int for moment in took) else 0
+    if received < sent or inside < 0 or rtt != received - sent - inside:
+        raise WorkloadFailed(
+            f"irtt counted a round trip of {rtt} ns, {inside} ns in the server, from {sent} to {received} ns"
+        )
+    return rtt
+
+
+def _require_counts(data: Any, sent: int, times: list[int]) -> None:
+    """Raises WorkloadFailed where irtt's own counts are not those of its round trips."""
+    told = [at(data, "stats", *path) for path in (("packets_sent",), ("rtt", "n"), ("rtt", "max"))]
+    if told != [sent, len(times), max(times, default=0)]:
+        raise WorkloadFailed(
+            f"irtt counted {told[0]!r:.40} requests, {told[1]!r:.40} replies and {told[2]!r:.40} ns at most,"
+            f" and tells of {sent}, {len(times)} and {max(times, default=0)}"
+        )
+
+
+def _lost(trip: Any) -> bool:
+    """Whether a request was lost: on its way there (`true_up`), back (`true_down`), or nobody knows where."""
+    lost = at(trip, "lost")
+    if lost not in ("false", "true", "true_up", "true_down"):
+        raise WorkloadFailed(f"irtt's JSON does not say whether a request was lost: {lost!r:.80}")
+    return bool(lost != "false")
+
+
+def _nanoseconds(data: Any, *path: str) -> int:
+    """The whole nanoseconds at a path of the JSON."""
+    found = at(data, *path)
+    if type(found) is not int or not 0 <= found <= LONGEST:
+        raise WorkloadFailed(f"irtt's JSON has no sound time at {'.'.join(path)}: {found!r:.80}")
+    return found
+
+
+def _packed(text: str) -> str:
+    """JSON without white space, which is most of it; anything else as it is."""
+    try:
+        return json.dumps(json.loads(text), separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,74 @@
+"""What a run takes along of the toolbox, and what its stacks lack of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from tunbench.labs.extras import Kind, named
+from tunbench.labs.native.lab import NativeLab
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import ADDONS, Image
+from tunbench.labs.vm.lab import VmLab
+from tunbench.runner.declare.options import nearest
+from tunbench.toolbox import brought
+from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.tools import TOOLS
+
+
+class Wanted(NamedTuple):
+    """What stacks declare: `tools` of the toolbox, and `files` of brought programs, each None where it is not there.
+
+    `unused` are programs that were brought, and that no stack declares.
+    """
+
+    tools: tuple[str, ...]
+    files: Mapping[str, str | None]
+    unused: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """One line for what has to be installed, and one for each program that has to be brought, or needs not be."""
+        lines = []
+        if lacking := [name for name in self.tools if not TOOLS[name].installed]:
+            lines.append(
+                f"not installed: {', '.join(lacking)}; install with: tunbench toolbox install {' '.join(lacking)}"
+            )
+        lines += [
+            f"not on PATH: {name}; bring it with: tunbench run … --tool {name}=FILE (docs/toolbox.md#bring-a-program)"
+            for name, file in self.files.items()
+            if file is None
+        ]
+        return lines + [f"not used: --tool {name}; no stack of the plan needs it" for name in self.unused]
+
+
+def wanted(stacks: Iterable[str], given: Mapping[str, str]) -> Wanted:
+    """What stacks want of the toolbox and of the user, who has given some files. Raises ToolError."""
+    names: dict[Kind, set[str]] = {"tools": set(), "brought": set()}
+    for stack in set(stacks):
+        for kind, name in named(stack):
+            names[kind].add(name)
+    found = brought.found(names["brought"], given)
+    files = {name: found.get(name) for name in sorted(names["brought"])}
+    return Wanted(tuple(sorted(names["tools"])), files, tuple(sorted(given.keys() - files)))
+
+
+def equipped(lab: VmLab | NativeLab, wanted: Wanted) -> VmLab | NativeLab:
+    """The lab with what is there of it now; what comes later is not taken along. Raises ToolError and ImageError."""
+    tools = [TOOLS[name] for name in wanted.tools if TOOLS[name].installed]
+    programs = [brought.taken(name, file) for name, file in wanted.files.items() if file]
+    return replace(lab, extras=(*tools, *programs)) if tools or programs else lab
+
+
+def images(names: Iterable[str]) -> list[Image]:
+    """The images of these add-ons, tools and brought programs. Raises ToolError and ImageError."""
+    known: dict[str, Image] = {**ADDONS, **TOOLS}
+    found: list[Image] = []
+    for name in names:
+        if name in known:
+            image.check(known[name])
+            found.append(known[name])
+        elif file := brought.found([name], {}).get(name) if name in brought.known() else None:
+            found.append(brought.taken(name, file))
+        else:
+            raise ToolError(f'there is no image "{name}"{nearest(name, [*known, *brought.known()])}')
+    return found

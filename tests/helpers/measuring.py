@@ -1,0 +1,42 @@
+"""Small plans, executed in VMs, and what is asked of their results."""
+
+from pathlib import Path
+from typing import Any
+
+from tunbench.journal import read
+from tunbench.journal.record import Record
+from tunbench.run import order as run
+
+
+def plan(stacks: list[str], profiles: str, workloads: list[str], repeats: int = 1, clock: str = "virtual") -> str:
+    """The text of a plan; `profiles` is a TOML list."""
+    return (
+        f'name = "test"\nseed = 1\nrepeats = {repeats}\ntopology = "pair"\nstacks = {stacks}\nworkloads = {workloads}\n'
+        f'profiles = {profiles}\n[lab]\nkind = "vm"\nclock = "{clock}"\n'
+    )
+
+
+def execute(folder: Path, text: str, workers: int = 2, **overrides: Any) -> Record:
+    """Runs a plan's text into a folder and reads what came out."""
+    order = run.order(text, "test.toml", overrides)
+    run.create(folder, order)
+    assert run.go(folder, order, workers, lambda told: None) == []
+    record = read.record(folder)
+    assert record.interrupted == ()
+    return record
+
+
+def values(record: Record, metric: str, stack: str, whole: bool = True, **where: str) -> list[float]:
+    """All values of a metric of a stack: of whole trials, or of the series within them. `where` names other columns."""
+    wanted = {"metric": metric, "stack": stack, **where}
+    return [
+        row["value"]
+        for trial in record.trials
+        for row in trial.rows
+        if all(row[name] == value for name, value in wanted.items()) and (row["at"] is None) == whole
+    ]
+
+
+def verdicts(record: Record) -> dict[tuple[str, str], tuple[str, str]]:
+    """Verdict and reason by stack and workload."""
+    return {(trial.cell["stack"], trial.cell["workload"]): (trial.verdict, trial.reason) for trial in record.trials}

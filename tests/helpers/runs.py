@@ -1,0 +1,120 @@
+"""Runs in a lab that is scripted: orders, and what their shards tell."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.helpers.fakes import FakeExecution, FakeLab
+from tunbench.cli import app
+from tunbench.doctor import choose_lab
+from tunbench.executors import pool
+from tunbench.labs.vm.lab import VmLab
+from tunbench.plan.shard import Shard
+from tunbench.run import order as run
+
+PLAN = """\
+name = "any"
+seed = 5
+repeats = 2
+stacks = ["none", "wireguard"]
+workloads = ["ping:count=5"]
+"""
+
+FACTS: dict[str, Any] = {
+    "image": {"digest": "abc", "packages": {}},
+    "addons": {},
+    "qemu": "QEMU 7.2",
+    "command": ["qemu"],
+}
+
+
+def events(shard: Shard, factor: float = 1.0, verdict: str = "ok") -> list[dict[str, Any]]:
+    """What the runner tells of a shard: samples follow from its seed, times `factor`."""
+    number = shard.seed % 1000 * factor
+    trial = {"event": "trial", "reason": "" if verdict == "ok" else "it broke"}
+    return [
+        {"event": "phase", "name": "nodes", "at": 2.0},
+        {"event": "command", "node": "lab", "shell": "ip netns add a", "at": 2.0, "took": 0.1, "status": 0},
+        {
+            **trial,
+            "workload": "up",
+            "verdict": "ok",
+            "reason": "",
+            "samples": [["connect", "s", number / 1e3, None, "a-b", "a"]],
+        },
+        {"event": "phase", "name": "trial", "workload": "ping:count=5", "at": 3.0},
+        {"event": "command", "node": "a", "shell": "ping", "at": 3.0, "took": 0.1, "status": 0},
+        {
+            **{**trial, "workload": "ping:count=5", "verdict": verdict, "outputs": {"ping.txt": "raw\n"}},
+            "samples": [["rtt", "s", number / 1e6, 0.0, "a-b", "a"], ["loss", "ratio", 0.0, None, "a-b", "a"]]
+            if verdict == "ok"
+            else [],
+        },
+        {"event": "phase", "name": "end", "at": 4.0},
+    ]
+
+
+def batches(told: Sequence[dict[str, Any]]) -> list[bytes]:
+    """A batch for each event, numbered."""
+    return [json.dumps({"n": number, **event}).encode() + b"\n" for number, event in enumerate(told)]
+
+
+class ScriptedLab(FakeLab):
+    """A lab on the virtual clock whose shards end as `script` says, or else well."""
+
+    kind = "vm"
+    clock = "virtual"
+
+    def __init__(self, script: Callable[[Shard], FakeExecution] | None = None) -> None:
+        super().__init__(script or (lambda shard: FakeExecution(batches(events(shard)))))
+        self.facts = dict(FACTS)
+        self.checked: set[str] = set()
+
+    def check(self, stacks: Iterable[str], machines: object = ()) -> dict[str, Any]:
+        self.checked = set(stacks)
+        return self.facts
+
+
+def ordered(lab: FakeLab | None = None, text: str = PLAN) -> run.Order:
+    """An order of the plan in a scripted lab."""
+    return run.order(text, "any.toml", {})._replace(lab=cast("VmLab", lab or ScriptedLab()))
+
+
+def finished(folder: Path, order: run.Order | None = None, workers: int = 1) -> list[str]:
+    """Creates a run and executes all of it."""
+    order = order or ordered()
+    run.create(folder, order)
+    return run.go(folder, order, workers, lambda _: None)
+
+
+VM_LAB = choose_lab.lab
+"""How a lab is chosen where none is scripted."""
+
+
+def runs_here(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """Lets the commands work in this folder, with a plan, a cache without images and a scripted lab."""
+    monkeypatch.setattr(pool, "POLL", 0.001)
+    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(folder)
+    Path("plan.toml").write_text(PLAN)
+    return folder
+
+
+def real_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vm lab, with a QEMU that is never started."""
+    monkeypatch.setattr(choose_lab, "lab", VM_LAB)
+    Path("qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2\n")
+    Path("qemu-system-x86_64").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path.cwd()}:{os.environ['PATH']}")
+
+
+def invoke(*arguments: str) -> Result:
+    """What a command printed, and how it exited."""
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)

@@ -1,0 +1,139 @@
+"""The exact message for each mistake with a command other than in a plan: `tests/golden/cli/CASE.txt`.
+
+After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_cli_errors.py && git diff tests/golden
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.runs import VM_LAB, ScriptedLab, invoke, ordered, real_lab, runs_here
+from tunbench.doctor import choose_lab
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import BASE
+from tunbench.run import order as running
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "cli"
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with a plan, a cache without images, and a scripted lab."""
+    return runs_here(monkeypatch, tmp_path)
+
+
+def another_run(_: pytest.MonkeyPatch) -> None:
+    running.create(Path("begun"), ordered())
+
+
+def not_empty(_: pytest.MonkeyPatch) -> None:
+    Path("begun").mkdir()
+    Path("begun", "thesis.tex").touch()
+
+
+def damaged_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_lab(monkeypatch)
+    BASE.folder.mkdir(parents=True)
+    (BASE.folder / "vmlinux").write_bytes(b"kernel")
+    image._write_manifest(BASE, BASE.folder, {})
+    (BASE.folder / "vmlinux").write_bytes(b"karnel")
+
+
+def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose_lab, "lab", VM_LAB)
+    Path("git").write_text("#!/bin/sh\nexit 1\n")
+    Path("git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(Path.cwd()))
+
+
+def no_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose_lab, "lab", VM_LAB)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+
+def damaged_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    another_run(monkeypatch)
+    with Path("begun", "journal.jsonl").open("a") as file:
+        file.write('{"event":"shard"\n{"event":"shard"}\n')
+
+
+def another_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = ScriptedLab()
+    lab.facts["image"] = {"digest": "old", "packages": {}}
+    running.create(Path("begun"), ordered(lab))
+
+
+def built_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_lab(monkeypatch)
+    BASE.folder.mkdir(parents=True)
+    image._write_manifest(BASE, BASE.folder, {})
+
+
+def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path.cwd()))
+
+
+def nothing(_: pytest.MonkeyPatch) -> None:
+    pass
+
+
+Case = tuple[Callable[[pytest.MonkeyPatch], None], list[str]]
+MISTAKES: dict[str, Case] = {
+    "out-is-another-run": (another_run, ["run", "plan.toml", "--out", "begun"]),
+    "out-is-not-empty": (not_empty, ["run", "plan.toml", "--out", "begun"]),
+    "out-is-not-writable": (nothing, ["run", "plan.toml", "--out", "/dev/null/run"]),
+    "image-not-built": (real_lab, ["run", "plan.toml", "--out", "begun"]),
+    "image-damaged": (damaged_image, ["run", "plan.toml", "--out", "begun"]),
+    "qemu-not-installed": (no_qemu, ["run", "plan.toml", "--out", "begun"]),
+    "native-without-root": (no_root, ["run", "plan.toml", "--lab", "native"]),
+    "no-plan": (nothing, ["run"]),
+    "no-such-plan": (nothing, ["run", "plam.toml"]),
+    "resume-no-run": (nothing, ["run", "--resume", "begun"]),
+    "resume-with-plan": (another_run, ["run", "plan.toml", "--resume", "begun"]),
+    "resume-with-seed": (another_run, ["run", "--seed", "3", "--resume", "begun"]),
+    "resume-another-image": (another_image, ["run", "--resume", "begun"]),
+    "resume-damaged-journal": (damaged_journal, ["run", "--resume", "begun"]),
+    "digest-no-run": (nothing, ["digest", "begun"]),
+    "report-no-run": (nothing, ["report", "begun"]),
+    "samples-no-run": (nothing, ["samples", "begun"]),
+    "lab-info-not-built": (nothing, ["lab", "info"]),
+    "lab-info-damaged": (damaged_image, ["lab", "info"]),
+    "lab-shell-not-built": (nothing, ["lab", "shell"]),
+    "lab-build-unknown": (nothing, ["lab", "build", "bass"]),
+    "lab-shell-no-such-image": (built_image, ["lab", "shell", "--with", "headscal"]),
+    "lab-shell-tool-not-installed": (built_image, ["lab", "shell", "--with", "headscale"]),
+    "resume-with-tool": (another_run, ["run", "--tool", "zerotier-one=FILE", "--resume", "begun"]),
+    "tool-without-file": (nothing, ["run", "plan.toml", "--tool", "zerotier-one"]),
+    "toolbox-install-bare-machine": (no_programs, ["toolbox", "install", "headscale", "easytier"]),
+    "toolbox-install-no-name": (nothing, ["toolbox", "install"]),
+    "toolbox-install-name-and-all": (nothing, ["toolbox", "install", "nebula", "--all"]),
+    "toolbox-install-unknown": (nothing, ["toolbox", "install", "headscal"]),
+    "toolbox-remove-no-name": (nothing, ["toolbox", "remove"]),
+    "toolbox-remove-unknown": (nothing, ["toolbox", "remove", "x"]),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_one_message_and_exit_code_2(case: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare, arguments = MISTAKES[case]
+    prepare(monkeypatch)
+    result = invoke(*arguments)
+    message = result.stderr.replace(str(here), "HERE").replace(BASE.digest[:12], "DIGEST")
+    file = GOLDEN / f"{case}.txt"
+    if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        file.write_text(message)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message == file.read_text()
+
+
+def test_every_golden_message_has_its_case() -> None:
+    assert {path.stem for path in GOLDEN.iterdir()} == set(MISTAKES)
+
+
+def test_nothing_is_made_by_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged_image(monkeypatch)
+    invoke("run", "plan.toml", "--out", "begun")
+    assert not Path("begun").exists()

@@ -1,0 +1,93 @@
+"""What `tunbench list` prints: names, options and versions, as a table, as JSON and as a page."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.runs import invoke, runs_here
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image_definition import BASE
+from tunbench.report.export import tunnel_pages as page
+from tunbench.runner import registry
+
+PACKAGES = {"linux-image-amd64": "6.1.99-1", "wireguard-tools": "1.0.20210914-1"}
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder, and a cache without images."""
+    return runs_here(monkeypatch, tmp_path)
+
+
+def base_is_built() -> None:
+    BASE.folder.mkdir(parents=True)
+    image._write_manifest(BASE, BASE.folder, PACKAGES)
+
+
+def names_in(table: str) -> list[str]:
+    """The names in the first column of all tables."""
+    return re.findall(r"^│ ([a-z][a-z0-9-]*) +│", table, re.MULTILINE)
+
+
+def test_all_tunnels_are_listed_without_their_options() -> None:
+    printed = invoke("list", "tunnels")
+    assert printed.exit_code == 0
+    assert names_in(printed.stdout) == registry.tunnel_names()
+    assert "option of" not in printed.stdout
+
+
+def test_named_tunnels_are_shown_in_the_order_asked_for_with_their_options() -> None:
+    printed = invoke("list", "tunnels", "wireguard", "gre").stdout
+    takes = [list(registry.tunnel(name).takes()) for name in ("wireguard", "gre")]
+    assert {"port", "mtu", "inner", "outer"} <= set(takes[0])
+    assert names_in(printed) == ["wireguard", "gre", *takes[0], *takes[1]]
+    assert printed.index("option of wireguard") < printed.index("option of gre")
+    [port] = [line for line in printed.splitlines() if line.startswith("│ port ")]
+    assert [cell.strip() for cell in port.strip("│").split("│")] == [
+        *("port", "51820", "1 to 65535", "UDP port of every peer")
+    ]
+
+
+def test_versions_are_those_of_the_image() -> None:
+    base_is_built()
+    printed = invoke("list", "tunnels", "wireguard", "openvpn").stdout
+    assert "Linux 6.1.99-1" in printed
+    assert "wireguard-tools 1.0.20210914-1" in printed
+    assert "openvpn not in the image" in printed
+
+
+def test_an_image_that_is_not_built_has_no_versions() -> None:
+    printed = invoke("list", "tunnels", "wireguard").stdout
+    assert "Linux not in the image" in printed
+    assert "6.1.99" not in printed
+
+
+def test_an_unknown_tunnel_is_bad_input() -> None:
+    printed = invoke("list", "tunnels", "gre", "wiregaurd")
+    assert (printed.exit_code, printed.stdout) == (2, "")
+    assert printed.stderr == 'unknown tunnel "wiregaurd"; did you mean "wireguard"?\n'
+
+
+def test_tunnels_as_json() -> None:
+    base_is_built()
+    every = json.loads(invoke("list", "tunnels", "--json").stdout)
+    assert [row["name"] for row in every] == registry.tunnel_names()
+    [row] = json.loads(invoke("list", "tunnels", "wireguard", "--json").stdout)
+    assert row == next(one for one in every if one["name"] == "wireguard")
+    assert row["version"] == PACKAGES
+    assert (row["families"], row["outer"]) == ([4, 6], [4, 6])
+    assert row["options"]["port"]["default"] == "51820"
+    assert row["options"]["inner"]["choices"] == ["ipv4", "ipv6"]
+    assert row["claims"] == {"confidentiality": True, "integrity": True, "replay_protection": True}
+
+
+def test_a_bound_that_is_not_there_is_null() -> None:
+    [row] = json.loads(invoke("list", "tunnels", "vxlan", "--json").stdout)
+    assert row["options"]["inner"]["high"] is None
+    assert row["options"]["vni"]["high"] == (1 << 24) - 1
+
+
+def test_the_page_is_printed_as_it_is() -> None:
+    assert invoke("list", "tunnels", "--markdown").stdout == page.markdown()

@@ -1,0 +1,128 @@
+"""What `tunbench plan show` and the lists of tunings and machines print."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.runs import invoke, runs_here
+from tunbench.plan.axes import machine, tuning
+
+HEAD = 'name = "any"\nstacks = ["none", "gre"]\nworkloads = ["ping", "pmtu"]\n'
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    return runs_here(monkeypatch, tmp_path)
+
+
+def shown(text: str, *options: str) -> str:
+    Path("axes.toml").write_text(HEAD + text)
+    printed = invoke("plan", "show", "axes.toml", *options)
+    assert printed.exit_code == 0
+    return printed.stdout
+
+
+def header(printed: str) -> list[str]:
+    line = next(line for line in printed.splitlines() if "shard" in line and "┃" in line)
+    return [cell.strip() for cell in line.strip("┃").split("┃")]
+
+
+def test_axes_that_are_as_usual_have_no_column() -> None:
+    printed = shown("")
+    assert header(printed) == ["shard", "repeat", "profile", "stack", "underlay", "trials"]
+    said = "A shard starts a lab of its own, brings its stack up in it, and runs one trial of each of these workloads"
+    assert f"{said}: ping, then pmtu." in " ".join(printed.split())
+    assert "2 shards, 4 trials, about" in printed
+
+
+def test_axes_with_several_values_have_one_and_a_single_unusual_value_stands_above() -> None:
+    printed = shown('tuning = ["default", "jumbo"]\nmachine = "slow"')
+    assert header(printed) == ["shard", "repeat", "tuning", "profile", "stack", "underlay", "trials"]
+    assert printed.count("jumbo") == 2
+    assert " ".join(printed.split()).count("machine slow") == 1
+
+
+def test_shards_with_different_workloads_say_theirs() -> None:
+    printed = shown('exclude = [{ stack = "none", workload = "pmtu" }]')
+    assert "workloads" in header(printed)
+    assert "one trial of each of its workloads in turn." in " ".join(printed.split())
+    assert "2 shards, 3 trials" in printed
+
+
+SWEPT = 'profiles = [{ name = "wan", delay = "0ms..1000ms step 10ms" }]\nrepeats = 20'
+
+
+def test_a_plan_of_thousands_is_summed_up() -> None:
+    printed = shown(SWEPT)
+    assert len(printed.splitlines()) < 80
+    assert "4040 shards, 8080 trials" in printed
+    assert "… and 4030 more shards: --all lists them" in printed
+    rows = [line.split("│")[1:4] for line in printed.splitlines() if line.count("│") == 4]
+    counts = {row[0].strip(): row[1].strip() for row in rows if row[0].strip()}
+    assert counts == {
+        **{"repeat": "20", "topology": "1", "tuning": "1", "machine": "1", "profile": "101", "stack": "2"},
+        **{"workload": "2"},
+    }
+    assert "wan:delay=0ms" in printed
+    assert "wan:delay=1000ms" in printed
+    assert "wan:delay=500ms" not in printed
+
+
+def test_what_is_folded_is_not_said_to_be_the_same() -> None:
+    printed = shown(SWEPT + '\nexclude = [{ profile = "wan:delay=1000ms", workload = "pmtu" }]')
+    assert "workloads" in header(printed)
+    assert "then pmtu" not in printed
+
+
+@pytest.mark.parametrize("values", ['["[/b]", "[red]"]', '["[/b]"]', '["[/b]", ":smile:"]'])
+@pytest.mark.parametrize("more", ["", SWEPT])
+def test_values_that_look_like_markup_are_shown_as_they_are(values: str, more: str) -> None:
+    printed = shown(f'tuning = {{ name = "t", sysctl."net.ipv4.tcp_x" = {values} }}\n{more}')
+    for value in json.loads(values):
+        assert f"tcp_x={value}" in printed
+
+
+def test_all_of_them_are_listed_on_request() -> None:
+    printed = shown(SWEPT.replace("20", "1"), "--all")
+    assert printed.count("wan:delay=") == 202
+    assert "--all" not in printed
+
+
+def test_json_has_all() -> None:
+    described = json.loads(shown(SWEPT, "--json"))
+    assert (len(described["shards"]), described["trials"]) == (4040, 8080)
+
+
+def test_a_machine_on_the_real_clock_is_bad_input() -> None:
+    Path("axes.toml").write_text(HEAD + 'machine = "slow"\n')
+    for options in (["--clock", "real"], ["--lab", "native"]):
+        printed = invoke("plan", "check", "axes.toml", *options)
+        assert (printed.exit_code, printed.stdout) == (2, "")
+        assert printed.stderr.startswith("axes.toml:4: machine: ")
+    assert invoke("plan", "check", "axes.toml").exit_code == 0
+
+
+def test_tunings_are_listed() -> None:
+    printed = invoke("list", "tunings").stdout
+    assert all(name in printed for name in tuning.shipped())
+    assert "net.ipv4.tcp_reordering = 10" in printed
+    rows = json.loads(invoke("list", "tunings", "--json").stdout)
+    assert rows == [one.spec() for one in tuning.shipped().values()]
+
+
+def test_machines_are_listed() -> None:
+    printed = invoke("list", "machines").stdout
+    assert "aes, avx2, pclmulqdq, vaes" in printed
+    rows = json.loads(invoke("list", "machines", "--json").stdout)
+    assert rows == [one.spec() for one in machine.shipped().values()]
+
+
+@pytest.mark.parametrize("number", ["1000000000", "1" + "0" * 30])
+def test_more_workers_than_any_machine_has_cores_are_refused(number: str) -> None:
+    Path("any.toml").write_text(HEAD)
+    for command in (("plan", "show", "any.toml"), ("run", "any.toml", "--out", "begun"), ("overhead", "gre")):
+        refused = invoke(*command, "--workers", number)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "than or equal to 1000 " in refused.stderr
+    assert not Path("begun").exists()

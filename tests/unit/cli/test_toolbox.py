@@ -1,0 +1,229 @@
+"""What `tunbench toolbox` prints, and what other commands say of tools."""
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.runs import PLAN, ScriptedLab, invoke, runs_here
+from tunbench.cli import toolbox as command
+from tunbench.doctor import choose_lab, examine, requirements
+from tunbench.doctor.requirements import Lack
+from tunbench.labs.vm import image
+from tunbench.runner import registry
+from tunbench.toolbox import build_requirements, install
+from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.tools import TOOLS, Tool, tools_folder
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with a plan whose tunnel vxlan needs a tool and a program, and a machine that can build all."""
+    monkeypatch.setattr(build_requirements, "missing", lambda tools: [])
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    kind = registry.tunnel("vxlan")
+    about = kind.about._replace(tools=("wesher",), brought=("zerotier-one",))
+    monkeypatch.setattr(kind, "about", about)
+    runs_here(monkeypatch, tmp_path)
+    Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"vxlan"'))
+    return tmp_path
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tools that were built, in their order; each holds programs of four bytes."""
+    names: list[str] = []
+
+    def build(tool: Tool, progress: Callable[[str], None]) -> None:
+        progress("compiling")
+        names.append(tool.name)
+        leave(tool)
+
+    monkeypatch.setattr(install, "install", build)
+    return names
+
+
+def leave(tool: Tool) -> None:
+    (tool.folder / "bin").mkdir(parents=True, exist_ok=True)
+    for program in tool.programs:
+        (tool.folder / "bin" / program).write_text("code")
+    image.write_manifest(tool.folder, {"name": tool.name, "version": tool.version}, {})
+
+
+def test_tools_are_installed_in_the_order_that_was_asked_for(built: list[str]) -> None:
+    result = invoke("toolbox", "install", "tailscale", "headscale", "tailscale")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert built == ["tailscale", "headscale"]
+    assert "headscale 0.28.0: building, about 3 min" in result.stderr
+    assert f"headscale 0.28.0 is installed in 0 s: {TOOLS['headscale'].folder}" in result.stderr
+
+
+def test_what_is_there_is_not_built_again_unless_it_is_forced(built: list[str]) -> None:
+    leave(TOOLS["wesher"])
+    assert f"wesher 0.2.6 is there: {TOOLS['wesher'].folder}" in invoke("toolbox", "install", "wesher").stderr
+    assert built == []
+    invoke("toolbox", "install", "wesher", "--force")
+    assert built == ["wesher"]
+
+
+def test_what_another_process_built_meanwhile_is_not_built_again(
+    built: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = install.install
+
+    def build_both(tool: Tool, progress: Callable[[str], None]) -> None:
+        build(tool, progress)
+        leave(TOOLS["wesher"])
+
+    monkeypatch.setattr(install, "install", build_both)
+    assert "wesher 0.2.6 is there" in invoke("toolbox", "install", "nebula", "wesher").stderr
+    assert built == ["nebula"]
+
+
+def test_all_tools_are_installed(built: list[str]) -> None:
+    assert invoke("toolbox", "install", "--all").exit_code == 0
+    assert built == list(TOOLS)
+    rows = json.loads(invoke("toolbox", "list", "--json").stdout)
+    assert all(row["installed"] for row in rows)
+
+
+def test_one_that_fails_does_not_keep_others_from_being_built(
+    built: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = install.install
+
+    def fail(tool: Tool, progress: Callable[[str], None]) -> None:
+        if tool.name == "nebula":
+            raise ToolError("go build [-v] ended with status 1:\nwrong")
+        build(tool, progress)
+
+    monkeypatch.setattr(install, "install", fail)
+    result = invoke("toolbox", "install", "nebula", "wesher")
+    assert result.exit_code == 2
+    assert "nebula: go build [-v] ended with status 1:\nwrong" in result.stderr
+    assert built == ["wesher"]
+
+
+def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(install, "install", interrupt)
+    result = invoke("toolbox", "install", "nebula", "wesher")
+    assert result.exit_code == 130
+    assert "Interrupted; nothing of nebula was kept" in result.stderr
+
+
+def test_the_list_says_what_there_is_and_what_it_takes() -> None:
+    leave(TOOLS["netbird"])
+    printed = invoke("toolbox", "list").stdout
+    assert all(text in printed for tool in TOOLS.values() for text in (tool.name, tool.version, *tool.programs))
+    assert printed.count("yes, ") == 1
+    assert "protobuf-compiler" in printed
+    rows = {row["name"]: row for row in json.loads(invoke("toolbox", "list", "--json").stdout)}
+    assert list(rows) == list(TOOLS)
+    assert (rows["netbird"]["installed"], rows["nebula"]["installed"]) == (True, False)
+    assert rows["netbird"]["size"] > 0 == rows["nebula"]["size"]
+    assert rows["netbird"]["folder"] == str(TOOLS["netbird"].folder)
+    assert rows["easytier"]["takes"]["packages"] == ["gcc", "libc6-dev", "libprotobuf-dev", "protobuf-compiler"]
+    assert rows["netbird"]["from"] == "github.com/netbirdio/netbird"
+    assert rows["innernet"]["from"] == "crates innernet, innernet-server"
+
+
+def test_a_cache_that_cannot_be_looked_into_has_no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", f"/{'a' * 256}")
+    rows = json.loads(invoke("toolbox", "list", "--json").stdout)
+    assert {(row["installed"], row["size"]) for row in rows} == {(False, 0)}
+
+
+def test_what_cannot_be_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(TOOLS["nebula"])
+    folder = TOOLS["nebula"].folder
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    for arguments, kept in (
+        (["toolbox", "remove", "nebula"], folder),
+        (["lab", "clean"], folder.parents[1] / "images"),
+    ):
+        result = invoke(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == f"[Errno 13] Permission denied: '{kept}'\n"
+
+
+def test_tools_are_removed() -> None:
+    for name in ("nebula", "wesher"):
+        leave(TOOLS[name])
+    result = invoke("toolbox", "remove", "nebula", "vpncloud")
+    assert result.stdout == f"removed {TOOLS['nebula'].folder}\nvpncloud is not installed\n"
+    assert [path.name for path in tools_folder().iterdir()] == [TOOLS["wesher"].folder.name]
+    (tools_folder() / "brought").mkdir()
+    assert invoke("toolbox", "remove", "--all").exit_code == 0
+    assert not tools_folder().exists()
+
+
+def test_names_are_completed() -> None:
+    assert command._names("ne") == ["nebula", "netbird"]
+
+
+MISSING = (
+    "not installed: wesher; install with: tunbench toolbox install wesher\n"
+    "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
+    "(docs/toolbox.md#bring-a-program)\n"
+)
+
+
+def test_a_check_and_a_run_name_what_the_plan_lacks_and_the_run_goes_on() -> None:
+    check = invoke("plan", "check", "plan.toml")
+    assert (check.exit_code, check.stderr) == (0, MISSING)
+    result = invoke("run", "plan.toml", "--out", "begun")
+    assert result.exit_code == 0
+    assert result.stderr.startswith(MISSING)
+    assert "[4/4]" in result.stderr
+
+
+def test_a_plan_that_lacks_nothing_is_told_nothing() -> None:
+    Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"ipip"'))
+    assert invoke("plan", "check", "plan.toml").stderr == ""
+
+
+def test_a_brought_program_stands_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = ScriptedLab()
+    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
+    monkeypatch.setattr("tunbench.run.equipped", lambda given, wanted: given)
+    monkeypatch.setattr("tunbench.toolbox.brought.check_known", lambda name, file: None)
+    Path("zt").touch(0o755)
+    assert invoke("run", "plan.toml", "--out", "begun", "--tool", "zerotier-one=zt").exit_code == 0
+    head = json.loads(Path("begun/journal.jsonl").read_text().splitlines()[0])
+    assert head["files"] == {"zerotier-one": str(Path("zt").absolute())}
+    assert invoke("run", "--resume", "begun").exit_code == 0
+
+
+def test_doctor_names_tools_and_brought_programs() -> None:
+    leave(TOOLS["wesher"])
+    found = {one.what: one for one in examine.findings()}
+    assert found["toolbox: wesher"].ok
+    assert found["toolbox: wesher"].found == "0.2.6, wesher"
+    assert (found["toolbox: nebula"].ok, found["toolbox: nebula"].mend) == (False, "tunbench toolbox install nebula")
+    assert found["toolbox: zerotier-one"].mend == "tunbench run … --tool zerotier-one=FILE"
+    assert not any(one.needed for what, one in found.items() if what.startswith("toolbox"))
+
+
+def test_doctor_looks_for_programs_of_tools_in_their_folders() -> None:
+    missing = Lack("the program wesher", "tunbench toolbox install wesher")
+    assert missing in requirements.of_stack("wesher")
+    leave(TOOLS["wesher"])
+    assert missing not in requirements.of_stack("wesher")
+
+
+def test_doctor_tells_of_a_wrong_configuration() -> None:
+    Path("config/tunbench").mkdir(parents=True)
+    Path("config/tunbench/config.toml").write_text("[tools")
+    found = {one.what: one for one in examine.findings()}["toolbox: zerotier-one"]
+    assert not found.ok and "config.toml:1:7: this is not TOML: " in found.found

@@ -1,0 +1,166 @@
+"""What this machine lacks for the native lab, and which lab `auto` chooses by it."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.runs import PLAN
+from tests.unit.doctor.test_examine import install
+from tunbench.doctor import choose_lab, requirements
+from tunbench.plan.expand import expand
+from tunbench.plan.load import PlanError, check
+from tunbench.plan.shard import Tuning
+from tunbench.run import order as run
+
+REFUSED = "Error: Unknown device type."
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A machine with the programs of the lab, as root, on a kernel that has everything."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in (*requirements.PROGRAMS, "tc", "wg", "ping"):
+        install(tmp_path, name)
+    requirements.tried.cache_clear()
+    yield tmp_path
+    requirements.tried.cache_clear()
+
+
+def kernel_without(path: Path, *words: str) -> None:
+    """The kernel refuses every command that has one of these words in it."""
+    cases = "|".join(f"*{word}*" for word in words)
+    install(path, "unshare", f'case "$*" in {cases}) echo "{REFUSED}" >&2; exit 2;; esac')
+
+
+def lacking(text: str, **files: str | None) -> list[str]:
+    return [one.what for one in requirements.of_plan(expand(check(text, "any.toml")), files)]
+
+
+def test_nothing_is_lacking_where_all_is_there() -> None:
+    assert lacking(PLAN) == []
+
+
+def test_every_axis_of_a_plan_is_looked_at_once(path: Path) -> None:
+    kernel_without(path, "netem", "wireguard", "=bbr")
+    text = PLAN.replace('["ping:count=5"]', '["ping:count=5", "rr", "iperf3-tcp:congestion=bbr"]').replace(
+        'stacks = ["none", "wireguard"]', 'stacks = ["none", "wireguard", "wireguard+vxlan", "hyprspace"]'
+    )
+    text += (
+        'profiles = ["baseline", "low", "medium"]\ntuning = ["default", { name = "t", offloads = { gro = false } }]\n'
+    )
+    assert lacking(text) == [
+        f"the kernel's wireguard ({REFUSED})",
+        "the program hyprspace",
+        f"the kernel's netem ({REFUSED})",
+        "the program ethtool",
+        "the program sockperf",
+        "the program iperf3",
+        "the kernel's congestion control bbr",
+    ]
+    assert "the program hyprspace" not in lacking(text, hyprspace="/opt/hyprspace")
+
+
+def test_a_slower_machine_is_lacking() -> None:
+    text = PLAN + 'machine = "slow"\n[lab]\nkind = "auto"\n'
+    assert lacking(text) == ["the model machine slow"]
+
+
+def test_without_root_nothing_else_is_asked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    install(path, "unshare", "touch $0.ran")
+    assert requirements.of_plan(expand(check(PLAN, "any.toml")), {}) == [requirements.ROOT]
+    assert not (path / "unshare.ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("stack", "word", "there"),
+    [
+        ("gre", "ip6gre", True),
+        ("gre:outer=ipv6", "ip6gre", False),
+        ("gre:outer=ipv6", "type gre", True),
+        ("gre", "type gre", False),
+        ("ipip", "type sit", True),
+        ("ipip:inner=ipv6", "type sit", False),
+        ("ipip:inner=ipv6", "type ipip", True),
+        ("vxlan:inner=ipv6+gre", "ip6gre", False),
+        ("l2tpv3", "encap", True),
+        ("l2tpv3:encap=ip", "encap", False),
+        ("fou", "fou", False),
+    ],
+)
+def test_a_module_is_lacking_where_a_layer_needs_it_and_nowhere_else(
+    stack: str, word: str, there: bool, path: Path
+) -> None:
+    install(path, "modprobe")
+    kernel_without(path, f"'{word}'")
+    assert (requirements.of_stack(stack) == []) is there
+
+
+def test_a_sysctl_of_the_whole_kernel_is_lacking(path: Path) -> None:
+    kernel_without(path, "rmem_max")
+    tuning = Tuning("t", sysctl={"net.core.rmem_max": "1000000", "net.ipv4.tcp_sack": "0"})
+    assert [one.what for one in requirements.of_tuning(tuning)] == [
+        "the sysctl net.core.rmem_max of a network namespace's own"
+    ]
+
+
+def test_a_probe_that_says_nothing_or_hangs_is_a_refusal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(path, "unshare", "exit 3")
+    assert requirements.tried("true") == "status 3"
+    install(path, "unshare", f"exec {sys.executable} -c 'import time; time.sleep(60)'")
+    monkeypatch.setattr(requirements, "PATIENCE", 0.2)
+    began = time.monotonic()
+    assert requirements.tried("true; true") == "no answer within 0.2 s"
+    assert time.monotonic() - began < 10
+
+
+AUTO = PLAN + '[lab]\nkind = "auto"\n'
+
+
+def test_auto_is_native_where_nothing_is_lacking() -> None:
+    order = run.order(AUTO, "any.toml", {})
+    assert (order.lab.kind, order.lab.clock, order.plan.lab.clock) == ("native", "real", "real")
+    assert order.overrides == {"lab": "native", "clock": "real"}
+    assert order.chosen == "lab native: this machine has all that the plan needs"
+
+
+@pytest.mark.parametrize(("clock", "expected"), [("", "virtual"), ('clock = "real"\n', "real")])
+def test_auto_is_vm_where_something_is_lacking_with_the_clock_of_the_plan(
+    clock: str, expected: str, path: Path
+) -> None:
+    kernel_without(path, "wireguard")
+    order = run.order(AUTO + clock, "any.toml", {})
+    assert (order.lab.kind, order.lab.clock) == ("vm", expected)
+    assert order.overrides == {"lab": "vm", "clock": expected}
+    assert order.chosen == f"lab vm: natively this machine lacks the kernel's wireguard ({REFUSED})"
+    again = run.order(AUTO + clock, "any.toml", order.overrides)
+    assert (again.lab.kind, again.lab.clock, again.chosen) == ("vm", expected, ""), "as a run that goes on"
+
+
+def test_of_many_things_the_first_are_named(path: Path) -> None:
+    for name in ("wg", "ping"):
+        (path / name).unlink()
+    kernel_without(path, "netem", "wireguard")
+    plan = check(AUTO.replace("repeats = 2", 'repeats = 2\nprofiles = ["low"]'), "any.toml")
+    choice = choose_lab.auto(plan.lab, expand(plan), {})
+    assert choice
+    assert choice.why.endswith("netem (Error: Unknown device type.) and 1 more things")
+
+
+def test_the_command_line_asks_for_auto_and_keeps_the_clock_of_the_plan(path: Path) -> None:
+    kernel_without(path, "wireguard")
+    text = PLAN + '[lab]\nkind = "vm"\nclock = "real"\n'
+    assert run.order(text, "any.toml", {"lab": "auto"}).lab.clock == "real"
+    with pytest.raises(PlanError, match="model machine belongs to the"):
+        run.order('machine = "slow"\n' + text, "any.toml", {"lab": "auto"})
+
+
+def test_other_plans_choose_nothing() -> None:
+    plan = check(PLAN, "any.toml")
+    assert choose_lab.auto(plan.lab, expand(plan), {}) is None

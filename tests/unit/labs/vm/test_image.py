@@ -1,0 +1,264 @@
+import json
+import lzma
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tunbench.labs.vm import image
+from tunbench.labs.vm.image import ImageError
+from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition, cache
+
+SMALL = Definition(name="small", packages=("kmod",))
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def built() -> Path:
+    """An image as building leaves it, less its size."""
+    folder = SMALL.folder
+    folder.mkdir(parents=True)
+    for name in ("vmlinux", "boot.cpio", "image.squashfs"):
+        (folder / name).write_bytes(name.encode() * 100)
+    image._write_manifest(SMALL, folder, {"kmod": "30"})
+    return folder
+
+
+def test_a_whole_image_has_its_manifest() -> None:
+    folder = built()
+    manifest = image.check(SMALL)
+    assert manifest["packages"] == {"kmod": "30"}
+    assert set(manifest["files"]) == {"vmlinux", "boot.cpio", "image.squashfs"}
+    assert manifest["definition"] == SMALL.digest
+    assert manifest == json.loads((folder / "manifest.json").read_text())
+
+
+def test_the_digest_follows_the_files() -> None:
+    folder = built()
+    before = image.check(SMALL)["digest"]
+    (folder / "manifest.json").unlink()
+    image._write_manifest(SMALL, folder, {})
+    assert image.check(SMALL)["digest"] == before
+    (folder / "manifest.json").unlink()
+    (folder / "vmlinux").write_bytes(b"other")
+    image._write_manifest(SMALL, folder, {})
+    assert image.check(SMALL)["digest"] != before
+
+
+def test_a_missing_image_says_how_to_build_it() -> None:
+    with pytest.raises(ImageError, match=r"^the image small is not built; build it with: tunbench lab build small$"):
+        image.check(SMALL)
+
+
+@pytest.mark.parametrize("name", ["vmlinux", "boot.cpio", "image.squashfs"])
+def test_one_byte_of_damage_is_noticed(name: str) -> None:
+    file = built() / name
+    data = bytearray(file.read_bytes())
+    data[50] ^= 1
+    file.write_bytes(data)
+    message = f"the image small is damaged: .*{name} is not what its manifest says; build it anew with: .* --force"
+    with pytest.raises(ImageError, match=message):
+        image.check(SMALL)
+
+
+def test_a_file_that_is_gone_is_noticed() -> None:
+    (built() / "boot.cpio").unlink()
+    with pytest.raises(ImageError, match=r"the image small is damaged: .*No such file.*boot\.cpio.*--force"):
+        image.check(SMALL)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"files": 3}', '{"packages": {}}', "\xff\xfe"])
+def test_a_damaged_manifest_is_noticed(text: str) -> None:
+    (built() / "manifest.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ImageError, match=r"manifest\.json is damaged; build it anew with: tunbench lab build --force"):
+        image.check(SMALL)
+
+
+def test_an_image_that_is_there_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = built()
+    monkeypatch.setattr(image, "build", lambda *_: pytest.fail("it was built"))
+    assert image.ensure(SMALL, print) == folder
+
+
+def test_building_needs_its_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ImageError, match="apt-get install mmdebstrap"):
+        image.ensure(SMALL, print)
+    assert not SMALL.folder.exists()
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_a_build_that_fails_says_its_last_words_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program(tmp_path, "mmdebstrap", 'echo "I: downloading" >&2; echo "E: cannot reach it" >&2; exit 25')
+    program(tmp_path, "tar2sqfs", "")
+    program(tmp_path, "apt-get", "")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    told: list[str] = []
+    with pytest.raises(ImageError, match="mmdebstrap ended with status 25:\nI: downloading\nE: cannot reach it"):
+        image.build(SMALL, told.append)
+    assert "downloading" in told
+    assert list((cache() / "images").iterdir()) == []
+
+
+# What `apt-get indextargets` printed on a Debian 12 with updates, security and a source of somebody else.
+TARGETS = """\
+https://deb.example.org/debian/ bookworm main Debian
+https://deb.example.org/debian/ bookworm main Debian
+https://deb.example.org/debian/ bookworm contrib Debian
+https://deb.example.org/debian/ bookworm-updates main Debian
+https://deb.example.org/debian-security/ bookworm-security main Debian
+https://deb.example.org/debian/ trixie main Debian
+https://other.example.org/ bookworm main Some Other Origin
+https://nothing.example.org/ bookworm main
+"""
+
+
+def test_the_machines_own_sources_are_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "targets").write_text(TARGETS)
+    program(tmp_path, "apt-get", f'test "$1" = indextargets && echo "$@" >{tmp_path}/asked && cat {tmp_path}/targets')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert image.machine_sources("bookworm") == [
+        "deb https://deb.example.org/debian-security/ bookworm-security main",
+        "deb https://deb.example.org/debian/ bookworm main",
+        "deb https://deb.example.org/debian/ bookworm-updates main",
+    ]
+    asked = (tmp_path / "asked").read_text()
+    assert "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)" in asked
+    assert "Created-By: Packages" in asked
+    assert image.machine_sources("sid") == []
+
+
+def test_a_machine_without_apt_has_no_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert image.machine_sources("bookworm") == []
+
+
+# From the modules.dep of Debian 12, which lists what a module needs with the most direct first.
+DEPENDENCIES = """\
+kernel/drivers/acpi/nfit/nfit.ko: kernel/drivers/nvdimm/libnvdimm.ko
+kernel/drivers/nvdimm/libnvdimm.ko:
+kernel/drivers/nvdimm/nd_pmem.ko: kernel/drivers/nvdimm/nd_btt.ko kernel/drivers/nvdimm/libnvdimm.ko
+kernel/drivers/nvdimm/nd_btt.ko: kernel/drivers/nvdimm/libnvdimm.ko
+kernel/fs/squashfs/squashfs.ko:
+kernel/fs/overlayfs/overlay.ko:
+"""
+
+
+def test_modules_come_behind_what_they_need_and_once() -> None:
+    order = [Path(path).name for path in image._in_order(DEPENDENCIES, BOOT_MODULES)]
+    assert order == ["libnvdimm.ko", "nfit.ko", "nd_btt.ko", "nd_pmem.ko", "squashfs.ko", "overlay.ko"]
+    assert image._in_order(DEPENDENCIES, ["overlay"]) == ["kernel/fs/overlayfs/overlay.ko"]
+
+
+def test_a_kernel_is_unpacked_whatever_lies_behind_it() -> None:
+    assert image._unpacked(b"MZ boot code" + lzma.compress(b"\x7fELF kernel") + b"tail") == b"\x7fELF kernel"
+    with pytest.raises(ImageError, match="not compressed with xz"):
+        image._unpacked(b"MZ boot code")
+
+
+def test_the_digest_of_a_definition_follows_all_that_it_says() -> None:
+    again = Definition(name="small", packages=("kmod",))
+    others = [
+        replace(SMALL, name="other"),
+        replace(SMALL, packages=("kmod", "procps")),
+        replace(SMALL, addon=True),
+        replace(SMALL, excludes=("procps",)),
+        replace(SMALL, suite="trixie"),
+        replace(SMALL, source_date_epoch=1),
+        replace(SMALL, without=()),
+        replace(SMALL, format=("another", *SMALL.format[1:])),
+    ]
+    assert again.digest == SMALL.digest
+    assert len({SMALL.digest, *(other.digest for other in others)}) == 1 + len(others)
+
+
+def test_the_digest_of_a_definition_is_the_same_on_every_machine(home: Path) -> None:
+    program = "from tunbench.labs.vm.image_definition import BASE; print(BASE.digest)"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == BASE.digest
+    assert BASE.folder == home / "tunbench" / "images" / f"base-{BASE.digest[:12]}"
+
+
+def test_images_lie_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert len({one.folder for one in (BASE, *ADDONS.values())}) == 1 + len(ADDONS)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    assert cache() == tmp_path / "me" / ".cache" / "tunbench"
+
+
+@pytest.mark.parametrize("text", ['{"files": {}}', '{"files": {}, "packages": {}}'])
+def test_a_manifest_that_lacks_something_is_noticed(text: str) -> None:
+    (built() / "manifest.json").write_text(text)
+    with pytest.raises(ImageError, match=r"manifest\.json is damaged"):
+        image.check(SMALL)
+
+
+def left_behind(definition: Definition, packages: dict[str, str]) -> None:
+    """The manifest of an image."""
+    definition.folder.mkdir(parents=True)
+    image._write_manifest(definition, definition.folder, packages)
+
+
+ADDON = Definition(name="addon", packages=("libreswan", "kmod"), addon=True, excludes=("openvpn", "tinc"))
+
+
+def test_versions_are_those_of_the_images_that_are_built() -> None:
+    assert image.installed([SMALL, ADDON]) == {}
+    left_behind(SMALL, {"kmod": "30", "procps": "4"})
+    assert image.installed([SMALL, ADDON]) == {"kmod": "30", "procps": "4"}
+    left_behind(ADDON, {"kmod": "31", "libreswan": "4.10"})
+    assert image.installed([SMALL, ADDON]) == {"kmod": "31", "procps": "4", "libreswan": "4.10"}
+    assert image.installed([ADDON, SMALL])["kmod"] == "30"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"packages": 3}', '{"packages": null}', "\xff"])
+def test_a_damaged_manifest_has_no_versions_and_hides_no_others(text: str) -> None:
+    left_behind(SMALL, {"kmod": "30"})
+    ADDON.folder.mkdir(parents=True)
+    (ADDON.folder / "manifest.json").write_bytes(text.encode("latin-1"))
+    assert image.installed([ADDON, SMALL]) == {"kmod": "30"}
+
+
+def asked_for(definition: Definition, monkeypatch: pytest.MonkeyPatch, folder: Path) -> set[str]:
+    """The packages that mmdebstrap is told to install."""
+    program(folder, "mmdebstrap", f'for word; do echo "$word"; done >{folder}/asked')
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    image._debootstrap(definition, folder / "tree.tar", print, "deb file:///mirror bookworm main")
+    words = (folder / "asked").read_text().splitlines()
+    [included] = [word for word in words if word.startswith("--include=")]
+    return set(included.removeprefix("--include=").split(","))
+
+
+def test_an_addon_is_installed_beside_the_base_but_for_what_it_excludes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert {"openvpn", "tinc"} <= set(BASE.packages)
+    assert asked_for(ADDON, monkeypatch, tmp_path) == (set(BASE.packages) | {"libreswan"}) - {"openvpn", "tinc"}
+
+
+def test_the_base_excludes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert asked_for(BASE, monkeypatch, tmp_path) == set(BASE.packages)
+
+
+@pytest.mark.parametrize("name", ADDONS)
+def test_what_an_addon_excludes_is_in_the_base(name: str) -> None:
+    addon = ADDONS[name]
+    assert addon.addon and addon.name == name
+    assert set(addon.excludes) <= set(BASE.packages)
+    assert not set(addon.packages) & set(addon.excludes)

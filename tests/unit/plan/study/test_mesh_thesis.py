@@ -1,0 +1,95 @@
+"""The file of the study mesh-thesis-2026: its grid, and that the text's own numbers hold its claims."""
+
+import operator
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from tests.helpers.study_files import plan, published, study
+from tunbench.plan.expand import expand
+
+NAME = "mesh-thesis-2026"
+SINGLE, SIX = "iperf3-tcp", "together"
+PROFILES = {"baseline": "Baseline", "low": "Low", "medium": "Medium", "endpoints-medium": "Medium", "high": "High"}
+TUNINGS = {"default": "Default", "gvisor-full": "Full gVisor", "gvisor-reorder": "Reorder-only"}
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def holds(value: float, expect: str) -> bool:
+    if ".." in expect:
+        low, high = map(float, expect.split(".."))
+        return low <= value <= high
+    sign, bound = expect.split()
+    return SIGNS[sign](value, float(bound))
+
+
+def number(cell: Mapping[str, str]) -> float | None:
+    """What the text's tables have of a cell of a claim, in the published unit; None where they have nothing."""
+    system = {stack: name for name, stack in study(NAME)["study"]["systems"].items()}.get(cell["stack"])
+    profile, tuning, metric = PROFILES[cell["profile"]], TUNINGS.get(cell.get("tuning", "default")), cell.get("metric")
+    metric, workload = metric or "throughput", cell["workload"]
+    if cell.get("statistic") or system is None:
+        return None
+    if tuning != "Default":
+        what = "Parallel TCP" if SIX in workload else "Single TCP"
+        if system != "Internal":
+            return value("running text", system, f"{what}, {profile}, tuned", "throughput")
+        return value("kernel tuning", system, f"{what}, {profile}, {tuning}", "throughput")
+    if metric == "carried":
+        return value("parallel TCP under impairment", system, profile, "throughput")
+    if workload.startswith("iperf3-udp"):
+        return value("UDP at baseline" if profile == "Baseline" else "running text", system, profile, metric) or value(
+            "running text", system, f"UDP, {profile}", metric
+        )
+    if metric == "retransmits":
+        return value("TCP at baseline", system, profile, metric)
+    if metric == "rtt":
+        return value("ping under impairment", system, profile, metric)
+    return value("TCP under impairment", system, profile, metric) if metric == "throughput" else None
+
+
+def value(table: str, system: str, condition: str, metric: str) -> float | None:
+    key = (table, system, condition, metric)
+    found = [row.value for row in published(NAME) if row[:4] == key and row.statistic not in ("min", "max", "sd")]
+    return float(found[0]) if found and found[0] else None
+
+
+def test_the_published_numbers_themselves_are_what_the_claims_say() -> None:
+    tried = 0
+    for claim in study(NAME)["claim"]:
+        for comparison in claim.get("compare", []):
+            if "right" not in comparison or comparison["left"]["workload"] == "up":
+                continue
+            left = number(comparison["left"])
+            right = number({**comparison["left"], **comparison["right"]})
+            if left is not None and right:
+                assert holds(left / right, comparison["expect"]), (claim["name"], comparison, left / right)
+                tried += 1
+    assert tried == 256
+
+
+def test_what_is_not_yet_there_says_so() -> None:
+    said = [claim["not_testable"] for claim in study(NAME)["claim"] if "not_testable" in claim]
+    for what in ("Nix", "RIST", "QUIC", "boot of a machine"):
+        assert any(one.startswith("Not yet: ") and what in one for one in said)
+
+
+@pytest.mark.parametrize("scale", ["", "quick"])
+def test_every_published_system_is_measured_at_every_scale(scale: str) -> None:
+    systems = study(NAME)["study"]["systems"]
+    assert set(systems) == {row.system for row in published(NAME) if row.table == "TCP under impairment"}
+    shards = expand(plan(NAME, scale).model_copy(update={"repeats": 1}))
+    for profile in ("baseline", "medium"):
+        assert set(systems.values()) <= {shard.stack for shard in shards if shard.profile.name == profile}
+    assert all(shard.topology == "ring" for shard in shards)
+
+
+def test_the_profiles_are_those_of_the_text() -> None:
+    shipped = {one.name: one.forward for one in plan(NAME).profiles}
+    assert shipped["endpoints-medium"] == shipped["medium"]
+    assert shipped["baseline"] == {}

@@ -1,0 +1,108 @@
+import csv
+import io
+import os
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers.records import PING, TCP, cell, realistic, record, trial
+from tunbench.analysis.findings import find
+from tunbench.report import units, view
+from tunbench.report.export import files
+from tunbench.report.export.latex import escaped, latex, no_formula, spreadsheet
+from tunbench.report.tables import heat_tables
+from tunbench.report.tables.tables import Column, Field, Row, Table
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "export"
+HOSTILE = "\\input{/etc/passwd}<script>&%$#_^~\"'`{}\n"
+
+
+def golden(name: str, text: str) -> None:
+    if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        (GOLDEN / name).write_text(text, encoding="utf-8", newline="")
+    assert (GOLDEN / name).read_bytes().decode() == text
+
+
+def test_the_headline_is_the_golden_one() -> None:
+    table = heat_tables.headline(view.look([find(realistic(6))]))
+    golden("headline.tex", latex(table))
+    golden("headline.csv", spreadsheet(table))
+
+
+@given(st.text())
+def test_escaped_text_has_no_command_of_its_own(text: str) -> None:
+    left = re.sub(r"\\(text[a-z]+|ldots)\{\}|\\[{}$&#%_,]|\$(-|\\(div|times|rightarrow|infty))\$", "", escaped(text))
+    assert not set("\\{}$&#%_^\n\r") & set(left)
+
+
+def test_a_ratio_to_nothing_is_a_sign_of_mathematics() -> None:
+    assert escaped(units.ratio(float("inf"))) == r"$\infty$"
+
+
+@given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False)), max_size=5))
+def test_a_spreadsheet_gives_back_what_it_was_given(rows: list[tuple[str, float]]) -> None:
+    columns = (Column("stack"), Column("speed", True, "bit/s"))
+    table = Table("x", "", columns, [Row((Field(name), Field("~", value))) for name, value in rows])
+    head, *found = csv.reader(io.StringIO(spreadsheet(table), newline=""))
+    assert head == ["stack", "speed (bit/s)"]
+    assert [(name, float(value)) for name, value in found] == [(no_formula(name), value) for name, value in rows]
+
+
+def test_a_spreadsheet_has_no_formula() -> None:
+    names = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "none", "a=1")
+    assert [no_formula(name) for name in names] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "none", "a=1"]
+    table = Table("x", "", (Column("stack"), Column("speed", True)), [Row((Field("=1"), Field("=2")))])
+    assert "'=1,'=2" in spreadsheet(table)
+
+
+def test_a_long_table_goes_on_on_the_next_page() -> None:
+    table = Table("x", "two\nlines", (Column("stack"),), [Row((Field("gre"),))] * 41)
+    assert latex(table).startswith("% two lines\n") and r"\begin{longtable}{l}" in latex(table)
+    assert r"\begin{tabular}{l}" in latex(table._replace(rows=table.rows[:40]))
+
+
+@pytest.mark.parametrize("name", ["[1cm] x", "*x", "\n[x"])
+def test_no_row_begins_with_what_the_end_of_the_one_before_takes(name: str) -> None:
+    table = Table("x", "", (Column(name),), [Row((Field("gre"),)), Row((Field(name),))])
+    assert latex(table).count(f"\n{{}}{escaped(name)} \\\\\n") == 2
+    assert "\ngre \\\\\n" in latex(table)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "made"
+    samples: dict[str, list[tuple[Any, ...]]] = {
+        TCP: [("throughput", "bit/s", 1e6), ("cost", "s/B", 1e-9, None, "lab")],
+        PING: [("rtt", "s", 1e-3, 0.0)],
+    }
+    trials = [
+        trial(cell(stack, "../../x", workload), some)
+        for stack in ("none", HOSTILE)
+        for workload, some in samples.items()
+    ]
+    files.write(view.look([find(record(trials))]), folder)
+    return folder
+
+
+def test_every_file_is_in_the_index(exported: Path) -> None:
+    with (exported / files.INDEX).open(newline="") as file:
+        listed = [row["file"] for row in csv.DictReader(file)]
+    assert sorted([*listed, files.INDEX]) == sorted(path.name for path in exported.iterdir())
+    assert {"table-headline.csv", "table-measured.tex"} <= set(listed)
+    assert sum(name.endswith(".svg") for name in listed) == sum(name.endswith(".pdf") for name in listed) > 3
+    assert [path.name for path in exported.parent.iterdir()] == ["made"]
+
+
+def test_charts_stand_alone(exported: Path) -> None:
+    for path in exported.glob("*.svg"):
+        tree = ElementTree.parse(path)
+        assert not [one for one in tree.iter() if one.tag.endswith(("}a", "}script"))]
+        assert "var(--" not in path.read_text() and "currentColor" in path.read_text()
+    for path in exported.glob("*.pdf"):
+        assert path.read_bytes().startswith(b"%PDF")

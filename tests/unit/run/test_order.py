@@ -1,0 +1,331 @@
+import errno
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.helpers.fakes import FakeExecution
+from tests.helpers.runs import FACTS, PLAN, ScriptedLab, batches, events, finished, ordered
+from tunbench.executors import pool
+from tunbench.executors.pool import Told
+from tunbench.journal import files, journal, read
+from tunbench.journal.journal import Journal
+from tunbench.labs.vm.lab import LabError
+from tunbench.plan.shard import Shard
+from tunbench.run import order as run
+from tunbench.run.order import RunError, create, go
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "POLL", 0.001)
+
+
+def fingerprint(folder: Path) -> str:
+    return str(read.record(folder).manifest["fingerprint"])
+
+
+def told(folder: Path, event: str) -> list[dict[str, Any]]:
+    return [one for one in journal.events(folder) if one["event"] == event]
+
+
+def test_a_new_run_has_its_plan_and_the_head_of_its_journal(tmp_path: Path) -> None:
+    lab = ScriptedLab()
+    create(tmp_path / "deep" / "run", ordered(lab))
+    assert lab.checked == {"none", "wireguard"}
+    folder = tmp_path / "deep" / "run"
+    assert (folder / "plan.toml").read_text() == PLAN
+    [head] = journal.events(folder)
+    assert (head["event"], head["journal"], head["overrides"]) == ("run", journal.VERSION, {})
+    assert head["planned"] == 4 * 2, "each shard has a trial for its bringing up"
+    manifest = head["manifest"]
+    assert {name: manifest[name] for name in FACTS} == FACTS
+    assert {name: manifest["plan"][name] for name in ("name", "seed", "repeats")} == {
+        "name": "any",
+        "seed": 5,
+        "repeats": 2,
+    }
+    assert manifest["lab"] == {"kind": "vm", "clock": "virtual"}
+    assert set(manifest) >= {"tunbench", "host", "began", "runner"}
+    assert manifest["host"]["cores"] == os.cpu_count()
+
+
+def test_an_empty_folder_can_become_a_run(tmp_path: Path) -> None:
+    create(tmp_path, ordered())
+    assert journal.events(tmp_path)
+
+
+def test_a_folder_that_is_another_run_is_not_touched(tmp_path: Path) -> None:
+    create(tmp_path, ordered())
+    before = (tmp_path / journal.NAME).read_bytes()
+    with pytest.raises(RunError, match=r"is another run; name a new folder with --out, or go on with: .* --resume"):
+        create(tmp_path, ordered())
+    assert (tmp_path / journal.NAME).read_bytes() == before
+
+
+def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(RunError, match="is not empty and no run; name a new folder with --out"):
+        create(tmp_path, ordered())
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_message() -> None:
+    with pytest.raises(
+        RunError, match="cannot write to /dev/null/run: Not a directory; name another folder with --out"
+    ):
+        create(Path("/dev/null/run"), ordered())
+
+
+def test_a_folder_that_leads_nowhere_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    native = ScriptedLab()
+    native.kind = "native"
+    for folder in (tmp_path / "loop", tmp_path / "loop" / "x"):
+        with pytest.raises(RunError, match=r"cannot write to .*; name another folder with --out"):
+            create(folder, ordered(native))
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="file"):
+        create(tmp_path / "file", ordered())
+
+
+def test_nothing_is_made_where_the_lab_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: ScriptedLab, stacks: Iterable[str], machines: object) -> dict[str, Any]:
+        raise LabError("no qemu")
+
+    monkeypatch.setattr(ScriptedLab, "check", refuse)
+    with pytest.raises(LabError, match="no qemu"):
+        create(tmp_path / "run", ordered())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_machine_without_git_does_not_know_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run.describe(ordered())["tunbench"]["commit"] == "unknown"
+
+
+def test_a_default_folder_has_time_and_plan() -> None:
+    assert run.default_folder("quick").match("runs/20??????T??????Z-quick")
+
+
+def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
+    seen: list[Told] = []
+    order = ordered()
+    create(tmp_path, order)
+    assert go(tmp_path, order, 2, seen.append) == []
+    record = read.record(tmp_path)
+    assert [one.verdict for one in record.trials] == ["ok"] * 8
+    assert record.interrupted == ()
+    assert len(told(tmp_path, "shard")) == 8
+    assert [one.event["state"] for one in seen if one.event["event"] == "shard"].count("finished") == 4
+    trial = tmp_path / "trials" / "wireguard" / "baseline" / "ping-count=5" / "repeat-2"
+    assert (trial / "ping.txt").read_text() == "raw\n"
+    assert (trial / "commands.sh").read_text().endswith("ip netns add a\nping\n")
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_trials_and_ends_of_shards_are_on_the_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    append = Journal.append
+
+    def watched(self: Journal, event: dict[str, Any], sync: bool = False) -> None:
+        synced.extend([event["event"]] * sync)
+        append(self, event, sync)
+
+    monkeypatch.setattr(Journal, "append", watched)
+    finished(tmp_path)
+    assert synced.count("trial") == 8
+    assert set(synced) == {"run", "trial", "shard"}
+
+
+def test_the_fingerprint_depends_on_neither_workers_nor_folder(tmp_path: Path) -> None:
+    for number in (1, 2, 4):
+        finished(tmp_path / str(number), workers=number)
+    assert len({fingerprint(tmp_path / str(number)) for number in (1, 2, 4)}) == 1
+    finished(tmp_path / "other", ordered(text=PLAN.replace("seed = 5", "seed = 6")))
+    assert fingerprint(tmp_path / "other") != fingerprint(tmp_path / "1")
+
+
+def after(count: int, what: type[BaseException] | int) -> Any:
+    """A watch that ends the run after so many trials."""
+    left = [count]
+
+    def watch(one: Told) -> None:
+        left[0] -= one.event["event"] == "trial"
+        if left[0] == 0:
+            left[0] = -1
+            if isinstance(what, int):
+                os.kill(os.getpid(), what)
+            else:
+                raise what
+
+    return watch
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("what", [KeyboardInterrupt, signal.SIGTERM])
+def test_an_interrupted_run_goes_on_to_the_same_fingerprint(count: int, what: Any, tmp_path: Path) -> None:
+    finished(tmp_path / "whole")
+    order = ordered()
+    create(tmp_path / "torn", order)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path / "torn", order, 2, after(count, what))
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert all(one.stopped for one in cast("ScriptedLab", order.lab).executions)
+    assert list((tmp_path / "torn").glob(".*")) == []
+    assert len(told(tmp_path / "torn", "trial")) >= count
+    again = ordered()
+    assert go(tmp_path / "torn", again, 1, lambda _: None) == []
+    assert fingerprint(tmp_path / "torn") == fingerprint(tmp_path / "whole")
+
+
+def test_finished_shards_are_not_executed_again(tmp_path: Path) -> None:
+    finished(tmp_path)
+    again = ordered()
+    go(tmp_path, again, 1, lambda _: None)
+    assert cast("ScriptedLab", again.lab).executions == []
+
+
+def interrupted(folder: Path) -> None:
+    """A run whose first shard has told its trials and was interrupted; the others are done."""
+    lab = ScriptedLab(lambda one: FakeExecution(batches(events(one)[: -1 if first(one) else None])))
+    finished(folder, ordered(lab))
+    assert read.record(folder).interrupted == ("none, baseline, repeat 1",)
+
+
+def first(one: Shard) -> bool:
+    return (one.stack, one.repeat) == ("none", 1)
+
+
+def test_what_comes_out_otherwise_when_executed_again_is_told_and_the_first_is_kept(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    before = fingerprint(tmp_path)
+    other = ScriptedLab(lambda one: FakeExecution(batches(events(one, factor=2))))
+    assert go(tmp_path, ordered(other), 1, lambda _: None) == [
+        "none, baseline, up, repeat 1",
+        "none, baseline, ping:count=5, repeat 1",
+    ]
+    assert fingerprint(tmp_path) == before
+    assert read.record(tmp_path).interrupted == ()
+
+
+def test_the_real_clock_may_come_out_otherwise(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    other = ScriptedLab(lambda one: FakeExecution(batches(events(one, factor=2))))
+    other.clock = "real"
+    assert go(tmp_path, ordered(other), 1, lambda _: None) == []
+
+
+def test_a_torn_last_line_is_repaired_before_going_on(tmp_path: Path) -> None:
+    finished(tmp_path)
+    path = tmp_path / journal.NAME
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    go(tmp_path, ordered(), 1, lambda _: None)
+    assert len(journal.events(tmp_path)) > len(whole.splitlines())
+    assert read.record(tmp_path).interrupted == ()
+
+
+@pytest.mark.reliability
+def test_a_journal_torn_at_any_byte_goes_on_to_the_same_fingerprint(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    finished(tmp_path / "whole")
+    whole = (tmp_path / "whole" / journal.NAME).read_bytes()
+    cuts = random.Random(1).sample(range(len(whole)), 60)
+    for cut in cuts:
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        (folder / "plan.toml").write_text(PLAN)
+        (folder / journal.NAME).write_bytes(whole[:cut])
+        if not journal.events(folder, 1):
+            create(folder, ordered())
+        assert go(folder, ordered(), 2, lambda _: None) == []
+        assert fingerprint(folder) == fingerprint(tmp_path / "whole")
+    record_property("reliability", f"{len(cuts)} cuts at random bytes of {len(whole)}: one fingerprint")
+
+
+@pytest.mark.reliability
+def test_a_clock_that_is_set_back_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    class Back(datetime):
+        """Each look at the clock is an hour before the last."""
+
+        looks = 0
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Back":
+            cls.looks += 1
+            return cls(2026, 1, 1, tzinfo=tz) - timedelta(hours=cls.looks)
+
+    finished(tmp_path / "whole")
+    monkeypatch.setattr(run, "datetime", Back)
+    monkeypatch.setattr(time, "time", lambda: 2e9 - 3600 * Back.looks)
+    order = ordered()
+    folder = tmp_path / run.default_folder("any").name
+    create(folder, order)
+    with pytest.raises(KeyboardInterrupt):
+        go(folder, order, 2, after(2, KeyboardInterrupt))
+    assert go(folder, ordered(), 2, lambda _: None) == []
+    assert run.finish(folder).manifest["fingerprint"] == fingerprint(tmp_path / "whole")
+    assert Back.looks >= 2
+    # An hour that comes twice has a name that is taken: nothing is written over.
+    before = (folder / journal.NAME).read_bytes()
+    with pytest.raises(RunError, match="is another run"):
+        create(folder, ordered())
+    assert (folder / journal.NAME).read_bytes() == before
+    record_property("reliability", "an hour back at each look: same fingerprint, no folder written over")
+
+
+def test_a_full_disk_is_a_message_and_what_was_measured_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Journal.append
+
+    def full(self: Journal, event: dict[str, Any], sync: bool = False) -> None:
+        if len(told(tmp_path, "trial")) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append(self, event, sync)
+
+    order = ordered()
+    create(tmp_path, order)
+    monkeypatch.setattr(Journal, "append", full)
+    with pytest.raises(RunError) as caught:
+        go(tmp_path, order, 1, lambda _: None)
+    assert str(caught.value) == (
+        f"cannot write to {tmp_path}: No space left on device; what was measured is kept. Make room, then: "
+        f"tunbench run --resume {tmp_path}"
+    )
+    assert len(read.record(tmp_path).trials) == 3
+    assert all(one.stopped for one in cast("ScriptedLab", order.lab).executions)
+
+
+def test_a_finished_run_has_its_derived_files(tmp_path: Path) -> None:
+    finished(tmp_path)
+    record = run.finish(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["fingerprint"] == record.manifest["fingerprint"]
+    assert (tmp_path / "samples.parquet").read_bytes()[:4] == b"PAR1"
+    assert record.manifest["fingerprint"][:12] in (tmp_path / "report.html").read_text()
+
+
+def test_a_disk_that_is_full_at_the_end_is_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    finished(tmp_path)
+    monkeypatch.setattr(files, "write", full)
+    with pytest.raises(RunError, match="No space left on device"):
+        run.finish(tmp_path)

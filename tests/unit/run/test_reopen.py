@@ -1,0 +1,76 @@
+"""Whether a run that was begun may go on: with nothing that its numbers depend on having changed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.runs import PLAN, ScriptedLab, ordered
+from tunbench.doctor import choose_lab
+from tunbench.journal.journal import JournalError
+from tunbench.labs import payload
+from tunbench.plan.load import PlanError
+from tunbench.run import order as run
+from tunbench.run.order import RunError, create, reopen
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch) -> ScriptedLab:
+    """The lab that every run is in."""
+    lab = ScriptedLab()
+    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
+    return lab
+
+
+def test_a_run_goes_on_as_it_was_begun(tmp_path: Path, lab: ScriptedLab) -> None:
+    order = run.order(PLAN, "any.toml", {"seed": 9})
+    create(tmp_path, order)
+    again = reopen(tmp_path)
+    assert (again.text, again.overrides, again.plan.seed) == (PLAN, {"seed": 9}, 9)
+    assert again.shards == order.shards
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("image", {"digest": "xyz", "packages": {}}),
+        ("addons", {"tshark": "new"}),
+        ("qemu", "QEMU 9"),
+        ("command", ["qemu", "-x"]),
+    ],
+)
+def test_a_run_does_not_go_on_with_another_machine(name: str, value: Any, tmp_path: Path, lab: ScriptedLab) -> None:
+    create(tmp_path, ordered(lab))
+    lab.facts[name] = value
+    with pytest.raises(
+        RunError, match=f"the {run.DEPENDS_ON[name]} is not the one that .* was begun with; begin a new run"
+    ):
+        reopen(tmp_path)
+
+
+def test_a_run_does_not_go_on_with_another_runner(
+    tmp_path: Path, lab: ScriptedLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(tmp_path, ordered(lab))
+    monkeypatch.setattr(payload, "digest", lambda: "another")
+    with pytest.raises(RunError, match="the runner is not the one"):
+        reopen(tmp_path)
+
+
+def test_what_is_no_run_does_not_go_on(tmp_path: Path, lab: ScriptedLab) -> None:
+    with pytest.raises(JournalError, match="is no run"):
+        reopen(tmp_path)
+    create(tmp_path, ordered(lab))
+    (tmp_path / "plan.toml").write_text("name = ")
+    with pytest.raises(PlanError, match="is not TOML"):
+        reopen(tmp_path)
+    (tmp_path / "plan.toml").unlink()
+    with pytest.raises(JournalError, match=r"cannot read .*plan\.toml: No such file or directory"):
+        reopen(tmp_path)
+
+
+def test_a_run_does_not_go_on_with_another_plan(tmp_path: Path, lab: ScriptedLab) -> None:
+    create(tmp_path, ordered(lab))
+    (tmp_path / "plan.toml").write_text(PLAN.replace("count=5", "count=6"))
+    with pytest.raises(RunError, match="plan"):
+        reopen(tmp_path)

@@ -1,0 +1,78 @@
+"""Where one sees the packets below each layer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.helpers.fakes import FakeEvents, FakeShell
+from tunbench.runner import stack
+from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.node.node import Node
+from tunbench.runner.proof.vantage import view, views
+from tunbench.runner.stack import Stack
+
+
+def some_nodes() -> dict[str, Node]:
+    return {name: Node(name, FakeShell(), FakeEvents()) for name in ("a", "b", "router", "bridge", "edge")}
+
+
+def places(spelling: str, kind: str) -> list[str]:
+    """All places of a stack, as node/interface."""
+    found = []
+    for opening in views(stack.build(spelling, UNDERLAYS[kind].endpoints), UNDERLAYS[kind], some_nodes()):
+        with opening() as (node, interface):
+            found.append(f"{node.name}/{interface}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("spelling", "kind", "expected"),
+    [
+        ("none", "ip", ["router/to-b"]),
+        ("none:underlay=ip6", "ip6", ["router/to-b"]),
+        ("macvlan", "ethernet", ["bridge/to-b"]),
+        ("wireguard+vxlan", "ip", ["router/to-b", "a/wireguard-0"]),
+        ("vxlan+ipip+gre", "ip", ["router/to-b", "a/vxlan-0", "a/ipip-1"]),
+    ],
+)
+def test_the_lowest_is_seen_between_the_nodes_and_the_others_below_them(
+    spelling: str, kind: str, expected: list[str]
+) -> None:
+    assert places(spelling, kind) == expected
+
+
+def watched_stack(monkeypatch: pytest.MonkeyPatch) -> tuple[Stack, list[str]]:
+    """Two layers, of which the lower one opens another interface for those who look."""
+    pile = stack.build("ipip+gre", UNDERLAYS["ip"].endpoints)
+    told: list[str] = []
+
+    @contextmanager
+    def watched(node: Node) -> Iterator[str]:
+        told.append(f"opened on {node.name}")
+        try:
+            yield "seen-0"
+        finally:
+            told.append("closed")
+
+    monkeypatch.setattr(pile.layers[0], "watched", watched)
+    return pile, told
+
+
+def test_a_layer_says_where_it_is_watched_and_is_told_when_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    pile, told = watched_stack(monkeypatch)
+    with pytest.raises(KeyboardInterrupt), view(pile, 1, UNDERLAYS["ip"], some_nodes()) as (node, interface):
+        assert (node.name, interface, told) == ("a", "seen-0", ["opened on a"])
+        raise KeyboardInterrupt
+    assert told == ["opened on a", "closed"]
+
+
+def test_nothing_is_opened_before_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pile, told = watched_stack(monkeypatch)
+    lowest, upper = views(pile, UNDERLAYS["ip"], some_nodes())
+    with lowest():
+        assert told == []
+    for _ in range(2):
+        with upper() as (_, interface):
+            assert interface == "seen-0"
+    assert told == ["opened on a", "closed"] * 2

@@ -1,0 +1,62 @@
+import pytest
+
+from tunbench.runner import registry
+from tunbench.runner.declare.options import resolve
+
+
+def test_what_is_there_is_found() -> None:
+    assert {"none", "wireguard", "ipip", "gre", "vxlan", "macvlan", "openvpn"} <= set(registry.tunnel_names())
+    assert {"ping", "iperf3-tcp", "iperf3-udp"} <= set(registry.workload_names())
+    assert {"cost", "processor", "memory", "hardware"} == set(registry.probe_names())
+
+
+@pytest.mark.parametrize("name", registry.tunnel_names())
+def test_every_tunnel_declares_what_the_contract_asks_for(name: str) -> None:
+    kind = registry.tunnel(name)
+    options = resolve(kind.takes(), {}, name)
+    assert kind.about.name == name
+    assert kind.about.summary
+    assert kind.about.layer in (2, 3)
+    assert kind.about.needs_underlay in ("ip", "ethernet")
+    for family in kind.about.outer:
+        assert 0 < kind.format(options, family).largest(1500) <= 1500
+        assert kind.evidence(options, family)
+        assert "{" not in kind.evidence(options, family)
+
+
+@pytest.mark.parametrize("name", registry.workload_names())
+def test_every_workload_declares_what_the_contract_asks_for(name: str) -> None:
+    module = registry.workload(name)
+    options = resolve(module.ABOUT.options, {}, name)
+    assert module.ABOUT.name == name
+    assert module.ABOUT.summary
+    assert module.ABOUT.metrics
+    assert module.seconds(options) > 0
+    assert callable(module.execute)
+    assert callable(module.parse)
+
+
+@pytest.mark.parametrize("name", registry.probe_names())
+def test_every_probe_declares_what_the_contract_asks_for(name: str) -> None:
+    module = registry.probe(name)
+    assert module.ABOUT.name == name
+    assert module.ABOUT.summary
+    assert module.ABOUT.metrics
+    assert callable(module.look)
+    assert callable(module.samples)
+
+
+def test_no_two_have_a_metric_of_one_name() -> None:
+    probed = [metric for name in registry.probe_names() for metric in registry.probe(name).ABOUT.metrics]
+    measured = {metric for name in registry.workload_names() for metric in registry.workload(name).ABOUT.metrics}
+    assert len(set(probed)) == len(probed)
+    assert not measured & set(probed)
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ValueError, match=r'unknown tunnel "wiregaurd"; did you mean "wireguard"\?'):
+        registry.tunnel("wiregaurd")
+    with pytest.raises(ValueError, match=r'unknown workload "pin"; did you mean "ping"\?'):
+        registry.workload("pin")
+    with pytest.raises(ValueError, match=r'unknown probe "cots"; did you mean "cost"\?'):
+        registry.probe("cots")

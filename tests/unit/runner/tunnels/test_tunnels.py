@@ -1,0 +1,218 @@
+"""The commands of every tunnel, as a person would type them: `tests/golden/tunnels/STACK.txt`.
+
+After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_tunnels.py && git diff tests/golden
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
+from tunbench.plan.shard import needed_underlay
+from tunbench.runner import registry, stack
+from tunbench.runner.network import underlay
+from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import Result
+from tunbench.runner.tunnels.shared import secrets
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "tunnels"
+SECRET = "sEcReTsEcReTsEcReTsEcReTsEcReTsEcReTsEcReT0="
+PUBLIC = "pUbLiC"
+
+# Every tunnel, and every other stack that has a file there: touch GOLDEN/STACK.txt to add one.
+STACKS = sorted({*registry.tunnel_names(), *(path.stem for path in GOLDEN.glob("*.txt"))})
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    return move_home(monkeypatch, tmp_path)
+
+
+def begin_openssl(call: Call) -> Result:
+    """As openssl does: the private key goes into a file, and nothing is printed."""
+    key = Path(call.argv[call.argv.index("-keyout") + 1])
+    key.parent.mkdir(exist_ok=True)
+    key.write_text(SECRET)
+    return Result(0, "", "")
+
+
+def make_key(call: Call) -> Result:
+    """As Hyprspace does: the private key goes into a file, and the identity is printed."""
+    Path(call.argv[call.argv.index("--private-key-file") + 1]).write_text(SECRET)
+    return Result(0, PUBLIC, "")
+
+
+def fill_in(call: Call) -> Result:
+    """As the shell does: the template with the key in its place is printed."""
+    template, key = (Path(path).read_text() for path in call.argv[-2:])
+    return Result(0, template.replace(secrets.PLACE, key.strip()), "")
+
+
+def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
+    """A stack that was prepared, brought up and taken down."""
+    given = iter(["100.64.0.1\n", "100.64.0.2\n"])
+    given_by_netbird = iter(["10.10.0.1\n", "10.10.0.2\n"])
+    shell = FakeShell(
+        {
+            "preauthkeys create": SECRET + "\n",
+            "headscale-0.sock ip -4": lambda _: Result(0, next(given), ""),
+            "netbird-0.sock --ipv4": lambda _: Result(0, next(given_by_netbird), ""),
+            # What a control plane answers to who may ask it.
+            "personal_access_token": SECRET + "\n",
+            "setup-keys key": SECRET + "\n",
+            "hyprspace keygen": make_key,
+            "initmoon": f'{{"signingKey_SECRET": "{SECRET}"}}\n',
+            "cut -c 1-10": "aDdReSs\n",
+            "zerotier-0-address": "aDdReSs000001\n",
+            "s/^Address: //p": "400::1\n",
+            "cut -d :": "400::\n",
+            "enrollment-keys token": SECRET + "\n",
+            "wg genkey": SECRET + "\n",
+            "wg pubkey": PUBLIC + "\n",
+            "openssl req": begin_openssl,
+            "openssl rand": SECRET + "\n",
+            f'printf "s/{secrets.PLACE}': fill_in,
+        }
+    )
+    events = FakeEvents()
+    under = underlay.of(needed_underlay(spelling), roles=stack.roles(spelling))
+    nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *two_nodes(shell, events)]
+    built = stack.build(spelling, under.endpoints, beside=under.roles)
+    stack.prepare(built, nodes)
+    with stack.up(built, nodes):
+        events.told.append({"event": "command", "shell": "# up"})
+    return events, shell
+
+
+def transcript(events: FakeEvents, home: Path) -> str:
+    lines = [
+        one["shell"] if one["event"] == "command" else f"# {one['path']}\n{one['text'].rstrip()}\n#"
+        for one in events.told
+    ]
+    return "\n".join(lines).replace(str(home), "/mnt/lab") + "\n"
+
+
+@pytest.mark.parametrize("spelling", STACKS)
+def test_the_commands_of_a_stack(spelling: str, home: Path) -> None:
+    events, _ = lived(spelling)
+    file = GOLDEN / f"{spelling}.txt"
+    if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        file.write_text(transcript(events, home))
+    assert transcript(events, home) == file.read_text()
+
+
+@pytest.mark.parametrize("spelling", STACKS)
+def test_no_secret_is_told(spelling: str) -> None:
+    events, shell = lived(spelling)
+    assert SECRET not in repr(events.told)
+    assert not any(SECRET in call.text for call in shell.calls)
+
+
+@pytest.mark.parametrize("name", ["wireguard", "openvpn", "ipsec", "ipsec:daemon=libreswan"])
+def test_the_secrets_of_the_last_test_were_there(name: str, home: Path) -> None:
+    lived(name)
+    keys = [path for path in home.rglob("*") if path.is_file() and SECRET in path.read_text()]
+    assert {path.relative_to(home).parts[0] for path in keys} == {"a", "b"}
+
+
+def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
+    lived("wireguard")
+    assert next(home.glob("a/*-private.key")).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("spelling", "mtu"),
+    [
+        ("none", 1500),
+        ("macvlan", 1500),
+        ("ipip", 1480),
+        ("gre", 1476),
+        ("vxlan", 1450),
+        ("wireguard", 1440),
+        ("openvpn", 1448),
+        ("ipsec", 1446),
+        ("ipsec:mode=transport", 1466),
+        ("ipsec:cipher=aes128cbc-sha1,encap=on", 1422),
+        ("ipsec:inner=ipv6,outer=ipv6", 1426),
+        ("ipsec:mode=transport+gre", 1442),
+        ("wireguard+vxlan", 1390),
+        ("vxlan+wireguard", 1390),
+        ("ipip+ipip+gre", 1436),
+        ("macvlan+openvpn+vxlan", 1398),
+    ],
+)
+def test_every_layer_takes_its_bytes_from_the_mtu(spelling: str, mtu: int) -> None:
+    built = stack.build(spelling, UNDERLAYS[needed_underlay(spelling)].endpoints)
+    assert {name: overlay.mtu for name, overlay in built.overlay.items()} == {"a": mtu, "b": mtu}
+
+
+def test_each_layer_has_an_interface_and_a_network_of_its_own() -> None:
+    built = stack.build("vxlan+vxlan:vni=7", UNDERLAYS["ip"].endpoints)
+    assert [[one.cidr for one in overlay.values()] for overlay in built.overlays] == [
+        ["10.0.1.2/24", "10.0.2.2/24"],
+        ["10.10.0.1/24", "10.10.0.2/24"],
+        ["10.11.0.1/24", "10.11.0.2/24"],
+    ]
+    assert len({overlay["a"].interface for overlay in built.overlays}) == 3
+
+
+# What the kernel makes on its own in every network namespace as soon as the module is there: Linux 6.1.
+FALLBACKS = ("gre0", "gretap0", "erspan0", "tunl0", "sit0", "ip6tnl0", "ip6gre0", "ip_vti0", "ip6_vti0")
+
+
+@pytest.mark.parametrize("name", registry.tunnel_names())
+def test_no_interface_has_a_name_that_the_kernel_takes_for_itself(name: str) -> None:
+    assert interface(name) not in FALLBACKS
+
+
+@pytest.mark.parametrize("name", registry.tunnel_names())
+def test_the_name_of_an_interface_is_short_enough(name: str) -> None:
+    assert len(interface(name, 9)) <= 15
+
+
+def test_the_evidence_follows_the_options() -> None:
+    built = stack.build("wireguard:port=7", UNDERLAYS["ip"].endpoints)
+    [layer] = built.layers
+    assert layer.evidence(layer.options, 4) == "udp port 7 and udp[8:4] = 0x04000000"
+
+
+def test_openvpn_is_stopped_once(home: Path) -> None:
+    _, shell = lived("openvpn")
+    assert [process.ended for process in shell.started] == ["stopped", "stopped"]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "reason"),
+    [
+        ("ipsec:cipher=chacha20poly1305,ike=1", "defined for IKEv2 alone"),
+        ("ipsec:inner=ipv6,mode=transport", "take inner=ipv6 away"),
+        ("ipsec:mode=transport,mtu=1300", "take mtu away"),
+    ],
+)
+def test_what_ipsec_cannot_do_is_said(spelling: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        stack.build(spelling, UNDERLAYS["ip"].endpoints)
+
+
+# The total length of an echo request of 64 bytes, and of the largest, in IPv4 on the wire: captured in the lab.
+@pytest.mark.parametrize(
+    ("options", "small", "largest"),
+    [
+        ("", 148, 1500),
+        (":cipher=aes128cbc-sha1", 152, 1496),
+        (":cipher=aes256cbc-sha256", 156, 1500),
+        (":cipher=null-sha1", 136, 1500),
+        (":encap=on", 156, 1500),
+        (":mode=transport", 128, 1500),
+        (":cipher=aes128gcm8,mode=transport", 120, 1500),
+    ],
+)
+def test_the_sizes_of_esp_are_those_on_the_wire(options: str, small: int, largest: int) -> None:
+    built = stack.build(f"ipsec{options}", UNDERLAYS["ip"].endpoints)
+    [layer] = built.layers
+    mtu = built.overlay["a"].mtu
+    form = layer.format(layer.options, 4)
+    assert (form.size(64 + 28, mtu), form.size(mtu, mtu)) == (small, largest)

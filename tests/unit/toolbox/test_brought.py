@@ -1,0 +1,312 @@
+"""Programs that the user brings: where they are found, what the cache keeps of them, and what a run says of them."""
+
+import hashlib
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.runs import PLAN, ScriptedLab
+from tests.helpers.toolboxes import no_libraries
+from tunbench.doctor import choose_lab
+from tunbench.labs import extras
+from tunbench.labs.native.lab import NativeLab
+from tunbench.labs.vm import image
+from tunbench.labs.vm.lab import VmLab
+from tunbench.run import order as running
+from tunbench.runner import registry
+from tunbench.toolbox import brought, libraries, selection
+from tunbench.toolbox.brought import Brought
+from tunbench.toolbox.command import ToolError
+from tunbench.toolbox.selection import Wanted
+from tunbench.toolbox.tools import TOOLS, tools_folder
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A user without configuration and cache; the tunnel wireguard wants a program brought, and ipip a tool."""
+    for variable, folder in (("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config"), ("HOME", "home")):
+        monkeypatch.setenv(variable, str(tmp_path / folder))
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin")
+    for name, fields in (
+        ("wireguard", {"brought": ("zerotier-one",)}),
+        ("ipip", {"tools": ("headscale", "tailscale")}),
+    ):
+        kind = registry.tunnel(name)
+        monkeypatch.setattr(kind, "about", kind.about._replace(**fields))
+    monkeypatch.setattr(image, "compress", lambda tree, target: shutil.copyfile(tree, target))
+    no_libraries(monkeypatch)
+    return tmp_path
+
+
+def program(path: Path, prints: str = "ZeroTier One version 1.14.2 build 0") -> Path:
+    path.write_text(f"#!/bin/sh\necho '{prints}'\nexit 1\n")
+    path.chmod(0o755)
+    return path
+
+
+def configure(home: Path, text: str) -> None:
+    (home / "config" / "tunbench").mkdir(parents=True, exist_ok=True)
+    (home / "config" / "tunbench" / "config.toml").write_text(text)
+
+
+def test_a_given_file_comes_before_a_configured_one_and_that_before_the_path(home: Path) -> None:
+    assert brought.found(["zerotier-one"], {}) == {}
+    on_path = program(home / "bin" / "zerotier-one")
+    assert brought.found(["zerotier-one"], {}) == {"zerotier-one": str(on_path)}
+    configure(home, '[tools]\nzerotier-one = "/opt/zt"\n')
+    assert brought.found(["zerotier-one"], {}) == {"zerotier-one": "/opt/zt"}
+    assert brought.found(["zerotier-one"], {"zerotier-one": "/mine"}) == {"zerotier-one": "/mine"}
+
+
+def test_a_configured_file_may_lie_beside_the_configuration_or_at_home(home: Path) -> None:
+    configure(home, '[tools]\nzerotier-one = "zt"\n')
+    assert brought.configured() == {"zerotier-one": f"{home}/config/tunbench/zt"}
+    configure(home, '[tools]\nzerotier-one = "~/zt"\n')
+    assert brought.configured() == {"zerotier-one": f"{home}/home/zt"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[tools]\nzerotier-one = '~nosuchuser/x'", r"config\.toml: ~nosuchuser/x: there is no such user$"),
+        ("[tools", r"config\.toml:1:7: this is not TOML: expected ']' at the end of a table declaration$"),
+        ("x=" + "[" * 5000, r"config\.toml: this is not TOML that can be read: it is nested too deeply$"),
+        ("\n" + "a." * 50_000 + "a = 1", r"config\.toml:2: a key of more than 40 steps, such as a\.b\.c: no table is"),
+        ("#" * (256 << 10) + "\n", r"config\.toml: cannot be read: .*it is larger than 262144 bytes"),
+        ('zerotier-one = "/x"', r'config\.toml: unknown key "zerotier-one": there is one table, \[tools\]'),
+        ("tools = 3", r"config\.toml: tools: write one line for each program"),
+        ("[tools]\nzerotier-one = 3", r"config\.toml: tools: write one line for each program"),
+        (
+            '[tools]\nzerotier = "/x"',
+            r'config\.toml: no tunnel asks for a program "zerotier"; did you mean "zerotier-o',
+        ),
+    ],
+)
+def test_a_wrong_configuration_is_named(text: str, message: str, home: Path) -> None:
+    configure(home, text)
+    with pytest.raises(ToolError, match=message):
+        brought.found(["zerotier-one"], {})
+    assert brought.found([], {}) == {}, "a plan that needs none does not look"
+
+
+def test_a_configuration_that_leads_nowhere_is_named(home: Path) -> None:
+    configure(home, "")
+    brought.config_file().unlink()
+    brought.config_file().symlink_to(brought.config_file())
+    with pytest.raises(ToolError, match=r"config\.toml: cannot be read: Too many levels of symbolic links$"):
+        brought.configured()
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "a pipe"])
+def test_a_configuration_without_an_end_is_not_read(device: str, home: Path) -> None:
+    configure(home, "")
+    brought.config_file().unlink()
+    if device == "a pipe":
+        os.mkfifo(brought.config_file())
+    else:
+        brought.config_file().symlink_to(device)
+    with pytest.raises(ToolError, match=r"config\.toml: cannot be read: .* is no regular file"):
+        brought.configured()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("zerotier-one", r"^--tool zerotier-one: write it as NAME=FILE, such as "),
+        ("=/x", "write it as NAME=FILE"),
+        ("zerotier-one=", "write it as NAME=FILE"),
+        ("zerotier-on=/x", r'^--tool: no tunnel asks for a program "zerotier-on"; did you mean "zerotier-one"\?$'),
+    ],
+)
+def test_a_wrong_option_is_named(given: str, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        brought.parsed([given])
+
+
+def test_a_given_file_is_kept_with_its_whole_path(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    assert brought.parsed(["zerotier-one=zt=1"]) == {"zerotier-one": f"{home}/zt=1"}
+
+
+def test_a_program_becomes_an_image_that_is_named_by_its_digest(home: Path) -> None:
+    file = program(home / "zt")
+    one = brought.taken("zerotier-one", str(file))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert one == Brought("zerotier-one", file, digest)
+    assert one.folder == tools_folder() / "brought" / f"zerotier-one-{digest[:12]}"
+    manifest = image.check(one)
+    assert (manifest["version"], manifest["sha256"]) == ("1.14.2", digest)
+    assert extras.told([one]) == {
+        "tools": {},
+        "brought": {"zerotier-one": {"version": "1.14.2", "digest": manifest["digest"], "sha256": digest}},
+    }
+    with tarfile.open(one.folder / "image.squashfs") as tar:
+        assert [member.name for member in tar if member.isfile()] == ["usr/local/bin/zerotier-one"]
+    assert (one.folder / "bin" / "zerotier-one").read_bytes() == file.read_bytes()
+
+
+def test_its_libraries_go_along(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = home / "libstdc++.so.6"
+    library.write_bytes(b"code")
+    monkeypatch.setattr(libraries, "beside", lambda _: [library])
+    one = brought.taken("zerotier-one", str(program(home / "zt")))
+    with tarfile.open(one.folder / "image.squashfs") as tar:
+        assert "usr/lib/x86_64-linux-gnu/libstdc++.so.6" in tar.getnames()
+    assert image.check(one)["libraries"] == ["libstdc++.so.6"]
+
+
+def test_an_image_that_is_there_is_not_made_again_and_a_damaged_one_is(home: Path) -> None:
+    file = program(home / "zt")
+    one = brought.taken("zerotier-one", str(file))
+    stamp = (one.folder / "manifest.json").stat().st_mtime_ns
+    assert brought.taken("zerotier-one", str(file)) == one
+    assert (one.folder / "manifest.json").stat().st_mtime_ns == stamp
+    (one.folder / "image.squashfs").write_bytes(b"torn")
+    brought.taken("zerotier-one", str(file))
+    image.check(one)
+
+
+def test_a_file_that_cannot_be_used_is_named(home: Path) -> None:
+    with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt cannot be read: No such file or directory$"):
+        brought.taken("zerotier-one", str(home / "zt"))
+    with pytest.raises(ToolError, match=r"^zerotier-one: .* cannot be read: embedded null byte$"):
+        brought.taken("zerotier-one", str(home / "z\0t"))
+    (home / "loop").symlink_to(home / "loop")
+    with pytest.raises(ToolError, match=r"^zerotier-one: .*/loop cannot be read: Too many levels of symbolic links$"):
+        brought.taken("zerotier-one", str(home / "loop"))
+    file = program(home / "zt")
+    file.chmod(0o644)
+    with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt is not executable; make it so with: chmod \+x .*/zt$"):
+        brought.taken("zerotier-one", str(file))
+
+
+@pytest.mark.parametrize(
+    ("script", "version"),
+    [
+        ("echo mycelium 0.5.7-rc1; exit 0", "0.5.7-rc1"),
+        ("echo v1.2 >&2; exit 2", "1.2"),
+        ("echo usage: it", "unknown"),
+        ("exec /bin/sleep 60", "unknown"),
+    ],
+)
+def test_a_version_is_what_the_program_says_in_time(
+    script: str, version: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brought, "PATIENCE", 0.3 if "sleep" in script else 20)
+    (home / "it").write_text(f"#!/bin/sh\n{script}\n")
+    (home / "it").chmod(0o755)
+    assert brought.version(home / "it") == version
+
+
+def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) -> None:
+    both = {"wireguard+ipip", "ipip"}
+    assert selection.wanted(both, {}).notes == [
+        "not installed: headscale, tailscale; install with: tunbench toolbox install headscale tailscale",
+        "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
+        "(docs/toolbox.md#bring-a-program)",
+    ]
+    assert selection.wanted({"vxlan"}, {}) == Wanted((), {})
+    unneeded = selection.wanted({"vxlan"}, {"zerotier-one": str(home / "zt")})
+    assert unneeded.notes == ["not used: --tool zerotier-one; no stack of the plan needs it"]
+    program(home / "bin" / "zerotier-one")
+    install("headscale")
+    [line] = selection.wanted(both, {}).notes
+    assert line == "not installed: tailscale; install with: tunbench toolbox install tailscale"
+
+
+def install(name: str) -> None:
+    """What installing a tool leaves behind, with a program that is empty."""
+    (TOOLS[name].folder / "bin").mkdir(parents=True)
+    for program in TOOLS[name].programs:
+        (TOOLS[name].folder / "bin" / program).touch(0o755)
+    image.write_manifest(TOOLS[name].folder, {"name": name, "version": TOOLS[name].version}, {})
+
+
+@pytest.mark.parametrize("lab", [VmLab("virtual"), NativeLab()])
+def test_a_lab_gets_what_is_there(lab: VmLab | NativeLab, home: Path) -> None:
+    assert selection.equipped(lab, selection.wanted(["wireguard+ipip"], {})) == lab
+    install("tailscale")
+    wanted = selection.wanted(["wireguard+ipip"], {"zerotier-one": str(program(home / "zt"))})
+    got = selection.equipped(lab, wanted).extras
+    assert [(one.kind, one.name) for one in got] == [("tools", "tailscale"), ("brought", "zerotier-one")]
+
+
+def test_images_are_had_by_name(home: Path) -> None:
+    install("headscale")
+    program(home / "bin" / "zerotier-one")
+    tool, own = selection.images(["headscale", "zerotier-one"])
+    assert (tool, own.name) == (TOOLS["headscale"], "zerotier-one")
+    with pytest.raises(
+        image.ImageError, match="the image tailscale is not built; build it with: tunbench toolbox insta"
+    ):
+        selection.images(["tailscale"])
+    with pytest.raises(ToolError, match=r'^there is no image "headscal"; did you mean "headscale"\?$'):
+        selection.images(["headscal"])
+
+
+def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = ScriptedLab()
+    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
+    taken: list[Wanted] = []
+
+    def equip(given: ScriptedLab, wanted: Wanted) -> ScriptedLab:
+        taken.append(wanted)
+        return given
+
+    monkeypatch.setattr(running, "equipped", equip)
+    file = str(program(home / "zt"))
+    order = running.order(PLAN, "any.toml", {}, {"zerotier-one": file})
+    running.create(home / "run", order)
+    brought.taken("zerotier-one", file)
+    running.reopen(home / "run")
+    assert [wanted.files for wanted in taken] == [{"zerotier-one": file}] * 2
+
+
+def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setattr(running, "equipped", lambda given, wanted: given)
+    file = program(home / "zt")
+    running.create(home / "run", running.order(PLAN, "any.toml", {}, {"zerotier-one": str(file)}))
+    file.write_text(f"#!/bin/sh\ntouch {home}/started\n")
+    with pytest.raises(ToolError, match="zt was never brought on this machine, and no program is started because"):
+        running.reopen(home / "run")
+    assert not (home / "started").exists()
+    # A pipe or device would be read for ever.
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ToolError, match="zt cannot be read: zt is no regular file"):
+        running.reopen(home / "run")
+    # As the kernel's own log, which is no pipe.
+    file.unlink()
+    file.symlink_to("/proc/self/maps")
+    with pytest.raises(ToolError, match="zt cannot be read: it is empty"):
+        running.reopen(home / "run")
+    # All of it would be read.
+    file.unlink()
+    file.touch(0o755)
+    os.truncate(file, brought.LARGEST + 1)
+    with pytest.raises(ToolError, match="zt cannot be read: it is larger than 1024 MiB"):
+        running.reopen(home / "run")
+
+
+def test_a_run_from_elsewhere_names_no_place_in_the_cache(home: Path) -> None:
+    file = program(home / "zt")
+    with pytest.raises(ToolError, match=r'^the run\'s folder: no tunnel asks for a program "\.\./\.\./evil"'):
+        brought.check_known("../../evil", str(file))
+
+
+@pytest.mark.parametrize("kind", ["tools", "brought"])
+def test_a_run_does_not_go_on_with_other_ones(kind: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = ScriptedLab()
+    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
+    lab.facts[kind] = {"it": {"version": "1", "digest": "a"}}
+    running.create(home / "run", running.order(PLAN, "any.toml", {}))
+    lab.facts[kind] = {"it": {"version": "1", "digest": "b"}}
+    with pytest.raises(running.RunError, match=rf"the {running.DEPENDS_ON[kind]} is not the one that .* begun with"):
+        running.reopen(home / "run")

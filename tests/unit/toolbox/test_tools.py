@@ -1,0 +1,121 @@
+"""The table of tools, and what a stack says of the toolbox."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tunbench.cli.plan import duration
+from tunbench.cli.toolbox import size_of
+from tunbench.labs import extras
+from tunbench.labs.vm.image_definition import ADDONS
+from tunbench.runner import registry
+from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.tools import HOLDS, holding
+from tunbench.runner.stack import _missing
+from tunbench.runner.tunnel import About
+from tunbench.toolbox import build_requirements
+from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
+
+
+@pytest.mark.parametrize("one", TOOLS.values(), ids=lambda one: one.name)
+def test_a_tool_is_whole(one: Tool) -> None:
+    assert set(one.parts) == set(HOLDS[one.name]) == set(one.programs)
+    assert (one.language == "go") == bool(one.module)
+    assert set(one.cgo) <= set(one.parts)
+    assert not one.cgo or "gcc" in one.calls, "C code needs a compiler"
+    assert build_requirements.number(one.version) and build_requirements.number(one.oldest)
+    assert one.seconds > 0 and one.space > 1e6
+    assert one.folder.name == f"{one.name}-{one.version}"
+
+
+def test_every_tool_is_known_to_the_runner_and_no_name_stands_for_two_images() -> None:
+    assert list(TOOLS) == sorted(HOLDS)
+    assert not set(TOOLS) & {*ADDONS, "base"}
+    programs = [program for held in HOLDS.values() for program in held]
+    assert len(programs) == len(set(programs))
+
+
+def abouts() -> list[About]:
+    """What every tunnel declares, with the usual options and with each choice that it has."""
+    found = []
+    for name in registry.tunnel_names():
+        kind = registry.tunnel(name)
+        given = [{option: choice} for option, one in kind.takes().items() for choice in one.choices]
+        for options in [{}, *given]:
+            # A choice may want another one beside it.
+            with suppress(ValueError):
+                found.append(kind.with_options(resolve(kind.takes(), options, name)))
+    return found
+
+
+def test_what_tunnels_declare_is_in_the_toolbox() -> None:
+    for about in abouts():
+        assert set(about.tools) <= set(TOOLS), about.name
+        assert not set(about.tools) & set(about.brought), about.name
+        held = {program for name in about.tools for program in TOOLS[name].programs}
+        assert not about.tools or held & set(about.programs), f"{about.name} needs no program of its tools"
+
+
+def test_an_unknown_tool_is_told_with_the_nearest() -> None:
+    with pytest.raises(UnknownTool, match=r'^there is no tool "headscal"; did you mean "headscale"\?$'):
+        tool("headscal")
+    assert tool("headscale") is TOOLS["headscale"]
+
+
+def test_the_tool_that_holds_a_program_is_found_among_those_declared() -> None:
+    assert holding("tailscaled", ("headscale", "tailscale")) == "tailscale"
+    assert holding("tailscaled", ("headscale",)) == ""
+    assert holding("wg", ("boringtun", "unknown")) == ""
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("headscale", "the program headscale is not installed; install it with: tunbench toolbox install headscale"),
+        ("wg", "the program wg is not installed"),
+        ("zerotier-one", "zerotier-one is not installed (docs/tunnels.md#wireguard)"),
+    ],
+)
+def test_a_verdict_names_the_mend(program: str, message: str) -> None:
+    about = registry.tunnel("wireguard").about
+    assert _missing(program, about._replace(tools=("headscale",), brought=("zerotier-one",))) == message
+
+
+def test_a_stack_names_what_it_needs_beyond_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = registry.tunnel("ipip").about._replace(tools=("wesher",), brought=("mycelium",), addons=("libreswan",))
+    monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
+    assert extras.named("wireguard+ipip") == {("tools", "wesher"), ("brought", "mycelium")}
+    assert extras.beyond("wireguard+ipip") == ["libreswan", "mycelium", "wesher"]
+    assert extras.beyond("wireguard") == []
+    images = [TOOLS["wesher"], TOOLS["headscale"]]
+    assert extras.needed("ipip", images) == [TOOLS["wesher"]]
+    assert extras.needed("wireguard", images) == []
+
+
+DOCS = Path(__file__).parents[3] / "docs" / "toolbox.md"
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table of the page whose second column has this heading, without marks."""
+    table = DOCS.read_text().partition(f"| tool | {heading} |")[2].partition("\n\n")[0]
+    return [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_the_page_names_every_tool_with_what_it_holds() -> None:
+    listed = [cells[:3] for cells in rows("version")]
+    assert listed == [[one.name, one.version, ", ".join(one.programs)] for one in TOOLS.values()]
+
+
+def test_the_page_says_what_each_takes() -> None:
+    listed = rows("Go or Rust")
+    assert listed == [
+        [
+            one.name,
+            f"{one.language.title()} {one.oldest}",
+            ", ".join(" ".join(one.calls.values()).split()),
+            duration(one.seconds),
+            size_of(one.space),
+        ]
+        for one in TOOLS.values()
+    ]
