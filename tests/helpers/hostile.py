@@ -6,7 +6,7 @@ from tunbench.labs import payload
 
 TUNNELS = "tunbench/runner/tunnels"
 WORKLOADS = "tunbench/runner/workloads"
-LIMITS = "tunbench/runner/limits.py"
+LIMITS = "tunbench/runner/node/limits.py"
 
 # The bare underlay, with something beside it on each endpoint.
 BESIDE = """

@@ -20,22 +20,23 @@ pytestmark = [
 SCRIPT = """
 import json, os, subprocess, sys
 from io import StringIO
-from tunbench.runner import nodes, pinning, processor
-from tunbench.runner.events import EventStream
-from tunbench.runner.shell import LocalShell
+from tunbench.runner.node import namespaces, pinning
+from tunbench.runner.node.events import EventStream
+from tunbench.runner.node.shell import LocalShell
+from tunbench.runner.probes.shared import processor_time
 
 for folder in ("/run", "/mnt"):
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
 pins = pinning.pins(["a"], os.sched_getaffinity(0))
 events = StringIO()
-with pinning.kept_to(pins.rest), nodes.made(["a", "edge"], "10.0.3.2", LocalShell(), EventStream(events), pins) as made:
+with pinning.kept_to(pins.rest), namespaces.made(["a", "edge"], "10.0.3.2", LocalShell(), EventStream(events), pins) as made:
     look = ("sh", "-c", "grep Cpus_allowed_list /proc/self/status")
     daemon = made["a"].start("sh", "-c", "grep Cpus_allowed_list /proc/self/status; sleep 60", log="daemon")
     daemon.popen.poll()
     seen = {name: made[name].run(*look).split()[-1] for name in ("a", "edge", "lab")}
     made["a"].until_prints("cat", str(made["a"].home / "daemon.log"), timeout=10)
     seen["daemon"] = (made["a"].home / "daemon.log").read_text().split()[-1]
-    seen["visited"] = sorted(processor.visit_cores())
+    seen["visited"] = sorted(processor_time.visit_cores())
     seen["runner"] = sorted(os.sched_getaffinity(0))
 seen["pins"] = [pins.of("a"), pins.of("edge")]
 seen["afterwards"] = sorted(os.sched_getaffinity(0))

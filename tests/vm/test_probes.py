@@ -24,9 +24,10 @@ WITH_AND_WITHOUT = """\
 python3 - <<'END'
 import hashlib, json, subprocess, sys, time
 sys.path.insert(0, "/payload")
-from tunbench.runner import probe, processor, registry
-from tunbench.runner.contract import Overlay
-from tunbench.runner.node import Node
+from tunbench.runner import probe, registry
+from tunbench.runner.node.node import Node
+from tunbench.runner.probes.shared import processor_time
+from tunbench.runner.tunnel import Overlay
 from tunbench.runner.workload import Trial
 
 def held(name):
@@ -41,10 +42,10 @@ def work(turns):
         hashlib.sha256(block).digest()
 
 def busy(names, turns):
-    before = processor.clock()
+    before = processor_time.clock()
     with probe.beside(names, trial):
         work(turns)
-    return processor.between(before, processor.clock()).total
+    return processor_time.between(before, processor_time.clock()).total
 
 overlay = Overlay("lo", "127.0.0.1", 8, 65536)
 trial = Trial({}, held("a"), held("b"), {"a": overlay, "b": overlay})

@@ -19,7 +19,7 @@ OTHER = """
 import os, sys, time
 from pathlib import Path
 from tunbench.journal.journal import Journal
-from tunbench.labs import alone
+from tunbench.run import exclusive as alone
 alone.NAME = "\\0" + sys.argv[1]
 folder = Path(sys.argv[2])
 with alone.alone():

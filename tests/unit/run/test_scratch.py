@@ -12,7 +12,7 @@ from tunbench.runner.node.shell import wait_until
 BEGIN = """
 import sys, time
 from pathlib import Path
-from tunbench.scratch import scratch
+from tunbench.run.scratch import scratch
 with scratch(Path(sys.argv[1])) as folder:
     (folder / "file").touch()
     print(folder, flush=True)

@@ -1,0 +1,89 @@
+"""What is measured, declared where it is measured: unit, meaning, direction, bounds, and the question it answers."""
+
+import math
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Bounds(NamedTuple):
+    """The least and the largest value that there can be, in the SI unit."""
+
+    low: float
+    high: float
+
+
+ANY = Bounds(-math.inf, math.inf)
+
+TIME = "s"
+"""The unit of what cannot have lasted longer than the trial itself."""
+
+BOUNDS = {
+    "bit/s": Bounds(0, 1e13),
+    "B": Bounds(0, 1e15),
+    "s": Bounds(0, math.inf),
+    "s/B": Bounds(0, 1e6),
+    "ratio": Bounds(0, 1),
+    "count": Bounds(0, 1e15),
+    "1/s": Bounds(0, 1e12),
+    "1/min": Bounds(0, 1e12),
+    "Hz": Bounds(0, 1e11),
+    "°C": Bounds(-273.15, 1000),
+    "J": Bounds(0, 1e9),
+}
+"""The bounds of each unit. The fastest Ethernet carries 1.6 Tbit/s: IEEE P802.3dj."""
+
+
+class Question(StrEnum):
+    """What a reader of a report asks, in the order of its sections."""
+
+    FAST = "fast"
+    LATE = "late"
+    COSTLY = "costly"
+    RECOVERS = "recovers"
+    WIRE = "wire"
+    OTHER = "other"
+
+
+OF_UNIT = {"bit/s": Question.FAST, "1/s": Question.FAST, "1/min": Question.LATE, "s": Question.LATE}
+"""The question that a metric of such a unit answers unless it says otherwise; of all others it is OTHER."""
+
+
+class Metric(NamedTuple):
+    """A metric that a workload or probe yields.
+
+    `unit` is its SI unit. More of it is better, or less, or neither (None). It answers its `question`, or else that of
+    its unit; a `main` one is what the question is about, others bear on it. `bounds` are those of its unit unless it
+    has its own. It is `summed_over_cores` where it is a time that all processors spend together.
+    """
+
+    unit: str
+    summary: str
+    more_is_better: bool | None = False
+    question: Question | None = None
+    main: bool = False
+    bounds: Bounds | None = None
+    summed_over_cores: bool = False
+
+    @property
+    def answers(self) -> Question:
+        """The question that it answers."""
+        return self.question or OF_UNIT.get(self.unit, Question.OTHER)
+
+    @property
+    def limits(self) -> Bounds:
+        """The bounds of its values. Raises KeyError where the unit has none."""
+        return self.bounds or BOUNDS[self.unit]
+
+
+BRING_UP = "up"
+"""The workload of the time that a stack takes to come up: every shard has it, and no plan lists it."""
+
+OF_BRING_UP = {
+    "connect": Metric(
+        "s",
+        "time until the first endpoint had an answer from every other one",
+        question=Question.RECOVERS,
+        main=True,
+    )
+}
+"""What is measured of bringing a stack up."""

@@ -1,0 +1,144 @@
+"""The warnings that results can have: a closed set, each with what it means and what to do next."""
+
+from enum import StrEnum
+
+
+class WarningKind(StrEnum):
+    """A kind of warning, by the name that the journal and a report give it, in the order of a report.
+
+    `meaning` says what was found, and `mend` what a reader can do.
+    """
+
+    meaning: str
+    mend: str
+
+    def __new__(cls, name: str, meaning: str, mend: str) -> "WarningKind":
+        """A member is its name."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.meaning, member.mend = meaning, mend
+        return member
+
+    OTHER_LOAD = (
+        "other-load",
+        "other programs kept the processors busy before the run began",
+        "End them (`top` shows them), or run the plan in the vm lab on the virtual clock, which they cannot disturb.",
+    )
+    HIDDEN_LOAD = (
+        "hidden-load",
+        "this is a container, and the processes of others on the same machine are not seen",
+        "Run it outside of the container, on the machine itself; here no trial is marked that others disturbed.",
+    )
+    FREQUENCY_SCALING = (
+        "frequency-scaling",
+        "the processors change their frequency with their load",
+        "Fix it with `sudo cpupower frequency-set -g performance`.",
+    )
+    TURBO = (
+        "turbo",
+        "the processors go beyond their nominal frequency as long as heat and power allow it",
+        "Switch that off as root: `echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo`, or with another driver "
+        "`echo 0 >/sys/devices/system/cpu/cpufreq/boost`.",
+    )
+    STOLEN_TIME = (
+        "stolen-time",
+        "the hypervisor gives processor time of this machine to others",
+        "Take a machine of your own, or a virtual one with dedicated cores; else raise repeats, and leave noisy "
+        "trials out of what you conclude.",
+    )
+    VIRTUALISED = (
+        "virtualised",
+        "this machine is itself a virtual one",
+        "Read its numbers as those of this virtual machine; for those of the hardware, run the plan on it.",
+    )
+    CLOCKSOURCE = (
+        "clocksource",
+        "the kernel's clock is not the processor's time stamp counter, and reading it takes longer",
+        "Boot with `tsc=reliable` where the processor has a constant one; else do not read differences below 1 µs.",
+    )
+    CONGESTION_CONTROL = (
+        "congestion-control",
+        "TCP's default congestion control is not the usual one, and nodes have it too",
+        'Name one in the plan: `tuning = { name = "cubic", congestion = "cubic" }`.',
+    )
+    SWAPPING = (
+        "swapping",
+        "a part of memory is swapped out, and what is needed again waits for a disk",
+        "Switch swap off (`sudo swapoff -a`), or end what takes the memory.",
+    )
+    NOT_PINNED = (
+        "not-pinned",
+        "nodes share cores, and the kernel moves them from one to another",
+        "Take a machine with more cores; until then compare stacks with each other, and not with separate hosts.",
+    )
+    NOISY = (
+        "noisy",
+        "other processes, a hypervisor or heat disturbed a trial while it was measured",
+        "Its numbers count like any other's: look at how far they lie apart from those of quiet repeats. Then let the"
+        " machine come to rest, and run the plan again; where a hypervisor moves the cores, raise repeats, or take a "
+        "machine of your own.",
+    )
+    UNEQUAL = (
+        "unequal",
+        "a trial came out otherwise when it was executed again, on a clock whose results are equal",
+        "Run the plan anew with no more --workers than cores, and compare `tunbench digest` of both runs; where they "
+        "differ too, docs/virtual-time.md says what equal results depend on.",
+    )
+    TOO_FEW_TRIALS = (
+        "too-few-trials",
+        "too few trials for a 95 % interval",
+        "Raise repeats to at least 6 in the plan, better to 10.",
+    )
+    BIMODAL = (
+        "bimodal",
+        "the trials of a cell fall into two groups, and the median says little of either",
+        "Look at the trials of both groups: another path, another processor frequency, a retry. Then measure each "
+        "alone, or raise repeats and report both.",
+    )
+    DRIFT = (
+        "drift",
+        "what was measured rises or falls from repeat to repeat",
+        "Let the machine come to rest: warm, nothing else running, a fixed processor frequency. Or run the plan in "
+        "the vm lab on the virtual clock, where repeats know nothing of each other.",
+    )
+    SATURATED_MACHINE = (
+        "saturated-machine",
+        "the machine was busy all the time: the throughput is what its processor can do, not what the path can carry",
+        "Read it as the cost of the stack, not as the speed of a link. For the path, set a rate in the profile or in "
+        "the workload that the machine can serve, or take a faster machine.",
+    )
+    COSTLY_PROBE = (
+        "costly-probe",
+        "the probes took a noticeable part of the time that was measured",
+        "Make the workload longer, or name fewer probes in the plan's key probes.",
+    )
+    NETEM_LIMIT = (
+        "netem-limit",
+        "netem dropped packets because its queue was full",
+        "Raise limit in the profile until it covers rate × (delay + jitter), or lower the load of the workload.",
+    )
+    NETEM_DIFFERS = (
+        "netem-differs",
+        "the kernel installed another impairment than the profile asked for",
+        "Change the profile to what this kernel can install, or run the plan in the vm lab.",
+    )
+    TUNING_DIFFERS = (
+        "tuning-differs",
+        "the kernel made something else of a setting than the tuning asked for",
+        "Change the tuning to the value that this kernel takes, or run the plan in the vm lab.",
+    )
+    LEFT_BEHIND = (
+        "left-behind",
+        "something of a stack was still there after it had been taken down",
+        "Let the tunnel's method `down` take it away.",
+    )
+    RELAYED = (
+        "relayed",
+        "packets of a workload went through a node that is neither end",
+        "Read its numbers as those of a relayed path; the logs of the endpoints say why they lost the direct one.",
+    )
+    OUTSIDE = (
+        "outside",
+        "something tried to send packets out of the lab",
+        "Find the program by the packets, and tell it to stay inside: no updates, no telemetry.",
+    )
