@@ -29,7 +29,8 @@ for folder in ("/run", "/mnt"):
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
 pins = pinning.pins(["a"], os.sched_getaffinity(0))
 events = StringIO()
-with pinning.kept_to(pins.rest), namespaces.made(["a", "edge"], "10.0.3.2", LocalShell(), EventStream(events), pins) as made:
+nodes = namespaces.made(["a", "edge"], "10.0.3.2", LocalShell(), EventStream(events), pins)
+with pinning.kept_to(pins.rest), nodes as made:
     look = ("sh", "-c", "grep Cpus_allowed_list /proc/self/status")
     daemon = made["a"].start("sh", "-c", "grep Cpus_allowed_list /proc/self/status; sleep 60", log="daemon")
     daemon.popen.poll()
