@@ -12,6 +12,7 @@ from tunbench.labs.execution import Execution
 from tunbench.plan.shard import Profile, Shard
 from tunbench.runner import probe, tunnel
 from tunbench.runner.node import namespaces, node
+from tunbench.runner.node.files import LocalFiles
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import capture, proof
@@ -33,7 +34,8 @@ def move_home(monkeypatch: pytest.MonkeyPatch, folder: Path, nodes_are: str = "t
     """Lets the nodes keep their files in this folder instead of /mnt/lab; nodes that are `made` bring their own."""
     for module in (node, namespaces, proof, tunnel):
         monkeypatch.setattr(module, "HOME", folder)
-    # Probes look at a machine that shows nothing, and not at this one.
+    # Nodes and probes look at a machine that shows nothing, and not at this one.
+    monkeypatch.setattr(node, "ROOT", folder / ".nothing")
     for name in ("PROC", "SYS"):
         monkeypatch.setattr(probe, name, folder / ".nothing")
     for name in ("a", "b", "control", "relay", "router", "bridge", "edge") if nodes_are == "there" else ():
@@ -93,7 +95,7 @@ Begin = Callable[[Call, Path], int | None]
 """What happens as a program starts in the background: it may write its log, and may return a status to end at once."""
 
 
-class FakeShell:
+class FakeShell(LocalFiles):
     """Executes nothing. The first entry of `answers` whose key is in the command's text answers; else it succeeds."""
 
     def __init__(self, answers: dict[str, Answer] | None = None, begins: dict[str, Begin] | None = None) -> None:

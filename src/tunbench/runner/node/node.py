@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunbench.runner.node import limits
+from tunbench.runner.node import limits, processes
 from tunbench.runner.node.communicate import PRINTED
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.shell import Process, Result, Shell, wait_until
 
 HOME = Path("/mnt/lab")
 """Where a lab keeps the files of its nodes: a file system in memory, the same path on every node."""
+
+ROOT = Path("/")
+"""The files of the machine on which the nodes are."""
 
 TIMEOUT = 30.0
 """Seconds of the lab's own time that a command may take unless it says otherwise."""
@@ -80,6 +83,17 @@ class Node:
         """The folder of this node's own files."""
         return HOME / self.name
 
+    @property
+    def machine(self) -> "Node":
+        """The machine on which this node is, and maybe others beside it."""
+        return Node("lab", self.shell, self.events)
+
+    def _here(self, path: Path) -> Path:
+        """Where the machine has a file of this node: its home is the same for both, all else is the holder's own."""
+        if str(path).startswith(f"{HOME}/"):
+            return path
+        return (ROOT / "proc" / self.holder / "root" if self.holder else ROOT) / str(path).lstrip("/")
+
     def run(self, *argv: str, timeout: float = TIMEOUT, into: Path | None = None, stdin: Path | None = None) -> str:
         """Runs a command and returns what it printed. `stdin` and `into` are files for its input and output.
 
@@ -101,7 +115,7 @@ class Node:
         if stdin:
             shown += f" <{stdin}"
         if into:
-            _write(into, result.stdout)
+            self.shell.write(self._here(into), result.stdout)
             shown += f" >{into}"
         self._journal(shown, began, status=result.status)
         return result
@@ -123,18 +137,25 @@ class Node:
         if result.status != 0:
             raise CommandFailed(shown, result)
 
-    def ask(self, *argv: str, timeout: float = TIMEOUT) -> Result:
-        """Runs a command that only looks; it is not journaled, because nobody needs it to repeat the trial."""
-        return self.shell.run(self.inside(argv), timeout)
+    def ask(self, *argv: str, timeout: float = TIMEOUT, text: str = "") -> Result:
+        """Runs a command that only looks, with that text as its input.
+
+        It is not journaled, because nobody needs it to repeat the trial.
+        """
+        return self.shell.run(self.inside(argv), timeout, text)
 
     def start(self, *argv: str, log: str) -> Process:
         """Starts a command in the background; what it prints goes to the log of that name."""
-        path = self.home / f"{log}.log"
+        path = self.log(log)
         self.logs[f"{self.name}/{log}.log"] = path
         began = time.monotonic()
         process = self.shell.start([*self.enter, *argv], path)
         self._journal(f"{self.typed(argv)} >>{path} 2>&1 &", began)
         return process
+
+    def log(self, name: str) -> Path:
+        """The file to which a started command prints that was given a log of this name."""
+        return self.home / f"{name}.log"
 
     def until(self, *argv: str, timeout: float = TIMEOUT, unless: Callable[[], object] = lambda: None) -> bool:
         """Runs a command again and again until it succeeds.
@@ -169,16 +190,66 @@ class Node:
 
     def write(self, path: Path, text: str) -> None:
         """Writes a file that only root reads. What is secret must not pass here, because the text is journaled."""
-        _write(path, text)
+        self.shell.write(self._here(path), text)
         self.events.tell("file", node=self.name, path=str(path), text=text)
 
+    def touch(self, path: Path) -> None:
+        """Makes an empty file at once: a command would take some milliseconds."""
+        self.shell.write(self._here(path), "")
+        self.note(f"touch {path}")
+
+    def set_value(self, path: Path, text: str) -> None:
+        """Sets a value of the kernel's in /proc or /sys, to look at something; not journaled. Raises OSError."""
+        self.shell.set_value(self._here(path), text)
+
+    def remove(self, path: Path) -> None:
+        """Takes away a file that a program of an earlier trial wrote, if it is there; not journaled."""
+        self.shell.remove(self._here(path))
+
     def read(self, path: Path) -> str:
-        """The text of a file. Raises ValueError where it is longer than what a command may print."""
-        with path.open("rb") as file:
-            data = file.read(PRINTED + 1)
+        """The text of a file. Raises OSError, and ValueError where it is longer than what a command may print."""
+        data = self.shell.read_bytes(self._here(path), PRINTED + 1)
         if len(data) > PRINTED:
             raise ValueError(f"{path} has more than {PRINTED >> 20} MiB")
         return data.decode(errors="replace")
+
+    def read_if_there(self, path: Path) -> str:
+        """The text of a file; empty where the node does not show it."""
+        try:
+            return self.read(path)
+        except OSError:
+            return ""
+
+    def read_bytes(self, path: Path) -> bytes:
+        """The bytes of a file, such as a capture. Raises OSError."""
+        return self.shell.read_bytes(self._here(path))
+
+    def tail(self, path: Path, most: int = TAIL) -> str:
+        """The last characters of a file that may be a long one, and may grow; empty where there is none."""
+        try:
+            # A character takes four bytes at most.
+            return self.shell.tail(self._here(path), 4 * most).decode(errors="replace")[-most:]
+        except OSError:
+            return ""
+
+    def exists(self, path: Path) -> bool:
+        """Whether the node has such a file or folder."""
+        return self.shell.exists(self._here(path))
+
+    def names(self, folder: Path) -> list[str]:
+        """The names in a folder of the node. Raises OSError."""
+        return self.shell.names(self._here(folder))
+
+    def matching(self, folder: Path, pattern: str) -> list[Path]:
+        """The paths of the node in a folder that match a pattern such as `cpu*/online`, sorted."""
+        here = self._here(folder)
+        return [folder / path.relative_to(here) for path in self.shell.matching(here, pattern)]
+
+    def kill_all(self) -> None:
+        """Ends all processes of the node at once, but not the one that holds its namespaces."""
+        # To its own PID namespace a node may say `kill -1`; typed into a shell that has none, it would end everything.
+        self.note(f"ip netns pids {self.name} | xargs --no-run-if-empty kill -KILL")
+        processes.kill_all(self.holder)
 
     def read_shown(self, path: Path) -> Shown:
         """The first line of a file, journaled as the shell text that reads it."""
@@ -193,16 +264,17 @@ class Node:
 
     def tails(self) -> dict[str, str]:
         """The tail of every log of this node."""
-        return {name: _tail(path) for name, path in self.logs.items() if path.exists()}
+        return {name: self.tail(path) for name, path in self.logs.items() if self.exists(path)}
 
     def cut_logs(self) -> str:
         """Which logs of this node have grown until they could grow no more, if any have; their tails alone are kept.
 
         The next trial fails too only where the program goes on.
         """
-        full = [name for name, path in self.logs.items() if path.exists() and path.stat().st_size >= limits.FILE]
+        there = {name: self._here(path) for name, path in self.logs.items() if self.exists(path)}
+        full = [name for name, path in there.items() if self.shell.size(path) >= limits.FILE]
         for name in full:
-            self.logs[name].write_text(_tail(self.logs[name]))
+            self.shell.write(there[name], self.tail(self.logs[name]))
         return f"the log {', '.join(full)} has grown to {limits.FILE >> 20} MiB" if full else ""
 
     def note(self, shown: str) -> None:
@@ -211,16 +283,3 @@ class Node:
 
     def _journal(self, shown: str, began: float, **fields: Any) -> None:
         self.events.tell("command", node=self.name, shell=shown, at=began, took=time.monotonic() - began, **fields)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(0o600)
-    path.write_text(text)
-
-
-def _tail(path: Path) -> str:
-    """The last characters of a log, of which there may be a great many; each takes four bytes at most."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 4 * TAIL))
-        return file.read().decode(errors="replace")[-TAIL:]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
 from tunbench.runner.node.communicate import PRINTED, TOO_MUCH, talk
+from tunbench.runner.node.files import LocalFiles
 
 
 class Result(NamedTuple):
@@ -36,13 +37,40 @@ class Process(Protocol):
 
 
 class Shell(Protocol):
-    """Whatever can execute a command: a real kernel, or a fake one under a unit test."""
+    """Whatever can execute a command and has files: a real kernel, or a fake one under a unit test."""
 
     def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
         """Runs a command to its end."""
 
     def start(self, argv: Sequence[str], log: Path) -> Process:
         """Starts a command in the background; what it prints goes to the file `log`."""
+
+    def read_bytes(self, path: Path, most: int = -1) -> bytes:
+        """What is in a file: all of it, or so many bytes at most. Raises OSError."""
+
+    def tail(self, path: Path, size: int) -> bytes:
+        """The last bytes of a file. Raises OSError."""
+
+    def size(self, path: Path) -> int:
+        """The bytes of a file. Raises OSError."""
+
+    def exists(self, path: Path) -> bool:
+        """Whether there is such a file or folder."""
+
+    def names(self, folder: Path) -> list[str]:
+        """The names in a folder. Raises OSError."""
+
+    def matching(self, folder: Path, pattern: str) -> list[Path]:
+        """The paths in a folder that match a pattern, sorted."""
+
+    def write(self, path: Path, text: str) -> None:
+        """Writes a file that only root reads, and makes the folder in which it is."""
+
+    def set_value(self, path: Path, text: str) -> None:
+        """Sets a value of the kernel's. Raises OSError."""
+
+    def remove(self, path: Path) -> None:
+        """Takes a file away, if it is there."""
 
 
 class Background:
@@ -72,8 +100,8 @@ class Background:
         self.popen.wait()
 
 
-class LocalShell:
-    """Executes commands on this kernel."""
+class LocalShell(LocalFiles):
+    """Executes commands on this kernel, and has its files."""
 
     def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
         """Runs a command to its end, or to the end of its time limit in seconds."""
