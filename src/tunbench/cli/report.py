@@ -26,24 +26,27 @@ def report(
 ) -> None:
     """Write the report of a run, or of several side by side: one HTML file that works offline."""
     with bad_input_exits(JournalError, OSError):
+        from tunbench.analysis.findings import find
         from tunbench.report.export import files as exported
-        from tunbench.report.page import html, sections
+        from tunbench.report.page import html
+        from tunbench.report.reported_run import reported_run
+        from tunbench.report.view import side_by_side
 
         path = out or (runs[0] / NAME if len(runs) == 1 else Path(NAME))
-        shown = [
-            sections.Shown(read.record(run), label, _way(run, path), run)
-            for run, label in zip(runs, _labels(runs), strict=True)
-        ]
-        whole = html.seen(shown)
-        page = html.rendered(whole, sections.made_elsewhere(whole, shown))
+        view = side_by_side(
+            [
+                reported_run(find(read.record(run)), run, label, _way(run, path))
+                for run, label in zip(runs, _labels(runs), strict=True)
+            ]
+        )
+        page = html.page(view)
         with unwritable_exits(path, "name another file with --out"):
             if out:
                 out.write_text(page, encoding="utf-8", errors="replace")
             else:
                 files.write(path, page)
-        study = sections.assessment(whole.runs[0], runs[0]) if export and len(runs) == 1 else None
         with unwritable_exits(export, "name another folder with --export"):
-            written = exported.write(whole, export, study) if export else []
+            written = exported.write(view, export) if export else []
     typer.echo(plain(str(path)))
     if export:
         typer.echo(plain(f"{export / exported.INDEX} lists {len(written)} files"))

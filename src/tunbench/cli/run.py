@@ -119,10 +119,11 @@ def _asked(
 
 def conclude(folder: Path, changed: list[str], console: Console) -> int:
     """Prints the final table and where the report is; returns the exit code."""
+    from tunbench.analysis.findings import find
     from tunbench.report.terminal import run_table
 
     record = running.finish(folder)
-    screen().print(run_table.table(record))
+    screen().print(run_table.table(find(record)))
     _assess(folder, record)
     say(console, f"report       {folder}/report.html")
     say(console, f"fingerprint  {record.manifest['fingerprint']}")

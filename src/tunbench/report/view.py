@@ -13,6 +13,7 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.analysis.verdicts import executed, place
 from tunbench.journal.record import TrialResult
+from tunbench.report.reported_run import ReportedRun
 
 ROW = ("run", "stack", "name")
 """What says which row of a chart or table a value is in: its run, its stack, and what stands there."""
@@ -32,15 +33,13 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """Runs with a label for each, empty where there is one; `bases` lead from the page to each run's folder.
+    """Runs side by side, or one alone.
 
     `cells`, `values` and `samples` are those of `Findings`, of all runs, with the columns `run` (its label) and `name`
     (what a row is called: the stack, and the pair, node or run where there are several).
     """
 
-    runs: tuple[Findings, ...]
-    labels: tuple[str, ...]
-    bases: tuple[str, ...]
+    reported: tuple[ReportedRun, ...]
     cells: pl.DataFrame
     values: pl.DataFrame
     samples: pl.DataFrame
@@ -48,6 +47,21 @@ class View:
     stacks: list[str]
     conditions: list[str]
     workloads: list[str]
+
+    @cached_property
+    def runs(self) -> tuple[Findings, ...]:
+        """What followed from each run."""
+        return tuple(run.findings for run in self.reported)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The label of each run; empty where there is one."""
+        return tuple(run.label for run in self.reported)
+
+    @cached_property
+    def bases(self) -> tuple[str, ...]:
+        """The way from a page to the folder of each run."""
+        return tuple(run.base for run in self.reported)
 
     @property
     def several(self) -> bool:
@@ -94,8 +108,9 @@ class View:
         return [name for name in self.workloads if name in measured]
 
 
-def look(runs: Sequence[Findings], labels: Sequence[str] = ("",), bases: Sequence[str] = (".",)) -> View:
+def side_by_side(reported: Sequence[ReportedRun]) -> View:
     """The runs as one. Conditions of the same name are the same; stacks and conditions keep the order of the runs."""
+    runs, labels = [run.findings for run in reported], [run.label for run in reported]
     stacks = list(dict.fromkeys(name for run in runs for name in run.stacks))
     stacks = sorted(stacks, key=lambda name: (order.KINDS.index(underlay(name)), not is_baseline(name)))
     conditions = list(dict.fromkeys(name for run in runs for name in run.conditions.values()))
@@ -108,9 +123,7 @@ def look(runs: Sequence[Findings], labels: Sequence[str] = ("",), bases: Sequenc
     }
     listed = list(dict.fromkeys(name for run in runs for name in workloads(run)))
     return View(
-        tuple(runs),
-        tuple(labels),
-        tuple(bases),
+        tuple(reported),
         named["cells"],
         named["values"],
         named["samples"],

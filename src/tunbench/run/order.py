@@ -199,8 +199,10 @@ def _execute(
 
 def finish(folder: Path) -> Record:
     """Derives everything else from the journal: manifest.json, samples.parquet and report.html. Raises RunError."""
+    from tunbench.analysis.findings import find
     from tunbench.analysis.frame import frame
     from tunbench.report.page import html
+    from tunbench.report.reported_run import reported_run
 
     record = read.record(folder)
     try:
@@ -208,7 +210,7 @@ def finish(folder: Path) -> Record:
         packed = io.BytesIO()
         frame(record).write_parquet(packed)
         files.write(folder / "samples.parquet", packed.getvalue())
-        html.write(record, folder / "report.html")
+        html.write(reported_run(find(record), folder), folder / "report.html")
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror or error}; the journal is whole. Make room, then: "

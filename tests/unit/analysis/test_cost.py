@@ -6,10 +6,12 @@ from tunbench.analysis.cost import excesses
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.frame import frame
 from tunbench.journal.record import TrialResult
-from tunbench.report import questions, view
+from tunbench.report import questions
 from tunbench.report.charts import figures
+from tunbench.report.reported_run import ReportedRun
 from tunbench.report.tables import tables
 from tunbench.report.tables.tables import Table
+from tunbench.report.view import side_by_side
 
 
 def cost(stack: str, repeat: int, value: float, profile: str = "baseline") -> TrialResult:
@@ -33,7 +35,7 @@ def column(table: Table, heading: str) -> list[str]:
 
 
 def costs(findings: Findings) -> Table:
-    return tables.costs(view.look([findings]))
+    return tables.costs(side_by_side([ReportedRun(findings)]))
 
 
 def test_an_excess_is_taken_within_a_seed_and_then_the_median() -> None:
@@ -71,7 +73,9 @@ def test_without_none_a_cost_has_no_excess() -> None:
 def test_a_run_without_probes_has_no_costs() -> None:
     without = found(trial(cell("none", workload=TCP), [("throughput", "bit/s", 1e9)]))
     assert costs(without).rows == []
-    assert questions.COSTLY not in {figure.question for figure in figures.all_strips(view.look([without]))[0]}
+    assert questions.COSTLY not in {
+        figure.question for figure in figures.all_strips(side_by_side([ReportedRun(without)]))[0]
+    }
 
 
 def test_a_stack_can_cost_less_than_none() -> None:
@@ -91,7 +95,7 @@ def test_the_table_puts_the_stacks_of_a_workload_together() -> None:
 
 
 def test_values_of_several_nodes_are_told_apart() -> None:
-    table = tables.everything(view.look([found(cost("none", 1, 1e-9))]))
+    table = tables.everything(side_by_side([ReportedRun(found(cost("none", 1, 1e-9)))]))
     names = list(zip(column(table, "metric"), column(table, "stack"), strict=True))
     assert sorted(names) == [
         *(("cost", "none"), ("cost-packet", "none"), ("memory", "none, at a"), ("memory", "none, at b")),
@@ -102,5 +106,5 @@ def test_values_of_several_nodes_are_told_apart() -> None:
 def test_the_cost_of_workloads_with_a_throughput_is_shown_first() -> None:
     only_cost = trial(cell("none", workload="ping"), [("cost", "s/B", 1e-7, None, "lab")])
     some = found(cost("none", 1, 1e-9), only_cost)
-    drawn = [figure for figure in figures.all_strips(view.look([some]))[0] if figure.heading == "cost"]
+    drawn = [figure for figure in figures.all_strips(side_by_side([ReportedRun(some)]))[0] if figure.heading == "cost"]
     assert [figure.about for figure in drawn] == [TCP, "ping"]

@@ -18,10 +18,12 @@ from tests.helpers.runs import invoke, runs_here
 from tunbench.analysis.findings import find
 from tunbench.analysis.study.assessment import Assessment, assess
 from tunbench.plan import load as loading
-from tunbench.report import study_wording, view
+from tunbench.report import study_wording
 from tunbench.report.export import files
 from tunbench.report.page.study import section
+from tunbench.report.reported_run import ReportedRun
 from tunbench.report.terminal import study_tables
+from tunbench.report.view import side_by_side
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "study"
 
@@ -108,7 +110,10 @@ def test_a_run_of_a_study_ends_with_its_verdicts(here: Path) -> None:
 
 def test_a_study_is_exported_with_its_report(here: Path) -> None:
     findings, assessment = studies.found(), of(here, "full")
-    written = {one.file: one.shows for one in files.write(view.look([findings]), here / "files", assessment)}
+    written = {
+        one.file: one.shows
+        for one in files.write(side_by_side([ReportedRun(findings, assessment=assessment)]), here / "files")
+    }
     assert {"table-study-0.csv", "table-study-agreement.tex", "table-study-claims.csv"} <= set(written)
     ranks = [name for name in written if name.startswith("study-") and name.endswith(".svg")]
     assert ranks and all((here / "files" / name.replace(".svg", ".pdf")).read_bytes()[:5] == b"%PDF-" for name in ranks)

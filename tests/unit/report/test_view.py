@@ -3,13 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.pages import view_of
 from tests.helpers.records import PING, TCP, cell, realistic, record, trial
-from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, TrialResult
-from tunbench.report import view
 from tunbench.report.charts import figures, lines, sweeps
 from tunbench.report.page import html
-from tunbench.report.page.sections import Shown
 from tunbench.report.tables import heat_tables
 
 BIDIR = "iperf3-tcp:duration=1,bidir=on"
@@ -21,7 +19,7 @@ def both_ways(stack: str) -> TrialResult:
 
 
 def names(whole: Record) -> set[str]:
-    return set(view.look([find(whole)]).cells["name"].to_list())
+    return set(view_of(whole).cells["name"].to_list())
 
 
 def test_directions_pairs_and_nodes_have_rows_of_their_own() -> None:
@@ -34,25 +32,25 @@ def test_directions_pairs_and_nodes_have_rows_of_their_own() -> None:
 
 
 def test_no_two_rows_of_a_chart_have_one_name() -> None:
-    whole = view.look([find(record([both_ways("none"), both_ways("gre")]))])
+    whole = view_of(record([both_ways("none"), both_ways("gre")]))
     [figure] = figures.all_strips(whole)[0]
     [panel] = figure.panels
     assert all(panel.svg.count(f">{name}</text>") == 1 for name in whole.cells["name"].to_list())
 
 
 def test_runs_stand_side_by_side() -> None:
-    both = html.seen([Shown(realistic(2), "old", "../old"), Shown(realistic(3, seed=2), "new", ".")])
+    both = view_of(realistic(2), realistic(3, seed=2), labels=("old", "new"), bases=("../old", "."))
     assert len(both.cells) == sum(len(run.cells) for run in both.runs)
     table = heat_tables.headline(both)
     first = [row.fields[0].text for row in table.rows[:4]]
     assert first == ["none · old", "none · new", "ipip · old", "ipip · new"]
-    page = html.rendered(both)
+    page = html.page(both)
     assert "./../old/trials/" in page and "./trials/" in page
     assert 'data-d="r"' in page
 
 
 def test_colours_of_a_stack_are_the_same_in_every_chart_and_run() -> None:
-    both = html.seen([Shown(realistic(2), "old"), Shown(realistic(2), "new")])
+    both = view_of(realistic(2), realistic(2), labels=("old", "new"))
     marks = figures.marks(both)
     for stack in both.stacks:
         assert marks["old", stack].colour == marks["new", stack].colour
@@ -71,7 +69,7 @@ def swept(**terms: dict[str, float]) -> Record:
 
 
 def test_profiles_that_differ_in_one_term_are_a_sweep() -> None:
-    whole = view.look([find(swept(base={}, near={"delay": 0.01}, far={"delay": 0.04}, lossy={"loss": 0.01}))])
+    whole = view_of(swept(base={}, near={"delay": 0.01}, far={"delay": 0.04}, lossy={"loss": 0.01}))
     [sweep] = sweeps.of_profiles(whole)
     assert (sweep.title, sweep.unit) == ("delay each way", "s")
     assert sweep.members == ((0.0, "base"), (0.01, "near"), (0.04, "far"))
@@ -81,12 +79,12 @@ def test_profiles_that_differ_in_one_term_are_a_sweep() -> None:
 
 def test_a_step_of_a_sweep_that_has_a_second_name_does_not_hide_it() -> None:
     steps = {"near": {"delay": 0.01}, "far": {"delay": 0.04}, "home": {"delay": 0.01}, "mars": {"delay": 1.0}}
-    [sweep] = sweeps.of_profiles(view.look([find(swept(**steps))]))
+    [sweep] = sweeps.of_profiles(view_of(swept(**steps)))
     assert [x for x, _ in sweep.members] == [0.01, 0.04, 1.0]
 
 
 def test_profiles_without_a_sweep_stand_in_order() -> None:
-    whole = view.look([find(swept(one={"delay": 0.01}, two={"loss": 0.1, "delay": 0.03}))])
+    whole = view_of(swept(one={"delay": 0.01}, two={"loss": 0.1, "delay": 0.03}))
     assert sweeps.of_profiles(whole) == []
     [figure] = lines.degrading(whole)
     assert [panel.heading for panel in figure.panels] == ["throughput"]
@@ -100,14 +98,14 @@ def test_workloads_that_differ_in_one_option_are_a_sweep() -> None:
         for rate in rates
         for stack in ("none", "gre")
     ]
-    whole = view.look([find(record(trials))])
+    whole = view_of(record(trials))
     [sweep] = sweeps.of_workloads(whole)
     assert (sweep.title, sweep.unit, [x for x, _ in sweep.members]) == ("rate", "bit/s", [1e7, 2e7, 4e7])
     assert [figure.heading for figure in lines.by_option(whole)] == ["throughput", "loss"]
 
 
 def test_the_front_has_what_none_beats_in_both() -> None:
-    whole = view.look([find(realistic(6))])
+    whole = view_of(realistic(6))
     [figure] = [one for one in lines.fronts(whole, "rtt", "late") if one.about == TCP]
     assert 'class="front"' in figure.panels[1].svg
     assert PING not in figure.about

@@ -33,8 +33,9 @@ class Exported(NamedTuple):
     shows: str
 
 
-def write(view: View, folder: Path, study: Assessment | None = None) -> list[Exported]:
+def write(view: View, folder: Path) -> list[Exported]:
     """Writes every table and chart to a folder, which is made. Raises OSError where that cannot be."""
+    study = None if view.several else view.reported[0].assessment
     folder.mkdir(parents=True, exist_ok=True)
     taken: set[str] = set()
     written = [*_tables(all_tables(view), folder), *_charts(view, folder, taken)]

@@ -9,18 +9,17 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from tunbench.analysis.findings import find
 from tunbench.journal import files
-from tunbench.journal.record import Record
-from tunbench.report import questions, view
+from tunbench.report import questions
 from tunbench.report.charts import figures, lines, palette
 from tunbench.report.charts.figures import Figure
 from tunbench.report.page import run_facts, template
 from tunbench.report.page.filters import Choices
-from tunbench.report.page.sections import Shown, made_elsewhere
+from tunbench.report.page.sections import made_elsewhere
+from tunbench.report.reported_run import ReportedRun
 from tunbench.report.tables import heat_tables, tables
 from tunbench.report.tables.tables import Row, Table
-from tunbench.report.view import View
+from tunbench.report.view import View, side_by_side
 
 TEMPLATE = "report.html.j2"
 
@@ -44,30 +43,14 @@ class Asked(NamedTuple):
     further: list[Figure]
 
 
-def write(record: Record, path: Path) -> None:
+def write(run: ReportedRun, path: Path) -> None:
     """Writes the report of a run to a file in its folder. Raises OSError where that cannot be."""
-    files.write(path, page_of([Shown(record, folder=path.parent)]))
+    files.write(path, page(side_by_side([run])))
 
 
-def page(record: Record) -> str:
-    """The report of a run as HTML."""
-    return page_of([Shown(record)])
-
-
-def page_of(runs: Sequence[Shown], sections: Sequence[Markup] = ()) -> str:
-    """The report of runs as HTML; `sections` are further `<section id=…>` with an h2, behind the overview."""
-    whole = seen(runs)
-    return rendered(whole, [*made_elsewhere(whole, runs), *sections])
-
-
-def seen(runs: Sequence[Shown]) -> View:
-    """Analyses the runs, and puts them side by side."""
-    found = [find(run.record) for run in runs]
-    return view.look(found, [run.label for run in runs], [run.base for run in runs])
-
-
-def rendered(whole: View, sections: Sequence[Markup] = ()) -> str:
-    """The page of what was analysed."""
+def page(whole: View) -> str:
+    """The page of runs as HTML."""
+    sections = made_elsewhere(whole)
     asked, left = answers(whole)
     script = _script()
     runs = [run_facts.described(run, Choices(whole, (number,))) for number, run in enumerate(whole.runs)]

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from tunbench.analysis import baseline
 from tunbench.analysis.audit.warnings import Warning
-from tunbench.analysis.findings import Findings, costly, find, of_several, verdict_of, workloads
-from tunbench.journal.record import Record
+from tunbench.analysis.findings import Findings, costly, of_several, verdict_of, workloads
 from tunbench.report import units
 from tunbench.report.charts.palette import style_of
 from tunbench.report.tables import stopping
@@ -28,12 +27,11 @@ INTERVAL = len("[11.8, 12.1]")
 """Characters of a column that breaks its lines between a median and its interval only."""
 
 
-def table(record: Record) -> RenderableType:
+def table(findings: Findings) -> RenderableType:
     """Stacks by profiles: throughput with its interval, its ratio to `none`, cost, round-trip time, loss, verdict.
 
     Where there are more than FEW workloads, a table for each.
     """
-    findings = find(record)
     notes = [f"– is no ratio: {reason}" for reason in baseline.listed(_without_ratio(findings))]
     if several := of_several(findings.cells, MAIN):
         notes.append(f"of several pairs or directions it is the first one ({', '.join(several)}); the report has all")

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from tests.helpers.fakes import FakeExecution
+from tests.helpers.pages import write_page
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, ordered
 from tunbench.analysis import findings
+from tunbench.analysis.findings import find
 from tunbench.analysis.verdicts import summary
 from tunbench.executors import pool
 from tunbench.journal import journal, read
@@ -19,7 +21,6 @@ from tunbench.labs.real_time import noise
 from tunbench.labs.real_time.core_distance import Cores
 from tunbench.labs.real_time.noise import Beside, Noise, Reading, between, said
 from tunbench.plan.shard import Shard
-from tunbench.report.page import html
 from tunbench.report.terminal import run_table
 from tunbench.runner.node.shell import wait_until
 
@@ -222,9 +223,9 @@ def test_tables_say_how_many_trials_are_noisy_and_which(
 
     heard(tmp_path, monkeypatch, "real", *QUIET, Reading(4, 2, 0, 0))
     record = read.record(tmp_path)
-    Console(width=200).print(run_table.table(record))
+    Console(width=200).print(run_table.table(find(record)))
     assert "ok, 1 noisy" in capsys.readouterr().out
-    html.write(record, tmp_path / "report.html")
+    write_page(record, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert '<span class="noisy" title="other processes took 50.0 % of the processors&#39; time">noisy</span>' in page
     assert "1, 1 noisy" in page

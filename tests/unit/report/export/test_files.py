@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.pages import view_of
 from tests.helpers.records import PING, TCP, cell, realistic, record, trial
-from tunbench.analysis.findings import find
-from tunbench.report import units, view
+from tunbench.report import units
 from tunbench.report.export import files
 from tunbench.report.export.latex import escaped, latex, no_formula, spreadsheet
 from tunbench.report.tables import heat_tables
@@ -30,7 +30,7 @@ def golden(name: str, text: str) -> None:
 
 
 def test_the_headline_is_the_golden_one() -> None:
-    table = heat_tables.headline(view.look([find(realistic(6))]))
+    table = heat_tables.headline(view_of(realistic(6)))
     golden("headline.tex", latex(table))
     golden("headline.csv", spreadsheet(table))
 
@@ -86,7 +86,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for stack in ("none", HOSTILE)
         for workload, some in samples.items()
     ]
-    files.write(view.look([find(record(trials))]), folder)
+    files.write(view_of(record(trials)), folder)
     return folder
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.helpers import journals
 from tests.helpers.browser import CONTRAST, Browser, chromium
+from tests.helpers.pages import write_page
 from tests.helpers.records import realistic
 from tests.unit.report.page.test_html import hostile
 from tunbench.journal import read
-from tunbench.report.page import html
 
 FIRST = "document.querySelector('#figure-0 svg')"
 NAMES = f"[...{FIRST}.querySelectorAll('.m:not(.off)')].map(row => row.querySelector('text').textContent)"
@@ -26,7 +26,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    html.write(realistic(3), path)
+    write_page(realistic(3), path)
     return path.as_uri()
 
 
@@ -127,7 +127,7 @@ def test_hostile_names_do_nothing(browser: Browser, tmp_path: Path) -> None:
 
 def test_a_hundred_thousand_samples_open_quickly(browser: Browser, tmp_path: Path) -> None:
     journals.write(tmp_path, 100_000)
-    html.write(read.record(tmp_path), tmp_path / "report.html")
+    write_page(read.record(tmp_path), tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size < 15_000_000
     address = (tmp_path / "report.html").as_uri()
     # The best of three: the machine may be busy with other tests.

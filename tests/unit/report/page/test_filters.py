@@ -10,14 +10,15 @@ import pytest
 
 from tests.helpers import studies
 from tests.helpers.browser import Browser, chromium
+from tests.helpers.pages import view_of
 from tests.helpers.records import MANIFEST, cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.analysis.study.assessment import assess
 from tunbench.journal.record import Record, TrialResult
-from tunbench.report import view
-from tunbench.report.page import html, sections, study
+from tunbench.report.page import html, sections
 from tunbench.report.page.filters import NONE, Choices, Frame
-from tunbench.report.tables import stopping
+from tunbench.report.reported_run import ReportedRun
+from tunbench.report.view import side_by_side
 
 WHOLE = ("baseline", "medium")
 UNTIL = {"width": 0.1, "confidence": 0.95, "max": 30, "metrics": ["throughput"]}
@@ -39,19 +40,13 @@ def measured(profiles: tuple[str, ...] = WHOLE) -> Record:
 def page_of(tmp_path: Path, labels: tuple[str, ...] = ("",)) -> str:
     """The page of runs of the tiny study."""
     runs = [replace(measured(), durations={"x": float(number)}) for number, _ in enumerate(labels)]
-    shown = view.look([find(run) for run in runs], labels, ["."] * len(runs))
-    loaded = studies.loaded(tmp_path)
-    made = []
-    for number, findings in enumerate(shown.runs):
-        suffix = f"-{number + 1}" if number else ""
-        choices = Choices(shown, (number,))
-        frames = [Frame(f"{name}{suffix}", labels[number], choices) for name in ("study", "narrow")]
-        made += [study.rendered(assess(findings, loaded), frames[0]), stopping.section(findings, frames[1])]
-    return html.rendered(shown, made)
+    loaded, found = studies.loaded(tmp_path), [find(run) for run in runs]
+    reported = [ReportedRun(one, label, ".", assess(one, loaded)) for one, label in zip(found, labels, strict=True)]
+    return html.page(side_by_side(reported))
 
 
 def test_an_element_has_the_numbers_of_all_that_it_is_about() -> None:
-    shown = view.look([find(measured())])
+    shown = view_of(measured())
     choices = Choices(shown, (0,))
     of = {name: index for index, name in enumerate(shown.stacks)}
     one = choices.marks([cell("gre", workload=studies.TCP), cell("none", "medium", studies.TCP)])
@@ -63,7 +58,7 @@ def test_an_element_has_the_numbers_of_all_that_it_is_about() -> None:
 
 
 def test_a_bring_up_that_failed_is_about_every_workload() -> None:
-    shown = view.look([find(measured())])
+    shown = view_of(measured())
     choices = Choices(shown, (0,))
     marks = {one.stack: choices.failing(one) for one in shown.runs[0].failing}
     assert 'data-w="1"' in marks["gre"] and 'data-w="0 1"' in marks["vxlan"]
@@ -82,8 +77,7 @@ def test_several_runs_have_sections_of_their_own_and_no_id_twice(tmp_path: Path)
 
 
 def test_a_report_of_several_runs_makes_the_sections_of_each() -> None:
-    runs = [sections.Shown(measured(), label) for label in ("old", "new")]
-    made = "".join(sections.made_elsewhere(html.seen(runs), runs))
+    made = "".join(sections.made_elsewhere(view_of(measured(), measured(), labels=("old", "new"))))
     assert re.findall(r'<section id="([\w-]+)"', made) == ["narrow", "narrow-2", "compare"]
     # A row of the comparison is there as long as either run is.
     assert 'data-r="0 1"' in made[made.index('id="compare"') :]

@@ -12,6 +12,7 @@ import pytest
 import typer
 from rich.console import Console
 
+from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import MANIFEST, TCP, cell, realistic, record, trial
 from tests.helpers.runs import invoke
 from tests.helpers.strangers import write
@@ -19,8 +20,7 @@ from tests.unit.journal.test_read import EVENTS
 from tunbench.analysis.audit.warnings import warnings
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, Warned
-from tunbench.report import view
-from tunbench.report.page import html, sections
+from tunbench.report.reported_run import assessment
 from tunbench.report.tables import heat_tables, tables
 from tunbench.report.terminal import by_workload, run_table
 
@@ -41,7 +41,7 @@ def test_the_name_of_a_table_is_not_told_once_for_each_of_its_facts_without_an_e
 
 def test_a_plan_of_empty_lines_is_no_study(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text("\n" * 131_072)
-    assert seconds(sections.assessment, find(record([])), tmp_path) < 2
+    assert seconds(assessment, find(record([])), tmp_path) < 2
 
 
 def test_twenty_thousand_kinds_of_warnings_are_grouped_at_once() -> None:
@@ -62,7 +62,7 @@ def crossed(count: int, workload: str = TCP) -> Record:
 
 
 def test_stacks_by_conditions_that_are_mostly_empty_are_a_bearable_page() -> None:
-    whole = view.look([find(crossed(600))])
+    whole = view_of(crossed(600))
     found = heat_tables.relative(whole, "throughput")
     assert len(found.rows) * len(found.columns) <= heat_tables.FIELDS
     assert f"has {len(found.rows)} rows at most" in found.caption
@@ -73,9 +73,9 @@ def test_stacks_by_conditions_that_are_mostly_empty_are_a_bearable_page() -> Non
 def test_why_a_cell_has_no_ratio_is_not_searched_for_among_all_values() -> None:
     trials = [trial(cell("none", repeat=0), [("rtt", "s", 1.0)])]
     trials += [trial(cell("ipip", f"p{number}"), [("rtt", "s", 1.0)]) for number in range(2_000)]
-    assert seconds(heat_tables.relative, view.look([find(record(trials))]), "rtt") < 3
+    assert seconds(heat_tables.relative, view_of(record(trials)), "rtt") < 3
     fast = [trial(cell("ipip", f"p{number}", TCP), [("throughput", "bit/s", 1.0)]) for number in range(2_000)]
-    assert seconds(heat_tables.headline, view.look([find(record([*trials, *fast]))])) < 4
+    assert seconds(heat_tables.headline, view_of(record([*trials, *fast]))) < 4
 
 
 @pytest.mark.parametrize("workloads", [1, 4])
@@ -83,7 +83,7 @@ def test_a_terminal_has_no_more_rows_than_are_read(workloads: int) -> None:
     names = [f"{TCP},port={number}" for number in range(1, workloads + 1)]
     many = record([one for name in names for one in crossed(60, name).trials])
     out = StringIO()
-    assert seconds(Console(file=out, width=200).print, run_table.table(many)) < 8
+    assert seconds(Console(file=out, width=200).print, run_table.table(find(many))) < 8
     shown = [line for line in out.getvalue().splitlines() if re.match(r" *(none|wireguard)", line)]
     assert len(shown) == by_workload.ROWS
     more = 60 * 61 * workloads - by_workload.ROWS
@@ -112,4 +112,4 @@ def test_thousands_of_workloads_are_looked_up_and_not_searched_for() -> None:
     samples = [("rtt", "s", 1.0), ("throughput", "bit/s", 1e6)]
     workloads = [f"ping:count={number}" for number in range(5, 3_205)]
     many = record([trial(cell("ipip", workload=workload), samples) for workload in workloads])
-    assert seconds(html.page, many) < 12
+    assert seconds(page_of, many) < 12

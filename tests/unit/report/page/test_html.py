@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
 
+from tests.helpers.pages import page_of, view_of, write_page
 from tests.helpers.records import MANIFEST, PING, TCP, cell, realistic, record, trial
 from tunbench.journal.record import Warned
 from tunbench.report.charts import figures, labels
 from tunbench.report.charts.axes import around, from_zero_or_wide, marks, ticks
 from tunbench.report.page import html
-from tunbench.report.page.sections import Shown
 
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }}"
 SECTIONS = (
@@ -56,7 +55,7 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return html.page(realistic(3))
+    return page_of(realistic(3))
 
 
 def hostile() -> str:
@@ -71,7 +70,7 @@ def hostile() -> str:
     ]
     trials.append(trial(cell(HOSTILE, HOSTILE, TCP, 3), verdict="failed", reason=HOSTILE, logs={HOSTILE: HOSTILE}))
     manifest = {**MANIFEST, "plan": {"name": HOSTILE, "seed": HOSTILE}, HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}
-    return html.page(
+    return page_of(
         record(trials, manifest=manifest, warnings=(Warned(HOSTILE, HOSTILE, HOSTILE),), interrupted=(HOSTILE,))
     )
 
@@ -79,7 +78,7 @@ def hostile() -> str:
 def test_write_makes_one_file_quickly(tmp_path: Path) -> None:
     whole = realistic(3)
     began = time.monotonic()
-    html.write(whole, tmp_path / "report.html")
+    write_page(whole, tmp_path / "report.html")
     assert time.monotonic() - began < 10
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert (tmp_path / "report.html").stat().st_size < 500_000
@@ -140,20 +139,20 @@ def test_costs_have_a_table_with_the_excess_over_none(page: str) -> None:
 
 def test_on_the_real_clock_no_instruction_is_spoken_of() -> None:
     manifest = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}, "fingerprint": "no promise"}
-    page = html.page(record(realistic(1).trials, manifest=manifest))
+    page = page_of(record(realistic(1).trials, manifest=manifest))
     assert "instruction" not in page[page.index('id="costly"') : page.index('id="degrades"')]
 
 
 def test_the_fingerprint_names_tools_and_brought_programs() -> None:
     facts = {"version": "0.28.0", "digest": "b" * 64}
     manifest = {**MANIFEST, "tools": {"headscale": facts}, "brought": {"mycelium": {**facts, "version": "0.6"}}}
-    page = html.page(record(realistic(1).trials, manifest=manifest))
+    page = page_of(record(realistic(1).trials, manifest=manifest))
     assert "headscale <code>0.28.0 (bbbbbbbbbbbb)</code>" in page
     assert "mycelium <code>0.6 (bbbbbbbbbbbb)</code>" in page
 
 
 def test_a_question_without_an_answer_has_no_section() -> None:
-    ids = Reader(html.page(record([trial(cell("none"), [("rtt", "s", 1e-3, 0.0)])]))).all("id")
+    ids = Reader(page_of(record([trial(cell("none"), [("rtt", "s", 1e-3, 0.0)])]))).all("id")
     assert "late" in ids and not {"fast", "costly", "degrades", "recovers", "wire", "other"} & set(ids)
 
 
@@ -174,7 +173,7 @@ def test_failures_have_their_reason_and_logs(page: str) -> None:
 
 def test_a_long_log_is_cut_at_its_beginning() -> None:
     log = "begin" + "x" * 100_000 + "the end"
-    page = html.page(record([trial(cell("none"), verdict="failed", reason="?", logs={"a": log})]))
+    page = page_of(record([trial(cell("none"), verdict="failed", reason="?", logs={"a": log})]))
     assert "the end" in page and "begin" not in page.partition("<pre")[2]
     assert len(page) < 120_000
 
@@ -190,7 +189,7 @@ def test_netem_is_explained_by_its_arithmetic(page: str) -> None:
 def test_profiles_written_in_a_plan_are_explained_too() -> None:
     wan = {"name": "wan", "forward": {"delay": 0.02, "loss": 0.1}, "reverse": {"delay": 0.04}, "placement": "router"}
     trials = [trial(cell("none", "wan"), [("rtt", "s", 0.0601, 0.0), ("loss", "ratio", 0.1)])]
-    page = html.page(record(trials, manifest={**MANIFEST, "plan": {"name": "x", "profiles": [wan]}}))
+    page = page_of(record(trials, manifest={**MANIFEST, "plan": {"name": "x", "profiles": [wan]}}))
     text = page.replace("\N{NO-BREAK SPACE}", " ")
     assert "delay 20 ms, loss 10 %" in text and "delay 40 ms" in text and ">60.0 ms<" in text
     assert "nearly never happens" not in text and "clipped" not in text
@@ -198,17 +197,17 @@ def test_profiles_written_in_a_plan_are_explained_too() -> None:
 
 def test_the_real_clock_promises_nothing() -> None:
     manifest = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}, "fingerprint": "no promise"}
-    page = html.page(record(realistic(1).trials, manifest=manifest))
+    page = page_of(record(realistic(1).trials, manifest=manifest))
     assert "no promise" in page and 'id="clock"' not in page
 
 
 def test_an_unimpaired_run_says_nothing_of_impairments() -> None:
-    assert 'id="impairments"' not in html.page(record([trial(cell("none"), [("rtt", "s", 1e-3, 0.0)])]))
+    assert 'id="impairments"' not in page_of(record([trial(cell("none"), [("rtt", "s", 1e-3, 0.0)])]))
 
 
 @pytest.mark.parametrize("manifest", [{}, {"plan": None, "lab": "?", "image": [], "programs": {}, "fingerprint": None}])
 def test_an_empty_run_and_a_poor_manifest_have_a_report(manifest: dict[str, object]) -> None:
-    assert "Nothing: every trial" in html.page(record([], manifest=manifest))
+    assert "Nothing: every trial" in page_of(record([], manifest=manifest))
 
 
 def test_zeros_can_be_drawn() -> None:
@@ -216,7 +215,7 @@ def test_zeros_can_be_drawn() -> None:
         TCP: [("throughput", "bit/s", 0.0)],
         PING: [("rtt", "s", 0.0, 0.0)],
     }
-    page = html.page(record([trial(cell("none", workload=name), some) for name, some in samples.items()]))
+    page = page_of(record([trial(cell("none", workload=name), some) for name, some in samples.items()]))
     assert page.count("<svg") == 2 and not re.search(r'"[^"]*\b(nan|inf)\b[^"]*"', page)
 
 
@@ -226,7 +225,7 @@ def test_a_stack_without_a_ratio_may_come_before_one_that_has_one() -> None:
         trial(cell("gre", workload=TCP), verdict="failed", reason="?"),
         trial(cell("vxlan", workload=TCP), [("throughput", "bit/s", 1e8)]),
     ]
-    assert ">0.100<" in html.page(record(trials))
+    assert ">0.100<" in page_of(record(trials))
 
 
 def test_long_names_are_broken_and_nothing_is_lost() -> None:
@@ -276,11 +275,10 @@ def test_an_axis_holds_whatever_was_measured(values: list[float]) -> None:
         assert len(found) >= 2
 
 
-def test_further_sections_stand_behind_the_overview() -> None:
-    section = Markup('<section id="comparison" aria-label="x"><h2 id="comparison-heading">What changed</h2></section>')
-    page = html.page_of([Shown(realistic(1))], [section])
-    assert '<a href="#comparison">What changed</a>' in page
-    assert page.index('id="overview"') < page.index('id="comparison"') < page.index('id="fast"')
+def test_a_comparison_stands_behind_the_overview() -> None:
+    page = html.page(view_of(realistic(1), realistic(1, seed=2), labels=("old", "new")))
+    assert '<a href="#compare">old compared with new</a>' in page
+    assert page.index('id="overview"') < page.index('id="compare"') < page.index('id="fast"')
 
 
 def test_headings_go_down_one_step_at_a_time(page: str) -> None:
@@ -297,7 +295,7 @@ def test_a_page_that_would_be_too_large_says_what_it_leaves_out(monkeypatch: pyt
     monkeypatch.setattr(html, "MOST", 5)
     monkeypatch.setattr(html, "LINKS", 4)
     monkeypatch.setattr(figures, "MOST", 5)
-    page = html.page(realistic(1))
+    page = page_of(realistic(1))
     assert re.search(r"These are 5 of \d+ rows", page)
     assert re.search(r"The trials of \d+ more cells are left out", page)
     assert re.search(r"\d further charts are not in this page", page)
@@ -311,6 +309,6 @@ def test_labels_that_have_no_room_are_left_to_the_legend() -> None:
 
 def test_unfolded_charts_stay_where_not_all_can(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "CHARTS", 60_000)
-    page = html.page(realistic(1))
+    page = page_of(realistic(1))
     assert page.count("<svg") > 1 and "throughput" in page[page.index('id="fast"') : page.index('id="everything"')]
     assert re.search(r"\d+ further charts are not in this page", page)

@@ -73,7 +73,7 @@ def test_the_section_counts_and_escapes() -> None:
 
 def test_the_terminal_names_what_was_not_narrow_enough() -> None:
     out = StringIO()
-    Console(file=out, width=200).print(run_table.table(measured()))
+    Console(file=out, width=200).print(run_table.table(find(measured())))
     text = out.getvalue().replace("\N{NO-BREAK SPACE}", " ")
     assert "narrow enough: 1 of 2 cells and metrics (at most 10 % wide at 95 %, 30 repeats at most)" in text
     assert f"not narrow enough after 10: gre, baseline, {PING}: rtt median 127 %" in text

@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.helpers.records import TCP, cell, realistic, record, trial
+from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, TrialResult
 from tunbench.report.terminal.run_table import table
 
@@ -13,7 +14,7 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "terminal.txt"
 
 def shown(whole: Record, width: int = 120) -> str:
     out = StringIO()
-    Console(file=out, width=width, color_system=None, force_terminal=False).print(table(whole))
+    Console(file=out, width=width, color_system=None, force_terminal=False).print(table(find(whole)))
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 

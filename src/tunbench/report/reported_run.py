@@ -1,0 +1,46 @@
+"""A run as a report is given it: analysed once, with its study, its label among others, and the way to its folder."""
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.study.assessment import Assessment, assess, is_study, of_run
+from tunbench.journal import read
+from tunbench.journal.journal import JournalError
+from tunbench.plain_text import plain
+from tunbench.plan.load import PlanError
+
+STUDY = re.compile(r"^[ \t]*\[+(study|claim)", re.MULTILINE)
+"""What the plan of a study has, and hardly any other."""
+
+
+class ReportedRun(NamedTuple):
+    """What followed from a run, its label among others (empty where there is one), and the way from a page to it.
+
+    `assessment` is that of its study, if it is of one, and `unreadable` says why that cannot be read.
+    """
+
+    findings: Findings
+    label: str = ""
+    base: str = "."
+    assessment: Assessment | None = None
+    unreadable: str = ""
+
+
+def reported_run(findings: Findings, folder: Path, label: str = "", base: str = ".") -> ReportedRun:
+    """A run with its study, which is read from the run's folder."""
+    try:
+        return ReportedRun(findings, label, base, assessment(findings, folder))
+    except (PlanError, JournalError) as error:
+        return ReportedRun(findings, label, base, unreadable=plain(str(error)))
+
+
+def assessment(findings: Findings, folder: Path) -> Assessment | None:
+    """What a run says of the study that it reproduces; None where it is none. Raises PlanError and JournalError."""
+    # Only where the plan looks like a study is the journal read once more.
+    if not os.path.lexists(folder / "plan.toml") or not STUDY.search(read.plan(folder)):
+        return None
+    loaded = of_run(folder)
+    return assess(findings, loaded) if is_study(loaded) else None
