@@ -105,7 +105,7 @@ def carried(kind: str, node: str, peer: str) -> list[str]:
     """The networks whose packets a node sends to a peer by WireGuard in a topology."""
     form = topology.read(kind)
     [layer] = stack.build("wireguard", underlay.of("ip", form).endpoints, form).layers
-    return layer.place.carries(Node(node, FakeShell(), FakeEvents()), peer)
+    return layer.context.carries(Node(node, FakeShell(), FakeEvents()), peer)
 
 
 def anchors(page: Path) -> set[str]:

@@ -40,7 +40,7 @@ FORMS = {
 
 COMPILED = {what: re.compile(form) for what, form in FORMS.items()}
 
-HARMLESS = re.compile(r"/mnt/lab/|/run/|\$\(cat|" + re.escape(secrets.PLACE))
+HARMLESS = re.compile(r"/mnt/lab/|/run/|\$\(cat|" + re.escape(secrets.PLACEHOLDER))
 """What stands where a secret would: the file that holds it."""
 
 CONTEXT = 60

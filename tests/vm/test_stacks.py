@@ -23,11 +23,11 @@ class Around(sound.Wireguard):
 
     def up(self, node):
         super().up(node)
-        peer = self.place.peers(node)[0]
-        here, there = self.place.below[node.name].address, self.place.below[peer].address
+        peer = self.context.peers(node)[0]
+        here, there = self.context.below[node.name].address, self.context.below[peer].address
         node.run("ip", "link", "add", "around", "type", "ipip", "local", here, "remote", there)
         node.run("ip", "link", "set", "around", "up")
-        inside = self.place.above[node.name].interface
+        inside = self.context.above[node.name].interface
         for one, way, other in ((inside, "egress", "around"), ("around", "ingress", inside)):
             node.run("tc", "qdisc", "add", "dev", one, "clsact")
             redirect = ("matchall", "action", "mirred", way, "redirect", "dev", other)
@@ -46,8 +46,8 @@ class Bare(sound.Wireguard):
         pass
 
     def up(self, node):
-        here, there = self.place.below[node.name].address, self.place.below[self.place.peers(node)[0]].address
-        interface = self.place.above[node.name].interface
+        here, there = self.context.below[node.name].address, self.context.below[self.context.peers(node)[0]].address
+        interface = self.context.above[node.name].interface
         node.run("ip", "link", "add", interface, "type", "gre", "local", here, "remote", there)
         self.settle(node)
 """

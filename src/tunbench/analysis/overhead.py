@@ -56,7 +56,7 @@ def built(stack: str, mtu: int = MTU) -> Stack:
 
 def formats(stack: Stack) -> list[Format]:
     """How each layer builds its packets, the lowest first."""
-    return [layer.format(layer.options, layer.place.outer) for layer in stack.layers]
+    return [layer.format(layer.options, layer.context.outer) for layer in stack.layers]
 
 
 def family(stack: Stack) -> int:

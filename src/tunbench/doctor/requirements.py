@@ -152,7 +152,7 @@ def of_stack(text: str, files: Mapping[str, str | None] = MappingProxyType({})) 
             for name in layer.declared.brought
             if not (files.get(name) or shutil.which(name))
         ]
-        found += [lack for module in over(layer.declared.modules, layer.place.outer) for lack in _module(module)]
+        found += [lack for module in over(layer.declared.modules, layer.context.outer) for lack in _module(module)]
     return list(dict.fromkeys(found))
 
 

@@ -12,9 +12,9 @@ from tunbench.runner.declare.options import Options, resolve
 from tunbench.runner.declare.topology import PAIR, Topology
 from tunbench.runner.network.underlay import lans
 from tunbench.runner.node.node import CommandFailed, Node
-from tunbench.runner.tunnel import About, Overlay, Place, StackFailed, Tunnel, Unsupported
+from tunbench.runner.tunnel import About, LayerContext, Overlay, StackFailed, Tunnel, Unsupported
 
-PATIENCE = 50.0
+ANSWER_TIMEOUT = 50.0
 """Seconds of the lab's own time in which an overlay must answer: a verdict stands within a minute."""
 
 UNKNOWN_DEVICE = "Unknown device type"
@@ -61,7 +61,7 @@ def build(
         yields = kind.yields(options, index, below)
         behind = lans(topology, yields) if index == len(parts) - 1 else {}
         beyond = {name: lan.network for name, lan in behind.items()}
-        layers.append(kind(options, Place(index, below, yields, topology, beyond, beside)))
+        layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside)))
         overlays.append(yields)
     return Stack(text, layers, overlays)
 
@@ -89,7 +89,7 @@ def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
 
 def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> list[Node]:
     """The nodes on which a layer acts: those whose role it needs, and the endpoints."""
-    return [node for node in nodes if node.name in layer.declared.roles or node.name in layer.place.above]
+    return [node for node in nodes if node.name in layer.declared.roles or node.name in layer.context.above]
 
 
 def require(node: Node, program: str, about: About | None = None) -> None:
@@ -163,12 +163,12 @@ def restart(stack: Stack, nodes: Sequence[Node]) -> None:
 
 def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str]]]:
     """The routes to what the stack reaches behind each peer: hosts, and the other spokes of a hub."""
-    place = stack.layers[-1].place
-    for node in (node for node in nodes if node.name in place.above):
-        here = place.above[node.name]
-        for peer in place.peers(node):
-            there = place.above[peer].address
-            _, *behind = place.carries(node, peer)
+    context = stack.layers[-1].context
+    for node in (node for node in nodes if node.name in context.above):
+        here = context.above[node.name]
+        for peer in context.peers(node):
+            there = context.above[peer].address
+            _, *behind = context.carries(node, peer)
             # Where a router stands between them it knows the way, and nothing is carried.
             if behind and ip_address(there) in ip_interface(here.cidr).network:
                 yield from ((node, [network, "via", there, "dev", here.interface]) for network in behind)
@@ -204,4 +204,4 @@ def wait_for_answers(layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Seque
         # Bound to the interface: what is not up yet must not be asked for on the way to the edge.
         interface, address = overlay[first.name].interface, overlay[other.name].address
         ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", address)
-        layer.wait(first, *ping, timeout=PATIENCE, what=f"{other.name} did not answer {first.name}")
+        layer.wait(first, *ping, timeout=ANSWER_TIMEOUT, what=f"{other.name} did not answer {first.name}")

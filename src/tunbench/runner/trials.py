@@ -69,8 +69,8 @@ def prove(site: Site, pair: Pair, events: Events, least: int = 2 * proof.ECHOES)
 
 def _prove(site: Site, pair: Pair, events: Events, least: int) -> None:
     client, target = site.nodes[pair.client], site.overlays[pair.server].address
-    if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.PATIENCE):
-        raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.PATIENCE:g} s")
+    if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.ANSWER_TIMEOUT):
+        raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.ANSWER_TIMEOUT:g} s")
     findings = proof.prove(site, pair, events, least)
     events.tell("proof", pair=pair.name, findings=[finding._asdict() for finding in findings])
 

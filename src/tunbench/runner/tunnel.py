@@ -17,7 +17,7 @@ from tunbench.runner.node.shell import Process
 FAMILIES = {"ipv4": 4, "ipv6": 6}
 """Address families as options name them."""
 
-WIDTHS = {4: 32, 6: 128}
+ADDRESS_BITS = {4: 32, 6: 128}
 """Bits of an address, by its family."""
 
 SMALLEST_MTU = {4: 576, 6: 1280}
@@ -27,7 +27,7 @@ SMALLEST_MTU = {4: 576, 6: 1280}
 CONTROL, RELAY = "control", "relay"
 """What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
 
-STARTING = 10.0
+DAEMON_START_TIMEOUT = 10.0
 """Seconds in which a daemon must be there."""
 
 
@@ -121,7 +121,7 @@ class About(NamedTuple):
     version: tuple[str, ...] = ()
 
 
-class Place(NamedTuple):
+class LayerContext(NamedTuple):
     """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint.
 
     `topology` says which endpoints are joined. `beyond` are the networks behind an endpoint, for the uppermost layer.
@@ -144,7 +144,7 @@ class Place(NamedTuple):
         family = self.above[peer].family
         through = [name for name in self.topology.endpoints if name not in (node.name, peer)]
         hosts = [peer, *(through if peer == self.topology.hub else [])]
-        own = [f"{self.above[name].address}/{WIDTHS[family]}" for name in hosts]
+        own = [f"{self.above[name].address}/{ADDRESS_BITS[family]}" for name in hosts]
         return [*own, *([self.beyond[peer]] if peer in self.beyond else [])]
 
     @property
@@ -161,9 +161,9 @@ class Tunnel:
 
     about: ClassVar[About]
 
-    def __init__(self, options: Options, place: Place) -> None:
+    def __init__(self, options: Options, context: LayerContext) -> None:
         self.options = options
-        self.place = place
+        self.context = context
         self.declared = self.with_options(options)
         self.daemons: dict[str, list[Process]] = {}
 
@@ -178,8 +178,8 @@ class Tunnel:
         """Takes the layer down on one node: its daemons, and its interface if that is still there."""
         for daemon in reversed(self.daemons.pop(node.name, [])):
             daemon.stop()
-        if node.name in self.place.above:
-            node.try_run("ip", "link", "del", self.place.above[node.name].interface)
+        if node.name in self.context.above:
+            node.try_run("ip", "link", "del", self.context.above[node.name].interface)
 
     def forget(self, node: Node) -> None:
         """Takes away what the layer has learnt on a node that it is down on, so that it must enrol anew."""
@@ -187,7 +187,7 @@ class Tunnel:
     @contextmanager
     def watched(self, node: Node) -> Iterator[str]:
         """The interface on which one sees what this layer carries, as it is before it is encapsulated."""
-        yield self.place.above[node.name].interface
+        yield self.context.above[node.name].interface
 
     @contextmanager
     def beneath(self, node: Node, interface: str) -> Iterator[str]:
@@ -236,15 +236,15 @@ class Tunnel:
 
     def file(self, node: str, name: str) -> Path:
         """The path of a file of this layer for a node, which every node can read."""
-        return HOME / node / f"{self.about.name}-{self.place.position}-{name}"
+        return HOME / node / f"{self.about.name}-{self.context.position}-{name}"
 
     def start(self, node: Node, *argv: str) -> Process:
         """Starts a daemon that `down` will stop; if it ends before the overlay answers, the stack has failed."""
-        process = node.start(*argv, log=f"{self.about.name}-{self.place.position}")
+        process = node.start(*argv, log=f"{self.about.name}-{self.context.position}")
         self.daemons.setdefault(node.name, []).append(process)
         return process
 
-    def wait(self, node: Node, *argv: str, what: str, timeout: float = STARTING) -> None:
+    def wait(self, node: Node, *argv: str, what: str, timeout: float = DAEMON_START_TIMEOUT) -> None:
         """Waits until a command succeeds on the node. Raises StackFailed: at once where a daemon of the layer ended.
 
         `timeout` is in seconds, and `what` says what was waited for in vain.
@@ -262,7 +262,7 @@ class Tunnel:
 
     def settle(self, node: Node) -> None:
         """Gives the interface of the layer its MTU and address, and sets it up."""
-        overlay = self.place.above[node.name]
+        overlay = self.context.above[node.name]
         node.run("ip", "link", "set", overlay.interface, "mtu", str(overlay.mtu), "up")
         node.run("ip", "address", "add", *overlay.given.split())
 

@@ -127,7 +127,7 @@ def test_a_missing_program_makes_its_trials_unsupported(home: Path) -> None:
 def test_a_stack_that_does_not_come_up_gives_every_trial_its_verdict(
     answers: dict[str, Answer], verdict: str, reason: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stack, "PATIENCE", 0.05)
+    monkeypatch.setattr(stack, "ANSWER_TIMEOUT", 0.05)
     events = lived(home, shard("wireguard", 1, PING, TCP), answers)
     assert verdicts(events) == [("up", verdict), (PING, verdict), (TCP, verdict)]
     for trial in events.of("trial"):

@@ -123,7 +123,7 @@ def test_programs_are_looked_for_as_arguments_and_not_as_shell_text() -> None:
 
 
 def test_a_stack_that_does_not_answer_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stack, "PATIENCE", 0.05)
+    monkeypatch.setattr(stack, "ANSWER_TIMEOUT", 0.05)
     pile, nodes, shell = built("ipip+gre", {"0.5 10.11.0.2": Result(1, "", "")})
     with pytest.raises(StackFailed, match=r"gre: b did not answer a within 0\.05 s"), stack.up(pile, nodes):
         pytest.fail("it did not come up")
@@ -166,7 +166,7 @@ def test_a_daemon_that_dies_is_not_waited_for(nodes: list[str], where: str) -> N
     message = f"^openvpn: its daemon on {where} ended with status 3$"
     with pytest.raises(StackFailed, match=message), stack.up(pile, endpoints):
         pytest.fail("it did not come up")
-    assert time.monotonic() - began < stack.PATIENCE / 2
+    assert time.monotonic() - began < stack.ANSWER_TIMEOUT / 2
     assert deleted(shell) == twice("openvpn", "ipip")
 
 
@@ -177,7 +177,7 @@ def test_a_daemon_of_a_layer_below_is_no_matter_of_this_one() -> None:
 
 
 def test_a_daemon_that_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stack, "PATIENCE", 0.05)
+    monkeypatch.setattr(stack, "ANSWER_TIMEOUT", 0.05)
     pile, endpoints, shell = built("openvpn", SILENT)
     with pytest.raises(StackFailed, match=r"^openvpn: b did not answer a within 0\.05 s$"), stack.up(pile, endpoints):
         pytest.fail("it did not come up")
@@ -186,7 +186,7 @@ def test_a_daemon_that_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_every_layer_stands_over_the_family_that_is_below_it() -> None:
     pile = stack.build("wireguard:inner=ipv6+vxlan", UNDERLAYS["ip6"].endpoints)
-    assert [layer.place.outer for layer in pile.layers] == [6, 6]
+    assert [layer.context.outer for layer in pile.layers] == [6, 6]
     assert [next(iter(overlay.values())).family for overlay in pile.overlays] == [6, 6, 4]
     assert next(iter(pile.overlay.values())).mtu == 1500 - 80 - 70
 

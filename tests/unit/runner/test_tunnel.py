@@ -15,7 +15,7 @@ from tunbench.runner.declare.packet_format import IP, UDP, Header
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import OUTSIDE, UNDERLAYS
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Overlay, Place, Tunnel, address, common_options
+from tunbench.runner.tunnel import About, Claims, LayerContext, Overlay, Tunnel, address, common_options
 
 families = st.sampled_from([4, 6])
 indexes = st.integers(0, 40)
@@ -57,7 +57,7 @@ def options(**given: str) -> Options:
 def over(kind: str = "ip", **given: str) -> Wide:
     """The tunnel as the lowest layer over this underlay."""
     below = UNDERLAYS[kind].endpoints
-    return Wide(options(**given), Place(0, below, Wide.yields(options(**given), 0, below)))
+    return Wide(options(**given), LayerContext(0, below, Wide.yields(options(**given), 0, below)))
 
 
 @pytest.fixture(autouse=True)
@@ -147,9 +147,9 @@ def test_an_mtu_that_was_asked_for_is_taken(mtu: int, kind: str) -> None:
 )
 def test_the_mtu_follows_from_the_family_below_and_from_the_options(kind: str, given: dict[str, str], mtu: int) -> None:
     layer = over(kind, **given)
-    assert {overlay.mtu for overlay in layer.place.above.values()} == {mtu}
-    assert layer.place.outer == (6 if kind == "ip6" else 4)
-    assert layer.format(layer.options, layer.place.outer).outside[0] == IP[layer.place.outer]
+    assert {overlay.mtu for overlay in layer.context.above.values()} == {mtu}
+    assert layer.context.outer == (6 if kind == "ip6" else 4)
+    assert layer.format(layer.options, layer.context.outer).outside[0] == IP[layer.context.outer]
 
 
 def test_options_change_what_is_declared() -> None:
@@ -166,7 +166,7 @@ def test_evidence_has_its_options_filled_in_for_each_family() -> None:
 
 def test_a_file_belongs_to_a_layer_and_to_a_node(home: Path) -> None:
     below = UNDERLAYS["ip"].endpoints
-    layers = [Wide(options(), Place(index, below, Wide.yields(options(), index, below))) for index in (0, 1)]
+    layers = [Wide(options(), LayerContext(index, below, Wide.yields(options(), index, below))) for index in (0, 1)]
     assert layers[1].file("b", "conf") == home / "b" / "wide-1-conf"
     assert len({layer.file(node, "conf") for layer in layers for node in ("a", "b")}) == 4
 
@@ -220,16 +220,16 @@ def test_the_peers_are_all_others() -> None:
     [a, b] = two_nodes(FakeShell(), FakeEvents())
     ring, star = topology.read("ring"), topology.read("hub-spoke:nodes=3")
     below = underlay.of("ip", ring).endpoints
-    assert [Place(0, below, {}, ring).peers(node) for node in (a, b)] == [["b", "c"], ["a", "c"]]
-    assert [Place(0, below, {}, star).peers(node) for node in (a, b)] == [["b", "c"], ["a"]]
+    assert [LayerContext(0, below, {}, ring).peers(node) for node in (a, b)] == [["b", "c"], ["a", "c"]]
+    assert [LayerContext(0, below, {}, star).peers(node) for node in (a, b)] == [["b", "c"], ["a"]]
 
 
 def test_a_spoke_reaches_the_others_through_the_hub_and_a_site_the_hosts_behind_its_peer() -> None:
     [a, b] = two_nodes(FakeShell(), FakeEvents())
     star = topology.read("hub-spoke:nodes=4")
     above = Wide.yields(options(), 0, underlay.of("ip", star).endpoints)
-    place = Place(0, {}, above, star)
-    assert place.carries(b, "a") == ["10.10.0.1/32", "10.10.0.3/32", "10.10.0.4/32"]
-    assert place.carries(a, "b") == ["10.10.0.2/32"]
-    site = Place(0, {}, above, topology.read("site-to-site"), {"b": "10.1.2.0/24"})
+    context = LayerContext(0, {}, above, star)
+    assert context.carries(b, "a") == ["10.10.0.1/32", "10.10.0.3/32", "10.10.0.4/32"]
+    assert context.carries(a, "b") == ["10.10.0.2/32"]
+    site = LayerContext(0, {}, above, topology.read("site-to-site"), {"b": "10.1.2.0/24"})
     assert site.carries(a, "b") == ["10.10.0.2/32", "10.1.2.0/24"]

@@ -128,9 +128,9 @@ def expected(layer: Tunnel, pair: Pair) -> str:
     What could go through another node must go from end to end, where the two are joined.
     """
     evidence = _plain(layer)
-    if not layer.declared.relays or pair.second not in layer.place.topology.peers[pair.first]:
+    if not layer.declared.relays or pair.second not in layer.context.topology.peers[pair.first]:
         return evidence
-    first, second = (layer.place.below[name].address for name in (pair.first, pair.second))
+    first, second = (layer.context.below[name].address for name in (pair.first, pair.second))
     return f"{evidence} and host {first} and host {second}"
 
 
@@ -142,13 +142,13 @@ def beside(layer: Tunnel, pair: Pair) -> str:
     """
     wanted, plain = expected(layer, pair), _plain(layer)
     others = [plain] if wanted != plain else []
-    others += [f"host {role.address}" for role in layer.place.roles.values()]
+    others += [f"host {role.address}" for role in layer.context.roles.values()]
     return f"({' or '.join(f'({other})' for other in others)}) and not ({wanted})" if others else ""
 
 
 def _plain(layer: Tunnel) -> str:
     """The pcap filter that every packet of a layer passes in its place, between whomever."""
-    return layer.evidence(layer.options, layer.place.outer, layer.place.position)
+    return layer.evidence(layer.options, layer.context.outer, layer.context.position)
 
 
 def _confidential(layer: Tunnel) -> bool:

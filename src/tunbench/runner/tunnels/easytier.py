@@ -149,14 +149,14 @@ class Easytier(Tunnel):
             secrets.fill(node, self.file(node.name, "toml"), self._configuration(node), secret)
 
     def _configuration(self, node: Node) -> str:
-        above = self.place.above[node.name]
-        names = list(self.place.above)
+        above = self.context.above[node.name]
+        names = list(self.context.above)
         before = names[: names.index(node.name)]
-        peers = [PEER.format(host=self.place.below[name].host, **self.options) for name in before]
+        peers = [PEER.format(host=self.context.below[name].host, **self.options) for name in before]
         return CONFIG.format(
             cidr=above.cidr,
             peers="".join(peers),
-            secret=secrets.PLACE,
+            secret=secrets.PLACEHOLDER,
             interface=above.interface,
             size=above.mtu + (ROOM if self.options["encryption"] else 0),
             **{**self.options, "encryption": str(bool(self.options["encryption"])).lower()},
@@ -171,6 +171,6 @@ class Easytier(Tunnel):
                 self._wait_for_direct_paths(one)
 
     def _wait_for_direct_paths(self, node: Node) -> None:
-        inside = [self.place.above[peer].address for peer in self.place.peers(node)]
+        inside = [self.context.above[peer].address for peer in self.context.peers(node)]
         script = ("sh", "-c", DIRECT, "direct", *inside)
         self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} had no direct connection with all of its peers")

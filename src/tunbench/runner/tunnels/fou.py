@@ -43,7 +43,7 @@ class Fou(Tunnel):
 
     def up(self, node: Node) -> None:
         """Opens the port for the protocol of what is inside, and makes the interface towards the other endpoint."""
-        protocol = kernel_links.PROTOCOLS[self.place.above[node.name].family]
+        protocol = kernel_links.PROTOCOLS[self.context.above[node.name].family]
         kernel_links.over_udp(self, node, "fou", "ipproto", str(protocol))
 
     def down(self, node: Node) -> None:

@@ -34,11 +34,11 @@ class Geneve(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        [peer] = self.place.peers(node)
+        [peer] = self.context.peers(node)
         node.run(
-            *("ip", "link", "add", self.place.above[node.name].interface, "type", "geneve"),
-            *("id", str(self.options["vni"]), "remote", self.place.below[peer].address),
+            *("ip", "link", "add", self.context.above[node.name].interface, "type", "geneve"),
+            *("id", str(self.options["vni"]), "remote", self.context.below[peer].address),
             *("ttl", str(self.options["ttl"]), "dstport", str(self.options["port"])),
-            *kernel_links.udp_checksum(self.options, self.place.outer),
+            *kernel_links.udp_checksum(self.options, self.context.outer),
         )
         self.settle(node)

@@ -47,7 +47,7 @@ class Gre(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        kernel_links.encapsulated(self, node, {4: "gre", 6: "ip6gre"}[self.place.outer], *words(self.options))
+        kernel_links.encapsulated(self, node, {4: "gre", 6: "ip6gre"}[self.context.outer], *words(self.options))
 
 
 def headers(options: Options) -> tuple[Header, ...]:

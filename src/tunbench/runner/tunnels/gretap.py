@@ -35,4 +35,6 @@ class Gretap(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface towards the other endpoint."""
-        kernel_links.encapsulated(self, node, {4: "gretap", 6: "ip6gretap"}[self.place.outer], *gre.words(self.options))
+        kernel_links.encapsulated(
+            self, node, {4: "gretap", 6: "ip6gretap"}[self.context.outer], *gre.words(self.options)
+        )

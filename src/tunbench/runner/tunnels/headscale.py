@@ -153,14 +153,14 @@ class Headscale(Tunnel):
         control = self.nodes[CONTROL]
         ca = certificates.authority(control, self.file(CONTROL, "ca"))
         for role in self.declared.roles:
-            node, address = self.nodes[role], self.place.roles[role].address
+            node, address = self.nodes[role], self.context.roles[role].address
             # derper takes the pair of files that has the name of its host.
             stem = self.file(role, "certs") / address
             node.run("mkdir", "-p", str(stem.parent))
             certificates.issue(node, ca, stem, "serverAuth", address=address)
         own = self.options["derp"] == "own"
         if own:
-            control.write(self.file(CONTROL, "derp.yaml"), DERP_MAP.format(relay=self.place.roles[RELAY].address))
+            control.write(self.file(CONTROL, "derp.yaml"), DERP_MAP.format(relay=self.context.roles[RELAY].address))
         values = {
             "control": self._control,
             "port": 443,
@@ -174,10 +174,10 @@ class Headscale(Tunnel):
 
     @property
     def _control(self) -> str:
-        return self.place.roles[CONTROL].address
+        return self.context.roles[CONTROL].address
 
     def _socket(self, node: str) -> str:
-        return f"/run/{self.about.name}-{self.place.position}.sock"
+        return f"/run/{self.about.name}-{self.context.position}.sock"
 
     def up(self, node: Node) -> None:
         """Starts the control plane, the relay, or a client; on the last endpoint, waits until all paths are direct."""
@@ -188,7 +188,7 @@ class Headscale(Tunnel):
                 self._relay(node)
             case _:
                 self._join(node)
-                if node.name == list(self.place.above)[-1]:
+                if node.name == list(self.context.above)[-1]:
                     self._wait_for_direct_paths()
 
     def _serve(self, node: Node) -> None:
@@ -202,7 +202,7 @@ class Headscale(Tunnel):
         return ("headscale", "--config", str(self.file(CONTROL, "config.yaml")), *words)
 
     def _relay(self, node: Node) -> None:
-        address = self.place.roles[RELAY].address
+        address = self.context.roles[RELAY].address
         self.start(
             *(node, "derper", "-a", f"{address}:443", "-http-port", "-1", "-hostname", address),
             *("-certmode", "manual", "-certdir", str(self.file(RELAY, "certs"))),
@@ -210,7 +210,7 @@ class Headscale(Tunnel):
         )
 
     def _join(self, node: Node) -> None:
-        overlay, state = self.place.above[node.name], self.file(node.name, "state")
+        overlay, state = self.context.above[node.name], self.file(node.name, "state")
         node.run("mkdir", "-p", str(state))
         self.start(
             *(node, "env", *SILENT, f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
@@ -237,16 +237,16 @@ class Headscale(Tunnel):
 
     def _wait_for_direct_paths(self) -> None:
         """The client's own ping succeeds where an answer came by a direct path."""
-        for first, second in combinations(self.place.above, 2):
+        for first, second in combinations(self.context.above, 2):
             ping = self._tailscale(self.nodes[first], "ping", "--until-direct", "--c=10", "--timeout=1s")
-            there = self.place.above[second].address
+            there = self.context.above[second].address
             what = f"{first} found no direct path to {second}"
             self.wait(self.nodes[first], *ping, there, timeout=PATIENCE, what=what)
 
     def down(self, node: Node) -> None:
         """Stops the daemon, which takes its interface, routes and rules away."""
         super().down(node)
-        if node.name in self.place.above:
+        if node.name in self.context.above:
             node.try_run("tailscaled", "--cleanup", "--no-logs-no-support")
 
     def forget(self, node: Node) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Format, Header
 from tunbench.runner.node.node import Node, Shown
-from tunbench.runner.tunnel import WIDTHS, About, Claims, Tunnel
+from tunbench.runner.tunnel import ADDRESS_BITS, About, Claims, Tunnel
 from tunbench.runner.tunnels.shared import secrets
 
 # $0 is a pattern, and the rest a command that shall print a line of it; asked at once again it would cost more time.
@@ -135,51 +135,51 @@ class Hyprspace(Tunnel):
 
     def _configuration(self, node: Node) -> dict[str, object]:
         """The configuration of a node; a name in angle brackets stands for the identity of an endpoint."""
-        order, peers = list(self.place.above), self.place.peers(node)
+        order, peers = list(self.context.above), self.context.peers(node)
         earlier = [name for name in order[: order.index(node.name)] if name in peers]
-        width = WIDTHS[4]
+        width = ADDRESS_BITS[4]
         return {
-            "privateKey": secrets.PLACE,
+            "privateKey": secrets.PLACEHOLDER,
             "listenAddresses": [self._address(node.name)],
             "bootstrapPeers": [f"{self._address(name)}/p2p/<{name}>" for name in earlier or peers],
             "peers": [
-                {"id": f"<{name}>", "name": name, "routes": [{"net": f"{self.place.above[name].address}/{width}"}]}
+                {"id": f"<{name}>", "name": name, "routes": [{"net": f"{self.context.above[name].address}/{width}"}]}
                 for name in peers
             ],
         }
 
     def _address(self, name: str) -> str:
         transport = TRANSPORTS[str(self.options["transport"])]
-        return transport.address.format(host=self.place.below[name].address, port=self.options["port"])
+        return transport.address.format(host=self.context.below[name].address, port=self.options["port"])
 
     def _identities(self, node: Node) -> list[str]:
         """The words that make sed put identities into the configuration of a node."""
         words = []
-        for name in self.place.peers(node):
+        for name in self.context.peers(node):
             identity = node.read_shown(self.file(name, "identity"))
             words += ["-e", Shown(f"s/<{name}>/{identity}/", f"'s/<{name}>/'{identity.shell}'/'")]
         return words
 
     def up(self, node: Node) -> None:
         """Starts the daemon and gives its interface an address of the lab; on the last, waits for direct paths."""
-        overlay = self.place.above[node.name]
+        overlay = self.context.above[node.name]
         config = str(self.file(node.name, "config.json"))
         self.start(node, "env", NOWHERE, "hyprspace", "up", "-c", config, "-i", overlay.interface)
         routes = ("ip", "route", "show", "dev", overlay.interface)
-        inside = self.place.above[self.place.peers(node)[0]].address
+        inside = self.context.above[self.context.peers(node)[0]].address
         what = f"{node.name} made no interface with routes to its peers"
         self.wait(node, "sh", "-c", PRINTED, inside, *routes, timeout=STARTED, what=what)
         self.settle(node)
         # With the last address its routes would go; with the first, packets have the other one.
         node.run("ip", "-4", "address", "flush", "dev", overlay.interface, "to", GIVEN)
-        if node.name == list(self.place.above)[-1]:
+        if node.name == list(self.context.above)[-1]:
             self._wait_for_direct_paths()
 
     def _wait_for_direct_paths(self) -> None:
-        for node in (self.nodes[name] for name in self.place.above):
-            for peer in self.place.peers(node):
+        for node in (self.nodes[name] for name in self.context.above):
+            for peer in self.context.peers(node):
                 # Through a relay it would be another node's address.
                 pattern = f"@{peer} (.*) {self._address(peer).rpartition('/')[0]}"
-                status = ("hyprspace", "status", "-i", self.place.above[node.name].interface)
+                status = ("hyprspace", "status", "-i", self.context.above[node.name].interface)
                 what = f"{node.name} had no direct path to {peer}"
                 self.wait(node, "sh", "-c", PRINTED, pattern, *status, timeout=MEETING, what=what)

@@ -108,7 +108,7 @@ class Innernet(Tunnel):
     @property
     def _network(self) -> str:
         """The name of the network, and of the interface on every node."""
-        return next(iter(self.place.above.values())).interface
+        return next(iter(self.context.above.values())).interface
 
     def _server(self, *words: str) -> tuple[str, ...]:
         state = self.file(CONTROL, "server")
@@ -121,14 +121,14 @@ class Innernet(Tunnel):
         return self.file(node, "client")
 
     def _make(self, control: Node) -> None:
-        index, port = self.place.position, str(self.options["port"])
+        index, port = self.context.position, str(self.options["port"])
         control.run(
             *self._server("new", "--network-name", self._network, "--network-cidr", f"10.{10 + index}.0.0/{PREFIX}"),
-            *("--external-endpoint", f"{self.place.roles[CONTROL].host}:{port}", "--listen-port", port),
+            *("--external-endpoint", f"{self.context.roles[CONTROL].host}:{port}", "--listen-port", port),
         )
         cidr = ("--name", "endpoints", "--cidr", f"10.{10 + index}.1.0/24", "--parent", self._network, "--yes")
         control.run(*self._server("add-cidr", self._network, *cidr))
-        for name, overlay in self.place.above.items():
+        for name, overlay in self.context.above.items():
             control.run(
                 *self._server(
                     "add-peer", self._network, "--name", name, "--cidr", "endpoints", "--ip", overlay.address
@@ -142,24 +142,24 @@ class Innernet(Tunnel):
         if node.name == CONTROL:
             self._serve(node)
             return
-        overlay = self.place.above[node.name]
+        overlay = self.context.above[node.name]
         words = (self._client(node.name), self._invitation(node.name), overlay.mtu)
-        clients = map(self._client, self.place.above)
+        clients = map(self._client, self.context.above)
         self.start(node, "sh", "-c", RUN, overlay.interface, *map(str, (*words, *clients)))
         if node is self.nodes[-1]:
             for one in self.nodes[1:]:
                 self._wait_for_peers(one)
 
     def _serve(self, node: Node) -> None:
-        mtu = str(next(iter(self.place.above.values())).mtu)
+        mtu = str(next(iter(self.context.above.values())).mtu)
         self.start(node, *self._server("--mtu", mtu, "serve", "--no-write-hosts", self._network))
-        address = f"10.{10 + self.place.position}.0.1:{self.options['port']}"
+        address = f"10.{10 + self.context.position}.0.1:{self.options['port']}"
         listening = ("sh", "-c", 'ss -Hltn src "$0" | grep -q .', address)
         self.wait(node, *listening, what="innernet-server did not listen")
 
     def _wait_for_peers(self, node: Node) -> None:
-        places = [self.place.below[peer] for peer in self.place.peers(node)]
-        addresses = [place.host for place in (*places, self.place.roles[CONTROL])]
+        places = [self.context.below[peer] for peer in self.context.peers(node)]
+        addresses = [place.host for place in (*places, self.context.roles[CONTROL])]
         script = ("sh", "-c", CONNECTED, self._network, *addresses)
         self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} did not reach all of its peers")
 
@@ -172,7 +172,9 @@ class Innernet(Tunnel):
     def forget(self, node: Node) -> None:
         """Takes away the keys and peers of a client; the server begins again, with new invitations."""
         if node.name == CONTROL:
-            node.run("rm", "-rf", str(self.file(CONTROL, "server")), *map(str, map(self._invitation, self.place.above)))
+            node.run(
+                "rm", "-rf", str(self.file(CONTROL, "server")), *map(str, map(self._invitation, self.context.above))
+            )
             self._make(node)
         else:
             node.run("rm", "-rf", str(self._client(node.name)))

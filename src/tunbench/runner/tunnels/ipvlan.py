@@ -51,16 +51,16 @@ class Ipvlan(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface, and routes what it sends."""
-        interface, below = self.place.above[node.name].interface, self.place.below[node.name].interface
+        interface, below = self.context.above[node.name].interface, self.context.below[node.name].interface
         mode = str(self.options["mode"])
         node.run("ip", "link", "add", interface, "link", below, "type", "ipvlan", "mode", mode)
         self.settle(node)
         if self.routed:
             node.run("ip", self.family, "rule", "add", *self.rule(node))
             node.run("ip", self.family, "route", "add", *self.route(node))
-        for peer in self.place.peers(node) if self.routed else ():
-            there, path = self.place.above[peer].address, self.file(peer, "mac")
-            self.endpoints[peer].run("cat", f"/sys/class/net/{self.place.below[peer].interface}/address", into=path)
+        for peer in self.context.peers(node) if self.routed else ():
+            there, path = self.context.above[peer].address, self.file(peer, "mac")
+            self.endpoints[peer].run("cat", f"/sys/class/net/{self.context.below[peer].interface}/address", into=path)
             mac = node.read_shown(path)
             node.run("ip", "neighbour", "add", there, "lladdr", mac, "dev", below, "nud", "permanent")
 
@@ -70,9 +70,9 @@ class Ipvlan(Tunnel):
         if self.routed:
             node.try_run("ip", self.family, "rule", "del", *self.rule(node))
             node.try_run("ip", self.family, "route", "del", *self.route(node))
-        for peer in self.place.peers(node) if self.routed else ():
-            below = self.place.below[node.name].interface
-            node.try_run("ip", "neighbour", "del", self.place.above[peer].address, "dev", below)
+        for peer in self.context.peers(node) if self.routed else ():
+            below = self.context.below[node.name].interface
+            node.try_run("ip", "neighbour", "del", self.context.above[peer].address, "dev", below)
 
     @property
     def routed(self) -> bool:
@@ -87,21 +87,21 @@ class Ipvlan(Tunnel):
     @property
     def network(self) -> str:
         """The network of the overlay."""
-        return network(self.options, self.place.position)
+        return network(self.options, self.context.position)
 
     @property
     def table(self) -> str:
         """The number of the routing table."""
-        return str(TABLE + self.place.position)
+        return str(TABLE + self.context.position)
 
     def rule(self, node: Node) -> tuple[str, ...]:
         """What the interface below sends to the overlay; what a program sends there has no such interface."""
-        below = self.place.below[node.name].interface
+        below = self.context.below[node.name].interface
         return ("to", self.network, "oif", below, "lookup", self.table)
 
     def route(self, node: Node) -> tuple[str, ...]:
         """The way to the overlay."""
-        return (self.network, "dev", self.place.below[node.name].interface, "table", self.table)
+        return (self.network, "dev", self.context.below[node.name].interface, "table", self.table)
 
 
 def network(options: Options, position: int) -> str:

@@ -3,7 +3,7 @@
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import STARTING, About, Claims, Tunnel
+from tunbench.runner.tunnel import DAEMON_START_TIMEOUT, About, Claims, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 HEADERS = {
@@ -71,15 +71,15 @@ class L2tpv3(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the tunnel, and the session with its interface."""
-        [peer] = self.place.peers(node)
+        [peer] = self.context.peers(node)
         number, cookie = str(self.options["session"]), COOKIES[str(self.options["cookie"])]
         node.run(
             *("ip", "l2tp", "add", "tunnel", "tunnel_id", number, "peer_tunnel_id", number),
-            *("local", self.place.below[node.name].address, "remote", self.place.below[peer].address),
+            *("local", self.context.below[node.name].address, "remote", self.context.below[peer].address),
             *("encap", str(self.options["encap"]), *self.udp()),
         )
         node.run(
-            *("ip", "l2tp", "add", "session", "name", self.place.above[node.name].interface, "tunnel_id", number),
+            *("ip", "l2tp", "add", "session", "name", self.context.above[node.name].interface, "tunnel_id", number),
             *("session_id", number, "peer_session_id", number, "l2spec_type", str(self.options["l2spec"])),
             *(("cookie", cookie, "peer_cookie", cookie) if cookie else ()),
         )
@@ -89,13 +89,13 @@ class L2tpv3(Tunnel):
         """Deletes the tunnel, and with it the session and its interface; the kernel does it in the background."""
         number = str(self.options["session"])
         node.try_run("ip", "l2tp", "del", "tunnel", "tunnel_id", number)
-        node.until("sh", "-c", 'test -z "$(ip l2tp show tunnel tunnel_id "$0")"', number, timeout=STARTING)
+        node.until("sh", "-c", 'test -z "$(ip l2tp show tunnel tunnel_id "$0")"', number, timeout=DAEMON_START_TIMEOUT)
 
     def udp(self) -> tuple[str, ...]:
         """The words about UDP, if that carries it."""
         if self.options["encap"] != "udp":
             return ()
         port = str(self.options["port"])
-        wanted = "on" if kernel_links.checksummed(self.options, self.place.outer) else "off"
-        names = {4: ("udp_csum",), 6: ("udp6_csum_tx", "udp6_csum_rx")}[self.place.outer]
+        wanted = "on" if kernel_links.checksummed(self.options, self.context.outer) else "off"
+        names = {4: ("udp_csum",), 6: ("udp6_csum_tx", "udp6_csum_rx")}[self.context.outer]
         return ("udp_sport", port, "udp_dport", port, *(word for name in names for word in (name, wanted)))

@@ -40,7 +40,7 @@ CKN = "74756e62656e6368"
 """The name of the connectivity association key, which is no secret: the octets of "tunbench"."""
 
 
-ASSOCIATION = f"sa 0 pn 1 on key 00 {secrets.PLACE}"
+ASSOCIATION = f"sa 0 pn 1 on key 00 {secrets.PLACEHOLDER}"
 """The first secure association of a channel, as `ip macsec` takes it."""
 
 
@@ -112,13 +112,13 @@ class Macsec(Tunnel):
                 replay=int(self.options["replay"]),
                 window=self.options["window"],
                 ckn=CKN,
-                secret=secrets.PLACE,
+                secret=secrets.PLACEHOLDER,
             )
             secrets.fill(node, self.file(node.name, "conf"), text, cak)
 
     def up(self, node: Node) -> None:
         """Makes the interface, and gives it its keys or to the daemon that does."""
-        interface, below = self.place.above[node.name].interface, self.place.below[node.name].interface
+        interface, below = self.context.above[node.name].interface, self.context.below[node.name].interface
         on = {True: "on", False: "off"}
         static = self.options["keys"] == "static"
         node.run(
@@ -138,9 +138,9 @@ class Macsec(Tunnel):
 
     def key(self, node: Node) -> None:
         """Gives the interface its own key to send with, and for each peer that of the peer."""
-        interface = self.place.above[node.name].interface
+        interface = self.context.above[node.name].interface
         self._add(node, node.name, f"macsec add {interface} tx {ASSOCIATION}")
-        for peer in self.place.peers(node):
+        for peer in self.context.peers(node):
             channel = f"macsec add {interface} rx port 1 address {self.mac(peer)}"
             self._add(node, peer, f"{channel}\n{channel} {ASSOCIATION}")
 
@@ -152,4 +152,4 @@ class Macsec(Tunnel):
 
     def mac(self, name: str) -> str:
         """The MAC address of a node's interface, from which the identifier of its secure channel follows."""
-        return f"02:6d:73:00:{self.place.position:02x}:{list(self.place.above).index(name) + 1:02x}"
+        return f"02:6d:73:00:{self.context.position:02x}:{list(self.context.above).index(name) + 1:02x}"

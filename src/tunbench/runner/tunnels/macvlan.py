@@ -34,9 +34,9 @@ class Macvlan(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface with the MAC address that the proof looks for."""
-        overlay, below = self.place.above[node.name], self.place.below[node.name]
-        number = list(self.place.above).index(node.name) + 1
-        mac = f"02:76:6c:00:{self.place.position:02x}:{number:02x}"
+        overlay, below = self.context.above[node.name], self.context.below[node.name]
+        number = list(self.context.above).index(node.name) + 1
+        mac = f"02:76:6c:00:{self.context.position:02x}:{number:02x}"
         node.run(
             *("ip", "link", "add", overlay.interface, "link", below.interface, "address", mac),
             *("type", "macvlan", "mode", str(self.options["mode"])),

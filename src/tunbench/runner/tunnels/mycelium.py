@@ -85,14 +85,14 @@ class Mycelium(Tunnel):
             node.run("sed", "-n", "s/^Address: //p", str(told), into=address)
             # Enough to know a route by; a network is half an address.
             node.run("cut", "-d", ":", "-f", "1-3", str(address), into=self.file(node.name, "network"))
-            overlay = self.place.above[node.name]
-            self.place.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
+            overlay = self.context.above[node.name]
+            self.context.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
 
     def up(self, node: Node) -> None:
         """Starts the daemon, which makes the interface; on the last endpoint, waits until all routes are direct."""
-        overlay, order = self.place.above[node.name], list(self.place.above)
-        earlier = [name for name in order[: order.index(node.name)] if name in self.place.peers(node)]
-        uris = [URI.format(host=self.place.below[name].host, port=self.options["port"]) for name in earlier]
+        overlay, order = self.context.above[node.name], list(self.context.above)
+        earlier = [name for name in order[: order.index(node.name)] if name in self.context.peers(node)]
+        uris = [URI.format(host=self.context.below[name].host, port=self.options["port"]) for name in earlier]
         self.start(
             *(node, "mycelium", "--key-file", str(self.file(node.name, "key")), "--tun-name", overlay.interface),
             *("--tcp-listen-port", str(self.options["port"]), "--disable-quic", "--disable-peer-discovery"),
@@ -107,9 +107,9 @@ class Mycelium(Tunnel):
             self._wait_for_direct_routes()
 
     def _wait_for_direct_routes(self) -> None:
-        for node in (self.nodes[name] for name in self.place.above):
-            for peer in self.place.peers(node):
-                network, there = node.read_shown(self.file(peer, "network")), self.place.below[peer].address
+        for node in (self.nodes[name] for name in self.context.above):
+            for peer in self.context.peers(node):
+                network, there = node.read_shown(self.file(peer, "network")), self.context.below[peer].address
                 # A socket for both address families writes an address of IPv4 in brackets, as one of IPv6.
                 rest = f":.* <-> .*{there}]*:"
                 pattern = Shown(f"{network}{rest}", f"{network.shell}'{rest}'")

@@ -124,7 +124,7 @@ class Nebula(Tunnel):
             text = CONFIG.format(
                 ca=ca,
                 host=host,
-                any=ANY[self.place.outer],
+                any=ANY[self.context.outer],
                 interface=above.interface,
                 size=above.mtu,
                 **self._found(node),
@@ -135,16 +135,16 @@ class Nebula(Tunnel):
     def _above(self, name: str) -> Overlay:
         """What the layer yields on a node; the lighthouse has an address besides those of the endpoints."""
         if name != CONTROL:
-            return self.place.above[name]
-        some = next(iter(self.place.above.values()))
-        inside, prefix = address(some.family, self.place.position, LAST)
+            return self.context.above[name]
+        some = next(iter(self.context.above.values()))
+        inside, prefix = address(some.family, self.context.position, LAST)
         return some._replace(address=inside, prefix=prefix)
 
     def _found(self, node: Node) -> dict[str, str]:
         """The lines that say where others are: all of them, or the lighthouse that is asked."""
         asked = bool(self.options["lighthouse"])
-        known = [name for name in ([CONTROL] if asked else self.place.peers(node)) if name != node.name]
-        below = {**self.place.below, **self.place.roles}
+        known = [name for name in ([CONTROL] if asked else self.context.peers(node)) if name != node.name]
+        below = {**self.context.below, **self.context.roles}
         peers = [
             PEER.format(inside=self._above(name).address, outside=below[name].host, port=self.options["port"])
             for name in known

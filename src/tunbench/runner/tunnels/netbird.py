@@ -178,7 +178,7 @@ class Netbird(Tunnel):
 
     @property
     def _control(self) -> str:
-        return self.place.roles[CONTROL].address
+        return self.context.roles[CONTROL].address
 
     @property
     def _ca(self) -> Path:
@@ -195,8 +195,8 @@ class Netbird(Tunnel):
             self._serve(node)
             return
         self._join(node)
-        if node.name == list(self.place.above)[-1]:
-            for name in self.place.above:
+        if node.name == list(self.context.above)[-1]:
+            for name in self.context.above:
                 self._wait_for_direct_paths(self.nodes[name])
 
     def _serve(self, node: Node) -> None:
@@ -226,7 +226,7 @@ class Netbird(Tunnel):
         owner = self._api.words("POST", "/setup", "personal_access_token", self._file("owner.json"), opened=False)
         node.run(*owner, into=self._file("token"))
         self._api.ask("GET", "/accounts", "0/id", into=self._file("account"))
-        network = str(ip_interface(next(iter(self.place.above.values())).cidr).network)
+        network = str(ip_interface(next(iter(self.context.above.values())).cidr).network)
         settings = {"settings": SETTINGS | {"network_range": network}}
         self._api.ask("PUT", "/accounts/", body=self._write("settings", settings), which=self._file("account"))
 
@@ -236,7 +236,7 @@ class Netbird(Tunnel):
         return file
 
     def _join(self, node: Node) -> None:
-        overlay, state, key = self.place.above[node.name], self.file(node.name, "state"), self.file(node.name, "key")
+        overlay, state, key = self.context.above[node.name], self.file(node.name, "state"), self.file(node.name, "key")
         node.run("mkdir", "-p", str(state))
         chosen = IMPLEMENTATIONS[str(self.options["impl"])].environment
         environment = (*CLIENT, *chosen, f"NB_STATE_DIR={state}", f"SSL_CERT_FILE={self._ca}")
@@ -259,7 +259,7 @@ class Netbird(Tunnel):
 
     @property
     def _socket(self) -> str:
-        return f"unix:///run/{self.about.name}-{self.place.position}.sock"
+        return f"unix:///run/{self.about.name}-{self.context.position}.sock"
 
     def _netbird(self, command: str) -> tuple[str, ...]:
         return ("netbird", command, "--daemon-addr", self._socket)
@@ -273,7 +273,7 @@ class Netbird(Tunnel):
         """Enrols an endpoint. Raises StackFailed with what the server said last: the client tries again and again."""
         result = node.try_run(*self._netbird("login"), *words, timeout=ENROLLING)
         if result.status != 0:
-            log = node.home / f"{self.about.name}-{self.place.position}.log"
+            log = node.home / f"{self.about.name}-{self.context.position}.log"
             said = node.ask("sh", "-c", SAID, str(log)).stdout.strip() or result.stderr.strip() or "nothing was said"
             raise StackFailed(f"netbird: {node.name} did not enrol within {ENROLLING:g} s: {said}")
 
@@ -281,17 +281,17 @@ class Netbird(Tunnel):
         """Gives an endpoint that has enrolled its address: the server's own choice is a random one."""
         peer = self._file(f"peer-{node.name}")
         self._api.ask("GET", "/peers", f"name={node.name}/id", into=peer)
-        wanted = PEER | {"name": node.name, "ip": self.place.above[node.name].address}
+        wanted = PEER | {"name": node.name, "ip": self.context.above[node.name].address}
         self._api.ask("PUT", "/peers/", body=self._write(f"peer-{node.name}", wanted), which=peer)
 
     def _wait_for_direct_paths(self, node: Node) -> None:
-        count = str(len(self.place.peers(node)))
-        what = f"{node.name} found no direct path to {' and '.join(self.place.peers(node))}"
+        count = str(len(self.context.peers(node)))
+        what = f"{node.name} found no direct path to {' and '.join(self.context.peers(node))}"
         self.wait(node, "sh", "-c", DIRECT, self._socket, count, timeout=FINDING, what=what)
 
     def down(self, node: Node) -> None:
         """Lets a client take its interface, routes and rules away, and stops the daemons."""
-        if node.name in self.place.above:
+        if node.name in self.context.above:
             node.try_run(*self._netbird("down"), timeout=10)
             # There is nothing left to do for it; asked to end, it would sleep for two seconds.
             for daemon in self.daemons.pop(node.name, []):
@@ -300,5 +300,5 @@ class Netbird(Tunnel):
 
     def forget(self, node: Node) -> None:
         """Takes away the keys with which a client is known, and the memory of the control plane."""
-        known = ("state", "key") if node.name in self.place.above else ("data", "token")
+        known = ("state", "key") if node.name in self.context.above else ("data", "token")
         node.run("rm", "-rf", *(str(self.file(node.name, name)) for name in known))

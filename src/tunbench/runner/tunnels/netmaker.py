@@ -182,7 +182,7 @@ class Netmaker(Tunnel):
         for name in ("master", "password"):
             secrets.make(control, self._file(name), 16)
         passwords = self._file("passwords")
-        secrets.fill(control, passwords, f"lab:{secrets.PLACE}\n", self._file("password"))
+        secrets.fill(control, passwords, f"lab:{secrets.PLACEHOLDER}\n", self._file("password"))
         control.run("mosquitto_passwd", "-U", str(passwords))
         places = {"control": self._control, "tls": tls, "passwords": passwords, "folder": self._file("nginx")}
         control.run("mkdir", "-p", str(places["folder"]))
@@ -192,7 +192,7 @@ class Netmaker(Tunnel):
 
     @property
     def _control(self) -> str:
-        return self.place.roles[CONTROL].address
+        return self.context.roles[CONTROL].address
 
     def _file(self, name: str) -> Path:
         return self.file(CONTROL, name)
@@ -210,8 +210,8 @@ class Netmaker(Tunnel):
             self._serve(node)
             return
         self._join(node)
-        if node.name == list(self.place.above)[-1]:
-            for name in self.place.above:
+        if node.name == list(self.context.above)[-1]:
+            for name in self.context.above:
                 self._wait_for_direct_paths(self.nodes[name])
 
     def _serve(self, node: Node) -> None:
@@ -224,7 +224,7 @@ class Netmaker(Tunnel):
         asking = self._api.words("GET", "/networks")
         self.wait(node, *asking, timeout=STARTING, what="the server did not answer")
         if not made.exists():
-            network = str(ip_interface(next(iter(self.place.above.values())).cidr).network)
+            network = str(ip_interface(next(iter(self.context.above.values())).cidr).network)
             body = self._write("network.json", {"netid": NETWORK, "addressrange": network, "defaultacl": "yes"})
             self._api.ask("POST", "/networks", "netid", body, into=made)
 
@@ -233,7 +233,7 @@ class Netmaker(Tunnel):
         return self._file(name)
 
     def _join(self, node: Node) -> None:
-        overlay, key = self.place.above[node.name], self.file(node.name, "key")
+        overlay, key = self.context.above[node.name], self.file(node.name, "key")
         environment = ("env", f"SSL_CERT_FILE={self._file('ca.crt')}", *SILENT)
         if not key.exists():
             wanted = {"uses_remaining": 1, "networks": [NETWORK], "tags": [f"key-{node.name}"]}
@@ -244,11 +244,11 @@ class Netmaker(Tunnel):
         self.wait(node, *given, timeout=STARTING, what=f"{node.name} was not given {overlay.address}")
 
     def _enrol(self, node: Node, *environment: str) -> None:
-        overlay, log = self.place.above[node.name], self.file(node.name, "register.log")
+        overlay, log = self.context.above[node.name], self.file(node.name, "register.log")
         node.keep(log)
         words = (
             *("-o", node.name, "-I", overlay.interface, "-m", str(overlay.mtu)),
-            *("-j", "-p", str(self.options["port"]), "-i", "-e", self.place.below[node.name].address),
+            *("-j", "-p", str(self.options["port"]), "-i", "-e", self.context.below[node.name].address),
         )
         enrolling = ("sh", "-c", ENROL, str(self.file(node.name, "key")), str(log), *words)
         try:
@@ -259,18 +259,18 @@ class Netmaker(Tunnel):
 
     def _wait_for_direct_paths(self, node: Node) -> None:
         """Waits until a node has an answer of each peer, whose endpoint is the peer itself."""
-        interface = self.place.above[node.name].interface
-        for peer in self.place.peers(node):
-            ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", self.place.above[peer].address)
+        interface = self.context.above[node.name].interface
+        for peer in self.context.peers(node):
+            ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", self.context.above[peer].address)
             self.wait(node, *ping, timeout=FINDING, what=f"{peer} did not answer {node.name}")
-            endpoint = f"{self.place.below[peer].address}:{self.options['port']}"
+            endpoint = f"{self.context.below[peer].address}:{self.options['port']}"
             direct, what = ("sh", "-c", DIRECT, interface, endpoint), f"{node.name} found no direct path to {peer}"
             self.wait(node, *direct, timeout=FINDING, what=what)
 
     def down(self, node: Node) -> None:
         """Stops the daemons, and takes away the tables for a firewall, which a client leaves behind."""
         super().down(node)
-        if node.name in self.place.above:
+        if node.name in self.context.above:
             for table in TABLES:
                 node.try_run("nft", "delete", "table", *table)
 

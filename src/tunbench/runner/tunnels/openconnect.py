@@ -112,12 +112,12 @@ class Openconnect(Tunnel):
         authority = certificates.authority(server, self.file(server.name, "ca"))
         pair = certificates.issue(server, authority, self.file(server.name, "tls"), "serverAuth")
         certificates.issue(client, authority, self.file(client.name, "tls"), "clientAuth")
-        here, there = self.place.above[server.name], self.place.above[client.name]
+        here, there = self.context.above[server.name], self.context.above[client.name]
         text = SERVER.format(
             ca=authority.certificate,
             certificate=pair.certificate,
             key=pair.key,
-            host=self.place.below[server.name].address,
+            host=self.context.below[server.name].address,
             port=self.options["port"],
             udp=f"udp-port = {self.options['port']}" if self.dtls else "# Without a UDP port there is no DTLS.",
             cipher=CIPHERS[str(self.options["cipher"])][0],
@@ -140,12 +140,12 @@ class Openconnect(Tunnel):
 
     def link(self, mtu: int) -> int:
         """The MTU below from which the server gets that of the interface: it always takes IP and UDP off."""
-        size = self.format(self.options, self.place.outer).size(mtu, mtu)
-        return size if self.dtls else mtu + IP[self.place.outer].size + UDP.size
+        size = self.format(self.options, self.context.outer).size(mtu, mtu)
+        return size if self.dtls else mtu + IP[self.context.outer].size + UDP.size
 
     def up(self, node: Node) -> None:
         """Starts the daemon, which makes the interface; the client gives up where no server listens yet."""
-        server, port = next(iter(self.place.below)), self.options["port"]
+        server, port = next(iter(self.context.below)), self.options["port"]
         if node.name == server:
             config, pid = self.file(server, "conf"), self.file(server, "pid")
             self.start(node, "ocserv", "-f", "-d", "2", "-c", str(config), "-p", str(pid))
@@ -155,15 +155,20 @@ class Openconnect(Tunnel):
         self.start(
             *(node, "openconnect", "--non-inter", "--no-system-trust", "--cafile", str(self.file(server, "ca.crt"))),
             *("--certificate", str(self.file(node.name, "tls.crt")), "--sslkey", str(self.file(node.name, "tls.key"))),
-            *("--interface", self.place.above[node.name].interface, "--script", f"sh {self.file(node.name, 'script')}"),
+            *(
+                "--interface",
+                self.context.above[node.name].interface,
+                "--script",
+                f"sh {self.file(node.name, 'script')}",
+            ),
             *(() if self.dtls else ("--no-dtls",)),
             # The certificate is that of the node's name.
-            *("--resolve", f"{server}:{self.place.below[server].address}", f"https://{server}:{port}"),
+            *("--resolve", f"{server}:{self.context.below[server].address}", f"https://{server}:{port}"),
         )
 
     def down(self, node: Node) -> None:
         """Ends the daemon. The server leads a process group of its own, so it is ended by its number."""
-        if self.daemons.get(node.name) and node.name == next(iter(self.place.below)):
+        if self.daemons.get(node.name) and node.name == next(iter(self.context.below)):
             pid = str(self.file(node.name, "pid"))
             node.try_run("sh", "-c", 'kill "$(cat "$0")"', pid)
             node.until("sh", "-c", '! test -e "$0"', pid)

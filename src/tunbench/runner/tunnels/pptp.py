@@ -126,9 +126,9 @@ class Pptp(Tunnel):
         server, client = nodes
         secret = self.file(server.name, "secret")
         secrets.make(server, secret, 16)
-        here, there = (self.place.above[node.name] for node in nodes)
+        here, there = (self.context.above[node.name] for node in nodes)
         for node in nodes:
-            line = f"{client.name} {server.name} {secrets.PLACE} {there.address}\n"
+            line = f"{client.name} {server.name} {secrets.PLACEHOLDER} {there.address}\n"
             secrets.fill(node, self.file(node.name, "chap-secrets"), line, secret)
             text = (COMMON + (SERVER if node is server else CLIENT)).format(
                 interface=here.interface,
@@ -139,10 +139,10 @@ class Pptp(Tunnel):
                 there=there.address,
                 log=self.file(server.name, "pppd.log"),
                 server=server.name,
-                address=self.place.below[server.name].address,
+                address=self.context.below[server.name].address,
             )
             node.write(self.file(node.name, "options"), text)
-        address, options = self.place.below[server.name].address, self.file(server.name, "options")
+        address, options = self.context.below[server.name].address, self.file(server.name, "options")
         server.write(self.file(server.name, "conf"), DAEMON.format(address=address, options=options))
         server.keep(self.file(server.name, "pppd.log"))
 
@@ -153,7 +153,7 @@ class Pptp(Tunnel):
         # PPP needs a pseudo-terminal on each side.
         node.run("sh", "-c", "mountpoint -q /dev/pts || { mkdir -p /dev/pts && mount -t devpts devpts /dev/pts; }")
         node.run("cp", str(self.file(node.name, "chap-secrets")), "/etc/ppp/chap-secrets")
-        if node.name == next(iter(self.place.below)):
+        if node.name == next(iter(self.context.below)):
             self.start(node, "pptpd", "--fg", "--conf", str(self.file(node.name, "conf")))
         else:
             self.start(node, "pppd", "file", str(self.file(node.name, "options")))

@@ -135,8 +135,8 @@ class Tinc(Tunnel):
         for node in nodes:
             values = self._values(node)
             config = CONFIG + (CONNECT if node.name != first else "")
-            behind = [self.place.beyond[node.name]] if node.name in self.place.beyond else []
-            routed = [self.place.above[node.name].address, *behind] if self.options["mode"] == "router" else []
+            behind = [self.context.beyond[node.name]] if node.name in self.context.beyond else []
+            routed = [self.context.above[node.name].address, *behind] if self.options["mode"] == "router" else []
             subnets = [SUBNET.format(inside=inside) for inside in routed]
             node.write(self._folder(node.name) / "tinc.conf", config.format(first=first, **values))
             node.write(
@@ -146,12 +146,12 @@ class Tinc(Tunnel):
             # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
             node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")
         for node in nodes:
-            for peer in self.place.peers(node):
+            for peer in self.context.peers(node):
                 node.run("cp", str(self._folder(peer) / "hosts" / peer), str(self._folder(node.name) / "hosts"))
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the configuration of a node."""
-        above, below = self.place.above[node.name], self.place.below[node.name]
+        above, below = self.context.above[node.name], self.context.below[node.name]
         return {
             **self.options,
             "name": node.name,
@@ -167,7 +167,7 @@ class Tinc(Tunnel):
 
     def up(self, node: Node) -> None:
         """Starts the daemon; on the last node, waits until full packets go by UDP in both directions."""
-        interface = self.place.above[node.name].interface
+        interface = self.context.above[node.name].interface
         pidfile = self.file(node.name, "pid")
         self.start(
             *(node, "tincd", "-c", str(self._folder(node.name)), f"--pidfile={pidfile}"),
@@ -182,17 +182,17 @@ class Tinc(Tunnel):
 
     def _frame(self, node: Node) -> int:
         """The bytes of the largest frame that goes by UDP."""
-        fits = self.mtu({**self.options, "mtu": 0}, self.place.below[node.name])
-        return min(self.place.above[node.name].mtu, fits) + ETHERNET.size
+        fits = self.mtu({**self.options, "mtu": 0}, self.context.below[node.name])
+        return min(self.context.above[node.name].mtu, fits) + ETHERNET.size
 
     def _wait_for_udp(self, node: Node) -> None:
         """Waits until full packets of a node reach its peers by UDP."""
-        overlay, pidfile = self.place.above[node.name], self.file(node.name, "pid")
-        log = node.home / f"tinc-{self.place.position}.log"
+        overlay, pidfile = self.context.above[node.name], self.file(node.name, "pid")
+        log = node.home / f"tinc-{self.context.position}.log"
         frame = self._frame(node)
-        for peer in self.place.peers(node):
+        for peer in self.context.peers(node):
             ping = ("ping", "-n", "-I", overlay.interface, "-c", "2", "-i", "0.2", "-W", "0.5")
-            there = self.place.above[peer].address
+            there = self.context.above[peer].address
             script = ("sh", "-c", SETTLED, "settled", str(pidfile), str(log), peer, str(frame), *ping, there)
             self.wait(node, *script, timeout=PATIENCE, what=f"{peer} had no full packet of {node.name} by UDP")
 

@@ -115,11 +115,11 @@ class Vpncloud(Tunnel):
             node.run("sh", "-c", GENKEY, into=pair)
             for name, expression in KEYS.items():
                 node.run("sed", "-n", expression, str(pair), into=self.file(node.name, name))
-            above = self.place.above[node.name]
+            above = self.context.above[node.name]
             text = CONFIG.format(
                 port=self.options["port"],
                 peers=", ".join(self._endpoints(node)),
-                secret=secrets.PLACE,
+                secret=secrets.PLACEHOLDER,
                 algorithms=CIPHERS[str(self.options["cipher"])],
                 interface=above.interface,
                 address=above.address,
@@ -130,12 +130,12 @@ class Vpncloud(Tunnel):
 
     def _endpoints(self, node: Node) -> list[str]:
         """Where the peers of a node listen."""
-        return [f"{self.place.below[peer].host}:{self.options['port']}" for peer in self.place.peers(node)]
+        return [f"{self.context.below[peer].host}:{self.options['port']}" for peer in self.context.peers(node)]
 
     def up(self, node: Node) -> None:
         """Starts the daemon, which makes the interface; on the last endpoint, waits until all peers are connected."""
         log = str(self.file(node.name, "connections"))
-        keys = [self.file(peer, "public.key") for peer in self.place.peers(node)]
+        keys = [self.file(peer, "public.key") for peer in self.context.peers(node)]
         trusted = [word for key in keys for word in ("--trusted-key", node.read_shown(key))]
         node.run("rm", "-f", log)
         self.start(node, "vpncloud", "--config", str(self.file(node.name, "net")), "--log-file", log, *trusted)

@@ -33,12 +33,12 @@ class Vxlan(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface, and an entry that sends what is not known to every peer."""
-        overlay, below = self.place.above[node.name], self.place.below[node.name]
+        overlay, below = self.context.above[node.name], self.context.below[node.name]
         node.run(
             *("ip", "link", "add", overlay.interface, "type", "vxlan", "id", str(self.options["vni"])),
             *("local", below.address, "dev", below.interface, "ttl", str(self.options["ttl"])),
-            *("dstport", str(self.options["port"]), *kernel_links.udp_checksum(self.options, self.place.outer)),
+            *("dstport", str(self.options["port"]), *kernel_links.udp_checksum(self.options, self.context.outer)),
         )
         flood = ("fdb", "append", "00:00:00:00:00:00", "dev", overlay.interface, "dst")
-        node.bridge(*((*flood, self.place.below[peer].address) for peer in self.place.peers(node)))
+        node.bridge(*((*flood, self.context.below[peer].address) for peer in self.context.peers(node)))
         self.settle(node)

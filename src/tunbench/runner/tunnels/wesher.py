@@ -102,11 +102,11 @@ class Wesher(Tunnel):
 
     def up(self, node: Node) -> None:
         """Starts the program; on the last endpoint, waits until all have all of their peers."""
-        above, below = self.place.above[node.name], self.place.below[node.name]
-        join = [] if node is self.nodes[0] else [f"--join={self.place.below[self.nodes[0].name].address}"]
+        above, below = self.context.above[node.name], self.context.below[node.name]
+        join = [] if node is self.nodes[0] else [f"--join={self.context.below[self.nodes[0].name].address}"]
         self.start(
             *(node, "sh", "-c", RUN, str(self._key), f"--bind-addr={below.address}", f"--interface={above.interface}"),
-            *(f"--overlay-net={network(self.place.position)}", f"--wireguard-port={self.options['port']}"),
+            *(f"--overlay-net={network(self.context.position)}", f"--wireguard-port={self.options['port']}"),
             *(f"--cluster-port={self.options['cluster-port']}", "--no-etc-hosts", "--log-level=info", *join),
         )
         if node is self.nodes[-1]:
@@ -114,8 +114,8 @@ class Wesher(Tunnel):
                 self._wait_for_peers(one)
 
     def _wait_for_peers(self, node: Node) -> None:
-        endpoints = [f"{self.place.below[peer].host}:{self.options['port']}" for peer in self.place.peers(node)]
-        script = ("sh", "-c", CONNECTED, self.place.above[node.name].interface, *endpoints)
+        endpoints = [f"{self.context.below[peer].host}:{self.options['port']}" for peer in self.context.peers(node)]
+        script = ("sh", "-c", CONNECTED, self.context.above[node.name].interface, *endpoints)
         self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} did not learn where all of its peers are")
 
     def forget(self, node: Node) -> None:

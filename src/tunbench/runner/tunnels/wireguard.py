@@ -94,7 +94,7 @@ class Wireguard(Tunnel):
 
     def up(self, node: Node) -> None:
         """Makes the interface and tells it its peers."""
-        interface = self.place.above[node.name].interface
+        interface = self.context.above[node.name].interface
         port = str(self.options["port"])
         if daemon := DAEMONS.get(str(self.options["impl"])):
             self.start(node, *daemon, interface)
@@ -103,7 +103,7 @@ class Wireguard(Tunnel):
         else:
             node.run("ip", "link", "add", interface, "type", "wireguard")
         key = self.file(node.name, "private.key")
-        peers = [word for peer in self.place.peers(node) for word in self._peer(node, peer)]
+        peers = [word for peer in self.context.peers(node) for word in self._peer(node, peer)]
         node.run("wg", "set", interface, "listen-port", port, "private-key", str(key), *peers)
         self.settle(node)
 
@@ -111,7 +111,7 @@ class Wireguard(Tunnel):
         """The words that tell a node one of its peers."""
         public = node.read_shown(self.file(peer, "public.key"))
         inside, endpoint = (
-            ",".join(self.place.carries(node, peer)),
-            f"{self.place.below[peer].host}:{self.options['port']}",
+            ",".join(self.context.carries(node, peer)),
+            f"{self.context.below[peer].host}:{self.options['port']}",
         )
         return ["peer", public, "allowed-ips", inside, "endpoint", endpoint]

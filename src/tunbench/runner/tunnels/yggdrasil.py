@@ -111,15 +111,17 @@ class Yggdrasil(Tunnel):
             node.run("yggdrasil", "-genconf", into=generated)
             node.run(*("sh", "-c", 'cat "$0"; grep PrivateKey: "$1"', str(settings), str(generated)), into=config)
             node.run("yggdrasil", "-useconffile", str(config), "-address", into=address)
-            overlay = self.place.above[node.name]
-            self.place.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
+            overlay = self.context.above[node.name]
+            self.context.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the settings of a node: each connection is made once, by the one that comes later."""
-        above, order, peers = self.place.above[node.name], list(self.place.below), self.place.peers(node)
+        above, order, peers = self.context.above[node.name], list(self.context.below), self.context.peers(node)
         earlier = [name for name in order[: order.index(node.name)] if name in peers]
         connections = [
-            text.format(uris=", ".join(URI.format(host=self.place.below[name].host, **self.options) for name in names))
+            text.format(
+                uris=", ".join(URI.format(host=self.context.below[name].host, **self.options) for name in names)
+            )
             for text, names in ((LISTEN, [node.name] if len(earlier) < len(peers) else []), (PEERS, earlier))
             if names
         ]
@@ -129,5 +131,5 @@ class Yggdrasil(Tunnel):
         """Starts the daemon, which makes the interface with its address and its route."""
         self.start(node, "yggdrasil", "-useconffile", str(self.file(node.name, "conf")))
         # It listens before it makes the interface; a peer that nobody listens to tries again only after a minute.
-        path = f"/sys/class/net/{self.place.above[node.name].interface}"
+        path = f"/sys/class/net/{self.context.above[node.name].interface}"
         self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")

@@ -103,7 +103,7 @@ class Zerotier(Tunnel):
         control.run("sed", "s/$/000001/", str(self.file(CONTROL, "address")), into=self._network_file)
         self._make_planet(control)
         self._write_records(control)
-        for name in self.place.above:
+        for name in self.context.above:
             self._let_join(self.nodes[name])
 
     def _identify(self, node: Node) -> None:
@@ -130,7 +130,7 @@ class Zerotier(Tunnel):
 
     def _make_planet(self, control: Node) -> None:
         moon, planet = self.file(CONTROL, "moon.json"), self.file(CONTROL, "planet.json")
-        root = f"{self.place.roles[CONTROL].host}/{self.options['port']}"
+        root = f"{self.context.roles[CONTROL].host}/{self.options['port']}"
         control.run("zerotier-one", "-i", "initmoon", str(self._kept(CONTROL) / "identity.public"), into=moon)
         control.run(
             *("sed", "-e", 's/"worldType": "moon"/"worldType": "planet"/'),
@@ -141,7 +141,7 @@ class Zerotier(Tunnel):
 
     def _write_records(self, control: Node) -> None:
         """Writes what its HTTP interface would write into the controller's database."""
-        some = next(iter(self.place.above.values()))
+        some = next(iter(self.context.above.values()))
         network = {
             "objtype": "network",
             "id": "NETWORK",
@@ -152,7 +152,7 @@ class Zerotier(Tunnel):
             "rules": [{"type": "ACTION_ACCEPT"}],
         }
         self._record(control, network, CONTROL, "")
-        for name, overlay in self.place.above.items():
+        for name, overlay in self.context.above.items():
             member = {
                 "objtype": "member",
                 "id": "MEMBER",
@@ -177,7 +177,7 @@ class Zerotier(Tunnel):
         kept, network = self._kept(node.name), node.read_shown(self._network_file)
         stem = f"{kept}/networks.d/"
         node.run("touch", Shown(f"{stem}{network}.conf", f"{stem}{network.shell}.conf"))
-        name = self.place.above[node.name].interface
+        name = self.context.above[node.name].interface
         node.run("sed", f"s/$/={name}/", str(self._network_file), into=kept / "devicemap")
         node.run("cp", str(self._kept(CONTROL) / "planet"), str(kept))
 
@@ -201,14 +201,14 @@ class Zerotier(Tunnel):
         if node.name == CONTROL:
             return
         self._wait_for_membership(node)
-        if node.name == list(self.place.above)[-1]:
+        if node.name == list(self.context.above)[-1]:
             self._wait_for_direct_paths()
 
     def _ask(self, node: Node, *words: str) -> tuple[str, ...]:
         return ("zerotier-one", "-q", f"-D{self.file(node.name, 'home')}", *words)
 
     def _wait_for_membership(self, node: Node) -> None:
-        overlay = self.place.above[node.name]
+        overlay = self.context.above[node.name]
         networks = self._ask(node, "listnetworks")
         pattern = f" OK PRIVATE {overlay.interface} {overlay.cidr}$"
         try:
@@ -222,13 +222,13 @@ class Zerotier(Tunnel):
         self.wait(node, "grep", "-qx", str(overlay.mtu), size, what=f"{node.name} did not take its MTU")
 
     def _wait_for_direct_paths(self) -> None:
-        for first, second in permutations(self.place.above, 2):
-            node, inside = self.nodes[first], self.place.above[second].address
-            outside = f"{self.place.below[second].address}/{self.options['port']}"
+        for first, second in permutations(self.context.above, 2):
+            node, inside = self.nodes[first], self.context.above[second].address
+            outside = f"{self.context.below[second].address}/{self.options['port']}"
             peer = node.read_shown(self.file(second, "address"))
             pattern = Shown(f"^{peer} .* DIRECT .* {outside}$", f"'^'{peer.shell}' .* DIRECT .* {outside}$'")
             self.wait(
-                *(node, "sh", "-c", DIRECT, pattern, self.place.above[first].interface, inside),
+                *(node, "sh", "-c", DIRECT, pattern, self.context.above[first].interface, inside),
                 *self._ask(node, "peers"),
                 timeout=MEETING,
                 what=f"{first} found no direct path to {second}",

@@ -58,8 +58,8 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
             layer: probing.enter_context(
                 blocked_time.ready(
                     trial.client,
-                    layer.place.above[trial.client.name],
-                    layer.place.above[trial.server.name].address,
+                    layer.context.above[trial.client.name],
+                    layer.context.above[trial.server.name].address,
                     interval,
                     f"connect-{number}-{index}",
                 )

@@ -89,7 +89,7 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
     overlay, target = trial.overlays[prober.name], trial.overlays[other.name].address
     with blocked_time.ready(prober, overlay, target, interval, name) as log:
         blocked_time.begin(prober, log)
-        if not blocked_time.answers(prober, log, stack.PATIENCE):
+        if not blocked_time.answers(prober, log, stack.ANSWER_TIMEOUT):
             raise WorkloadFailed("the overlay did not answer before the event")
         prober.run("sleep", f"{CALM:g}")
         happened = _happen(trial, event)

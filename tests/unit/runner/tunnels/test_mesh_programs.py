@@ -43,7 +43,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     ],
 )
 def test_the_mtu_is_the_programs_own(spelling: str, mtu: int) -> None:
-    assert built(spelling).place.above["a"].mtu == mtu
+    assert built(spelling).context.above["a"].mtu == mtu
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_mtu_is_the_programs_own(spelling: str, mtu: int) -> None:
 )
 def test_sizes_are_those_on_the_wire(spelling: str, packet: int, size: int) -> None:
     layer = built(spelling)
-    assert layer.format(layer.options, 4).size(packet, layer.place.above["a"].mtu) == size
+    assert layer.format(layer.options, 4).size(packet, layer.context.above["a"].mtu) == size
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_an_endpoint_without_its_peers_is_told(spelling: str, monkeypatch: pytes
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     shell = FakeShell({"for peer": Result(1, "", "")})
     layer = built(spelling)
-    nodes = [Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in (*layer.place.roles, "a", "b")]
+    nodes = [Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in (*layer.context.roles, "a", "b")]
     layer.prepare(nodes)
     with pytest.raises(StackFailed, match=f"{spelling}: a .* within [345]0 s"):
         for node in nodes:

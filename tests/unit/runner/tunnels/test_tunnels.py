@@ -47,7 +47,7 @@ def make_key(call: Call) -> Result:
 def fill_in(call: Call) -> Result:
     """As the shell does: the template with the key in its place is printed."""
     template, key = (Path(path).read_text() for path in call.argv[-2:])
-    return Result(0, template.replace(secrets.PLACE, key.strip()), "")
+    return Result(0, template.replace(secrets.PLACEHOLDER, key.strip()), "")
 
 
 def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
@@ -73,7 +73,7 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
             "wg pubkey": PUBLIC + "\n",
             "openssl req": begin_openssl,
             "openssl rand": SECRET + "\n",
-            f'printf "s/{secrets.PLACE}': fill_in,
+            f'printf "s/{secrets.PLACEHOLDER}': fill_in,
         }
     )
     events = FakeEvents()

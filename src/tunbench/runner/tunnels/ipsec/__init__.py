@@ -103,7 +103,7 @@ class Ipsec(Tunnel):
         daemon, first = DAEMONS[str(self.options["daemon"])], nodes[0]
         if self.mode.esp == "transport":
             # The layer below may have learned its addresses only now.
-            self.place.above.update(self.yields(self.options, self.place.position, self.place.below))
+            self.context.above.update(self.yields(self.options, self.context.position, self.context.below))
         if self.options["auth"] == "psk":
             key = self.file(first.name, "psk")
             secrets.make(first, key, 32)
@@ -139,7 +139,7 @@ class Ipsec(Tunnel):
     def watched(self, node: Node) -> Iterator[str]:
         """Its interface; where it has none, one to which the packets that IPsec takes and gives are copied."""
         if self.mode.interface:
-            yield self.place.above[node.name].interface
+            yield self.context.above[node.name].interface
             return
         with copies.copied(self, node, copies.CARRIED) as interface:
             yield interface

@@ -42,8 +42,8 @@ NOWHERE = {
 @contextmanager
 def copied(tunnel: Tunnel, node: Node, ipsec: str) -> Iterator[str]:
     """The interface of copies, for a time."""
-    below = tunnel.place.below[node.name].interface
-    name = f"{NAMES[ipsec]}-{tunnel.place.position}"
+    below = tunnel.context.below[node.name].interface
+    name = f"{NAMES[ipsec]}-{tunnel.context.position}"
     rules = tunnel.file(node.name, f"{NAMES[ipsec]}.nft")
     text = "".join(
         RULES.format(table=table, name=name, below=below, ipsec=ipsec, nowhere=nowhere)

@@ -59,7 +59,7 @@ POLICIES = {"2": "", "1": "    # Since version 4.10 it is dropped by default.\n 
 JOINED = {"vti": f"    mark={modes.MARK}/0xffffffff", "xfrm": f"    ipsec-interface={modes.MARK}"}
 """What joins an interface and its policies, by mode."""
 
-SECRETS = f': PSK "{secrets.PLACE}"\n'
+SECRETS = f': PSK "{secrets.PLACEHOLDER}"\n'
 
 
 def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
@@ -84,14 +84,14 @@ def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
 
 def settings(tunnel: Tunnel, node: Node, nss: Path, shared: Path) -> str:
     """The configuration of the daemon and of its one connection, without secrets."""
-    [peer] = tunnel.place.peers(node)
+    [peer] = tunnel.context.peers(node)
     options, mode = tunnel.options, str(tunnel.options["mode"])
     local, remote = modes.selectors(tunnel, node)
     text = SETTINGS.format(
         nss=nss,
         secrets=shared,
-        here=tunnel.place.below[node.name].address,
-        there=tunnel.place.below[peer].address,
+        here=tunnel.context.below[node.name].address,
+        there=tunnel.context.below[peer].address,
         identities=IDENTITIES[str(options["auth"])].format(
             name=node.name, peer=peer, signature=SIGNATURES[str(options["ike"])]
         ),
@@ -117,7 +117,7 @@ def up(tunnel: Tunnel, node: Node) -> None:
     node.run("ipsec", "auto", "--config", config, "--add", "tunbench")
     # It is refused until pluto listens to IKE.
     tunnel.wait(node, "ipsec", "auto", "--route", "tunbench", what=silent)
-    if node.name == list(tunnel.place.below)[-1]:
+    if node.name == list(tunnel.context.below)[-1]:
         node.run("ipsec", "auto", "--up", "tunbench", timeout=INITIATION)
 
 

@@ -32,8 +32,8 @@ def nothing(tunnel: Tunnel, node: Node) -> None:
 
 def add_route(tunnel: Tunnel, node: Node) -> None:
     """Gives the node its inner address, and a route to that of its peer which says that it is the source."""
-    [peer] = tunnel.place.peers(node)
-    here, there = tunnel.place.above[node.name], tunnel.place.above[peer]
+    [peer] = tunnel.context.peers(node)
+    here, there = tunnel.context.above[node.name], tunnel.context.above[peer]
     nodad = ["nodad"] if here.family == 6 else []
     node.run("ip", "address", "add", here.cidr, "dev", here.interface, *nodad)
     source = ("src", here.address, "mtu", str(here.mtu))
@@ -42,28 +42,28 @@ def add_route(tunnel: Tunnel, node: Node) -> None:
 
 def del_route(tunnel: Tunnel, node: Node) -> None:
     """Takes route and address away."""
-    [peer] = tunnel.place.peers(node)
-    here, there = tunnel.place.above[node.name], tunnel.place.above[peer]
+    [peer] = tunnel.context.peers(node)
+    here, there = tunnel.context.above[node.name], tunnel.context.above[peer]
     node.try_run("ip", "route", "del", there.cidr, "dev", here.interface)
     node.try_run("ip", "address", "del", here.cidr, "dev", here.interface)
 
 
 def add_vti(tunnel: Tunnel, node: Node) -> None:
     """Makes a VTI: it marks packets, and the policies ask for the mark."""
-    kind = "vti6" if tunnel.place.outer == 6 else "vti"
+    kind = "vti6" if tunnel.context.outer == 6 else "vti"
     kernel_links.point_to_point(tunnel, node, kind, "key", str(MARK))
 
 
 def add_xfrm(tunnel: Tunnel, node: Node) -> None:
     """Makes an XFRM interface: the policies and SAs with its ID belong to it."""
-    interface, below = tunnel.place.above[node.name].interface, tunnel.place.below[node.name].interface
+    interface, below = tunnel.context.above[node.name].interface, tunnel.context.below[node.name].interface
     node.run("ip", "link", "add", interface, "type", "xfrm", "dev", below, "if_id", str(MARK))
     tunnel.settle(node)
 
 
 def del_interface(tunnel: Tunnel, node: Node) -> None:
     """Deletes the interface."""
-    node.try_run("ip", "link", "del", tunnel.place.above[node.name].interface)
+    node.try_run("ip", "link", "del", tunnel.context.above[node.name].interface)
 
 
 MODES = {
@@ -81,8 +81,8 @@ MODES = {
 
 def selectors(tunnel: Tunnel, node: Node) -> tuple[str, str]:
     """The traffic that the policies take, from the node and from its peer, as networks."""
-    [peer] = tunnel.place.peers(node)
-    above = tunnel.place.above
+    [peer] = tunnel.context.peers(node)
+    above = tunnel.context.above
     if MODES[str(tunnel.options["mode"])].interface:
         everything = EVERYTHING[above[node.name].family]
         return everything, everything

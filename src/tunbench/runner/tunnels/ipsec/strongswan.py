@@ -85,7 +85,7 @@ SOLICITATION_AND_ADVERTISEMENT = (135, 136)
 SECRETS = f"""\
 secrets {{
     ike-tunbench {{
-        secret = "{secrets.PLACE}"
+        secret = "{secrets.PLACEHOLDER}"
     }}
 }}
 """
@@ -110,16 +110,16 @@ def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
 
 def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
     """The configuration of the one connection, without secrets."""
-    [peer] = tunnel.place.peers(node)
+    [peer] = tunnel.context.peers(node)
     options = tunnel.options
     identity, mode = IDENTITIES[str(options["auth"])], str(options["mode"])
     local_ts, remote_ts = modes.selectors(tunnel, node)
-    taken = mode == "transport" and tunnel.place.outer == 6
+    taken = mode == "transport" and tunnel.context.outer == 6
     neighbours = [NEIGHBOURS.format(kind=kind) for kind in SOLICITATION_AND_ADVERTISEMENT] if taken else []
     text = CONNECTION.format(
         ike=options["ike"],
-        here=tunnel.place.below[node.name].address,
-        there=tunnel.place.below[peer].address,
+        here=tunnel.context.below[node.name].address,
+        there=tunnel.context.below[peer].address,
         encap="yes" if options["encap"] else "no",
         local=identity.format(name=node.name) + (f"\n            {certificates}" if certificates else ""),
         remote=identity.format(name=peer),
@@ -141,7 +141,7 @@ def up(tunnel: Tunnel, node: Node) -> None:
     tunnel.start(node, "env", settings, "charon-systemd")
     tunnel.wait(node, *swanctl, "--stats", what=f"charon on {node.name} did not answer swanctl")
     node.run(*swanctl, "--load-all", "--file", str(tunnel.file(node.name, "swanctl") / "swanctl.conf"))
-    if node.name == list(tunnel.place.below)[-1]:
+    if node.name == list(tunnel.context.below)[-1]:
         node.run(*swanctl, "--initiate", "--child", "tunbench", timeout=INITIATION)
 
 

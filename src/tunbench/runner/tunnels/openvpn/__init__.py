@@ -89,12 +89,12 @@ class Openvpn(Tunnel):
         for number, (node, keys) in enumerate(zip(nodes, files, strict=True)):
             text = self._text(AUTHS[auth], number == 0)
             node.write(self.file(node.name, "conf"), text.format(**self._values(node, number), **keys))
-        if auth == "tls" and self.options["device"] == "tun" and self.place.beyond:
+        if auth == "tls" and self.options["device"] == "tun" and self.context.beyond:
             self._tell_server(*nodes)
 
     def _tell_server(self, server: Node, client: Node) -> None:
         """Lets the server take what comes from the network behind its client, and send there."""
-        network = ip_network(self.place.beyond[client.name])
+        network = ip_network(self.context.beyond[client.name])
         line = (
             f"iroute {network.network_address} {network.netmask}" if network.version == 4 else f"iroute-ipv6 {network}"
         )
@@ -133,8 +133,8 @@ class Openvpn(Tunnel):
     def _values(self, node: Node, number: int) -> dict[str, object]:
         """The values in a configuration file, keys aside."""
         transport = TRANSPORTS[str(self.options["proto"])]
-        above, server = self.place.above[node.name], next(iter(self.place.below))
-        [peer, *_] = self.place.peers(node)
+        above, server = self.context.above[node.name], next(iter(self.context.below))
+        [peer, *_] = self.context.peers(node)
         proto = transport.others if number else transport.first
         return {
             **self.options,
@@ -142,23 +142,23 @@ class Openvpn(Tunnel):
             "digest": digest_of(self.options),
             "interface": above.interface,
             "tun_mtu": above.mtu,
-            "proto": proto.format(outer=self.place.outer),
+            "proto": proto.format(outer=self.context.outer),
             "direction": number,
-            "server": self.place.below[server].address,
-            "peer": self.place.below[peer].address,
+            "server": self.context.below[server].address,
+            "peer": self.context.below[peer].address,
             "pool": self._pool(server),
             "ifconfig": self._ifconfig(node, peer),
         }
 
     def _pool(self, server: str) -> str:
         """The lines that make a server, with its address and those for its clients."""
-        address = self.place.above[server].address
+        address = self.context.above[server].address
         network = address[: -len("1")]
         return POOL6.format(network=network) if ":" in address else f"server {network}0 255.255.255.0"
 
     def _ifconfig(self, node: Node, peer: str) -> str:
         """The line that gives one of two ends its address."""
-        here, there = self.place.above[node.name], self.place.above[peer]
+        here, there = self.context.above[node.name], self.context.above[peer]
         if here.family == 6:
             return f"ifconfig-ipv6 {here.cidr} {there.address}"
         return f"ifconfig {here.address} 255.255.255.0"

@@ -50,28 +50,28 @@ tunnel adds the same over IPv6 as over IPv4, besides the larger IP header."""
 
 def point_to_point(tunnel: Tunnel, node: Node, kind: str, *words: str) -> None:
     """Makes an interface of that kind from the node's address to that of its one peer, and settles it."""
-    [peer] = tunnel.place.peers(node)
-    here, there = tunnel.place.below[node.name].address, tunnel.place.below[peer].address
-    interface = tunnel.place.above[node.name].interface
+    [peer] = tunnel.context.peers(node)
+    here, there = tunnel.context.below[node.name].address, tunnel.context.below[peer].address
+    interface = tunnel.context.above[node.name].interface
     node.run("ip", "link", "add", interface, "type", kind, "local", here, "remote", there, *words)
     tunnel.settle(node)
 
 
 def encapsulated(tunnel: Tunnel, node: Node, kind: str, *words: str) -> None:
     """The same for kinds that could say in each packet over IPv6 how deep tunnels are nested."""
-    point_to_point(tunnel, node, kind, *words, *(WITHOUT_LIMIT if tunnel.place.outer == 6 else ()))
+    point_to_point(tunnel, node, kind, *words, *(WITHOUT_LIMIT if tunnel.context.outer == 6 else ()))
 
 
 def ip_in_ip(tunnel: Tunnel, node: Node, *words: str) -> None:
     """Makes an interface that carries IP packets of the overlay's family in IP packets, and settles it."""
-    families = (tunnel.place.above[node.name].family, tunnel.place.outer)
+    families = (tunnel.context.above[node.name].family, tunnel.context.outer)
     ttl = ("ttl", str(tunnel.options["ttl"]))
     encapsulated(tunnel, node, IP_IN_IP[families], *MODES.get(families, ()), *ttl, *words)
 
 
 def over_udp(tunnel: Tunnel, node: Node, kind: str, *received: str) -> None:
     """Lets the kernel take what arrives at a UDP port out of UDP, and makes an interface that sends IP in IP there."""
-    outer, port = tunnel.place.outer, str(tunnel.options["port"])
+    outer, port = tunnel.context.outer, str(tunnel.options["port"])
     load(node, "fou", *(["fou6"] if outer == 6 else []))
     node.run("ip", f"-{outer}", "fou", "add", "port", port, *received)
     checksum = {4: "encap-csum", 6: "encap-udp6-csum"}[outer]
@@ -81,7 +81,7 @@ def over_udp(tunnel: Tunnel, node: Node, kind: str, *received: str) -> None:
 
 def close_port(tunnel: Tunnel, node: Node) -> None:
     """Takes back the port that `over_udp` opened."""
-    node.try_run("ip", f"-{tunnel.place.outer}", "fou", "del", "port", str(tunnel.options["port"]))
+    node.try_run("ip", f"-{tunnel.context.outer}", "fou", "del", "port", str(tunnel.options["port"]))
 
 
 def udp_checksum(options: Options, outer: int) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from tunbench.runner.node.node import Node
 
-PLACE = "@SECRET@"
+PLACEHOLDER = "@SECRET@"
 """What stands for the secret in a text that is journaled."""
 
-FILL = f'secret=$(cat "$1") && printf "s/{PLACE}/%s/" "$secret" | sed -f - "$0"'
+FILL = f'secret=$(cat "$1") && printf "s/{PLACEHOLDER}/%s/" "$secret" | sed -f - "$0"'
 """Shell text: prints a file with the secret that is in another one, and has it on no command line."""
 
 
@@ -17,7 +17,7 @@ def make(node: Node, path: Path, size: int) -> None:
 
 
 def fill(node: Node, path: Path, text: str, secret: Path) -> None:
-    """Writes a file whose text has PLACE where the secret shall stand. The text alone is journaled."""
+    """Writes a file whose text has PLACEHOLDER where the secret shall stand. The text alone is journaled."""
     template = path.with_name(f"{path.name}.in")
     node.write(template, text)
     node.run("sh", "-c", FILL, str(template), str(secret), into=path)

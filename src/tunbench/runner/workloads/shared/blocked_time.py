@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
-from tunbench.runner.stack import PATIENCE
+from tunbench.runner.stack import ANSWER_TIMEOUT
 from tunbench.runner.tunnel import Overlay, StackFailed, Tunnel
 from tunbench.runner.workload import WorkloadFailed
 from tunbench.runner.workloads.shared import probe_stream
@@ -92,8 +92,10 @@ def answers(node: Node, log: Path, timeout: float, unless: Callable[[], object] 
 
 def wait_for_answer(node: Node, log: Path, layer: Tunnel) -> None:
     """Waits until a probe of the node through a layer has been answered. Raises StackFailed."""
-    if not answers(node, log, PATIENCE, layer.ended):
-        raise StackFailed(f"{layer.about.name}: {layer.ended() or f'no probe was answered within {PATIENCE:g} s'}")
+    if not answers(node, log, ANSWER_TIMEOUT, layer.ended):
+        raise StackFailed(
+            f"{layer.about.name}: {layer.ended() or f'no probe was answered within {ANSWER_TIMEOUT:g} s'}"
+        )
 
 
 def read(text: str) -> Seen:

@@ -59,7 +59,7 @@ def check_that_netem_stays(site: Site) -> None:
 def _leaks(site: Site, layer: Tunnel) -> bool:
     """Whether packets reach the other end without the layer while that is down."""
     first, second = (node.name for node in site.endpoints[:2])
-    position, below, above = layer.place.position, layer.place.below, layer.place.above
+    position, below, above = layer.context.position, layer.context.below, layer.context.above
     if above[first].interface != below[first].interface:
         return False
     # A router between the endpoints knows no way to addresses of the overlay.
@@ -88,7 +88,7 @@ def bring_up(site: Site, node: Node) -> None:
 
     def wait(layer: Tunnel, overlay: object) -> None:
         if layer is not site.stack.layers[-1]:
-            stack.wait_for_answers(layer, layer.place.above, site.endpoints)
+            stack.wait_for_answers(layer, layer.context.above, site.endpoints)
 
     stack.lift(site.stack, [node], wait)
 
