@@ -15,7 +15,7 @@ from tunbench.runner.node import namespaces, node
 from tunbench.runner.node.files import LocalFiles
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.proof import capture, proof
+from tunbench.runner.proof import pcap as pcap_format
 
 CAPTURED = Path(__file__).parents[1] / "captured"
 
@@ -32,7 +32,7 @@ def captured(name: str) -> str:
 
 def move_home(monkeypatch: pytest.MonkeyPatch, folder: Path, nodes_are: str = "there") -> Path:
     """Lets the nodes keep their files in this folder instead of /mnt/lab; nodes that are `made` bring their own."""
-    for module in (node, namespaces, proof, tunnel):
+    for module in (node, namespaces, tunnel):
         monkeypatch.setattr(module, "HOME", folder)
     # Nodes and probes look at a machine that shows nothing, and not at this one.
     monkeypatch.setattr(node, "ROOT", folder / ".nothing")
@@ -148,6 +148,11 @@ def pcap(packets: Sequence[bytes], order: str = "<") -> bytes:
     return head + b"".join(struct.pack(order + "IIII", 0, 0, len(one), len(one)) + one for one in packets)
 
 
+def packets_in(path: Path) -> list[bytes]:
+    """The packets of a capture."""
+    return [packet.data for packet in pcap_format.read(path.read_bytes()).packets]
+
+
 def interface(name: str, index: int = 0) -> str:
     """The name of a layer's interface."""
     return f"{name}-{index}"
@@ -201,7 +206,7 @@ class FakeLabShell(FakeShell):
 
     def _filter(self, call: Call) -> Result:
         source, target, expression = call.argv[2], call.argv[4], call.argv[5]
-        Path(target).write_bytes(pcap([one for one in capture.packets(Path(source)) if FILTERS[expression](one)]))
+        Path(target).write_bytes(pcap([one for one in packets_in(Path(source)) if FILTERS[expression](one)]))
         return OK
 
 

@@ -4,9 +4,7 @@ import copy
 import json
 import math
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -16,7 +14,7 @@ from tunbench.runner.bounds import impossible
 from tunbench.runner.network import impairment
 from tunbench.runner.probes import memory
 from tunbench.runner.probes.shared import overlay_traffic, processor_time
-from tunbench.runner.proof import capture
+from tunbench.runner.proof import pcap
 from tunbench.runner.trials import FAILURES
 from tunbench.runner.workload import Metric, Sample
 from tunbench.runner.workloads import (
@@ -101,7 +99,7 @@ def of_probes(text: str) -> list[Sample]:
 
 
 def of_capture(text: str) -> list[Sample]:
-    return [Sample("overhead", overhead.parse(written(text, capture.sizes)) - 100)]
+    return [Sample("overhead", overhead.parse(pcap.sizes(pcap.read(as_bytes(text)))) - 100)]
 
 
 def of_qdisc(text: str) -> list[Sample]:
@@ -113,12 +111,9 @@ def of_qdisc(text: str) -> list[Sample]:
     return [Sample("packets", float(impairment.counters(qdisc)["packets"]))]
 
 
-def written(text: str, read: Callable[[Path], list[int]]) -> list[int]:
-    """What is read of a file with these bytes, which a character stands for each."""
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(text.encode("latin-1", errors="replace"))
-        file.flush()
-        return read(Path(file.name))
+def as_bytes(text: str) -> bytes:
+    """The bytes of a capture, for each of which a character stands."""
+    return text.encode("latin-1", errors="replace")
 
 
 def pcap_of(name: str) -> str:
@@ -189,7 +184,7 @@ READERS: dict[str, tuple[Callable[[str], Any], Sequence[str]]] = {
         ["  eth0:  777  7    0\n    lo:       0       0\n"],
     ),
     "ip route": (outages.gateway_of, ['[{"dst":"default","gateway":"10.0.0.1","dev":"eth0","flags":[]}]']),
-    "pcap": (lambda text: written(text, lambda path: list(map(len, capture.packets(path)))), [pcap_of("small.pcap")]),
+    "pcap": (lambda text: pcap.read(as_bytes(text)).packets, [pcap_of("small.pcap")]),
 }
 """What else is read, and where no sample comes of it directly."""
 

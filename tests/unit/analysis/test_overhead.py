@@ -19,7 +19,6 @@ from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.proof import capture
 from tunbench.runner.tunnel import Overlay, Unsupported, in_ipv6
 from tunbench.runner.workload import Trial, WorkloadFailed
 from tunbench.runner.workloads import overhead as measured
@@ -278,23 +277,6 @@ def test_a_fragment_on_the_wire_is_no_passing(home: Path) -> None:
     values = {one.metric: one.value for one in trial.samples}
     # What passes in fragments does not vanish.
     assert values == {"pmtu": 1400, "discovered": 1480, "black-hole": 0, "mss": 1460}
-
-
-@pytest.mark.parametrize(("kind", "size"), [(1, 86), (12, 100), (101, 100), (113, 84), (276, 80)])
-def test_sizes_are_those_of_the_network_layer(kind: int, size: int, tmp_path: Path) -> None:
-    data = bytearray(pcap([bytes(100)]))
-    data[20] = kind & 0xFF
-    data[21] = kind >> 8
-    (tmp_path / "one.pcap").write_bytes(data)
-    assert capture.sizes(tmp_path / "one.pcap") == [size]
-
-
-def test_an_unknown_link_type_is_told(tmp_path: Path) -> None:
-    data = bytearray(pcap([]))
-    data[20] = 99
-    (tmp_path / "one.pcap").write_bytes(data)
-    with pytest.raises(ValueError, match="unknown link type 99"):
-        capture.sizes(tmp_path / "one.pcap")
 
 
 def test_the_usual_headers() -> None:

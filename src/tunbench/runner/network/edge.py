@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
@@ -21,7 +22,7 @@ SHOWN = 20
 @contextmanager
 def watched(edge: Node, events: Events) -> Iterator[None]:
     """Captures what arrives at the edge, and tells it at the end."""
-    path, mac = edge.home / "outside.pcap", edge.ask("cat", "/sys/class/net/eth0/address").stdout.strip()
+    path, mac = edge.home / "outside.pcap", edge.read_if_there(Path("/sys/class/net/eth0/address")).strip()
     # A bridge floods frames for a node that it has not heard for long: those are not for the edge.
     with capture.capturing(edge, "eth0", path, f"{CHATTER} and (ether dst {mac} or ether multicast)"):
         yield

@@ -1,11 +1,10 @@
 """What a stack leaves behind on a node: it is compared before it comes up and after it has been taken down."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tunbench.runner.node import processes
-from tunbench.runner.node.node import TIMEOUT, Node
+from tunbench.runner.node.node import Node
 
 FALLBACKS = {
     *("gre0", "gretap0", "erspan0", "tunl0", "sit0", "ip6tnl0", "ip6gre0", "ip_vti0", "ip6_vti0"),
@@ -21,30 +20,26 @@ COMMANDS = (
 
 Seen = frozenset[str]
 
+PROC = Path("/proc")
+
+NET = PROC / "1/net"
+"""What the kernel shows of the network of a node: its first process holds it."""
+
 
 def look(nodes: Sequence[Node]) -> Seen:
     """The interfaces, addresses, routes, rules, IPsec states and policies, nftables and processes of the nodes."""
-    running = _named()
-    return frozenset(f"{node.name}: {what}" for node in nodes for what in (*_on(node), *_running(node, running)))
+    return frozenset(f"{node.name}: {what}" for node in nodes for what in (*_on(node), *_processes(node)))
 
 
 def _on(node: Node) -> Iterable[str]:
-    for name, read in FILES.items():
-        yield from read(_lines(node, name))
+    for name, listed in FILES.items():
+        yield from listed(node.read_if_there(NET / name).splitlines())
     for module, argv, questions in COMMANDS:
-        if module and not Path("/sys/module", module).exists():
+        if module and not node.exists(Path("/sys/module", module)):
             continue
-        result = node.shell.run(node.inside(argv), TIMEOUT, questions)
+        result = node.ask(*argv, text=questions)
         # What is indented belongs to the line before, and has counters that move.
         yield from (line for line in result.stdout.splitlines() if line[:1].strip())
-
-
-def _lines(node: Node, name: str) -> list[str]:
-    """A file of the node's network namespace, by the process that holds it."""
-    try:
-        return (processes.PROC / (node.holder or "none") / "net" / name).read_text().splitlines()
-    except OSError:
-        return []
 
 
 def _interfaces(lines: list[str]) -> Iterable[str]:
@@ -78,22 +73,12 @@ FILES: dict[str, Callable[[list[str]], Iterable[str]]] = {
     "route": _routes,
     "ipv6_route": _routes6,
 }
-"""Files of /proc/PID/net, and what is read of each: see proc(5) and Linux 6.1, net/ipv6/route.c."""
+"""Files of /proc/PID/net, and what each lists: see proc(5) and Linux 6.1, net/ipv6/route.c."""
 
 
-def _named() -> dict[str, list[str]]:
-    """The names of all processes by their PID namespace, without those that have ended and nobody asked about."""
-    found: dict[str, list[str]] = {}
-    for process in processes.everywhere():
-        try:
-            name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(") ")
-        except OSError:
-            continue
-        if not rest.startswith("Z"):
-            found.setdefault(processes.namespace(process.name), []).append(name)
-    return found
-
-
-def _running(node: Node, running: Mapping[str, Sequence[str]]) -> Iterable[str]:
-    namespace = processes.namespace(node.holder) if node.holder else ""
-    return (f"process {name}" for name in running.get(namespace, ()) if namespace)
+def _processes(node: Node) -> Iterable[str]:
+    """The processes of a node by their name, without those that have ended and nobody asked about."""
+    for path in node.matching(PROC, "[0-9]*/stat"):
+        name, _, state = node.read_if_there(path).partition("(")[2].rpartition(") ")
+        if state and not state.startswith("Z"):
+            yield f"process {name}"

@@ -2,7 +2,6 @@
 
 import os
 import resource
-import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +19,8 @@ SHARE = 0.005
 
 HOLDER = "1"
 """The process that holds the namespaces of a node, by its ID there."""
+
+PROC = Path("/proc")
 
 PAGE = resource.getpagesize()
 
@@ -50,33 +51,24 @@ def _watch(nodes: Sequence[Node], over: threading.Event) -> None:
         began = time.monotonic()
         for node in nodes:
             if memory(node) > limits.MEMORY:
-                end_all(node)
+                processes.kill_all(node.holder)
         pause = max(EVERY, (time.monotonic() - began) / SHARE)
 
 
 def memory(node: Node) -> int:
     """Bytes of memory of their own that the processes of a node have, as far as they use it: statm of proc(5)."""
     total = 0
-    for path in _of(node):
+    for name in _processes(node):
         # A process may end meanwhile.
         with suppress(OSError, ValueError):
-            _, resident, shared, *_ = (path / "statm").read_text().split()
+            _, resident, shared, *_ = node.read(PROC / name / "statm").split()
             total += (int(resident) - int(shared)) * PAGE
     return total
 
 
-def end_all(node: Node) -> None:
-    """Ends all processes of a node but the one that holds it."""
-    namespace = processes.namespace(node.holder)
-    for path in processes.everywhere():
-        if path.name != node.holder and namespace and processes.namespace(path.name) == namespace:
-            with suppress(ProcessLookupError):
-                os.kill(int(path.name), signal.SIGKILL)
-
-
-def _of(node: Node) -> Iterator[Path]:
+def _processes(node: Node) -> list[str]:
+    """The processes of a node but the one that holds it, by their ID there."""
     try:
-        there = list((processes.PROC / node.holder / "root" / "proc").iterdir())
+        return [name for name in node.names(PROC) if name.isdigit() and name != HOLDER]
     except OSError:
-        return
-    yield from (path for path in there if path.name.isdigit() and path.name != HOLDER)
+        return []

@@ -1,23 +1,19 @@
-"""Captures by tcpdump, and what is in them. Reads the classic pcap format with the standard library."""
+"""Captures by tcpdump, and what is in them."""
 
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
+from tunbench.runner.proof import pcap
 from tunbench.runner.workload import WorkloadFailed
 
-HEADER = 24
-"""Bytes before the first packet of a pcap file; draft-ietf-opsawg-pcap, section 4."""
+READY_TIMEOUT = 10.0
+"""Seconds in which tcpdump must listen."""
 
-SNAP = 65535
-"""Bytes of a packet that are kept: all of it."""
-
-
-LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
-"""Bytes before the network layer, by link type: Ethernet, raw IP (twice), Linux cooked (twice); pcap-linktype(7)."""
+FILTER_TIMEOUT = 30.0
+"""Seconds that tcpdump may take to select packets of a file."""
 
 
 @contextmanager
@@ -26,18 +22,17 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", only
 
     `only` is a direction: in, out or inout.
     """
-    log = path.name
-    printed = node.home / f"{log}.log"
+    printed = node.log(path.name)
     # What an earlier capture of that name printed says nothing of this one.
-    printed.unlink(missing_ok=True)
+    node.remove(printed)
     process = node.start(
-        *("tcpdump", "-i", interface, "-n", "-p", "-U", "--immediate-mode", "-s", str(SNAP), "-Z", "root"),
+        *("tcpdump", "-i", interface, "-n", "-p", "-U", "--immediate-mode", "-s", str(pcap.SNAP), "-Z", "root"),
         *("-Q", only, "-w", str(path), *([expression] if expression else [])),
-        log=log,
+        log=path.name,
     )
     try:
-        if not wait_until(lambda: "listening on" in node.read(printed) or process.poll() is not None, 10):
-            raise WorkloadFailed("tcpdump did not start within 10 s")
+        if not wait_until(lambda: "listening on" in node.read(printed) or process.poll() is not None, READY_TIMEOUT):
+            raise WorkloadFailed(f"tcpdump did not start within {READY_TIMEOUT:g} s")
         if process.poll() is not None:
             raise WorkloadFailed(f"tcpdump did not start: {node.read(printed)}")
         yield
@@ -45,41 +40,29 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", only
         process.stop()
 
 
-def packets(path: Path) -> list[bytes]:
-    """The bytes of every packet of a pcap file, as far as it is whole. Raises ValueError where it is none."""
-    return [packet for packet, _ in _read(path)[1]]
+def packets(node: Node, path: Path) -> list[bytes]:
+    """The bytes of every packet of a capture, as far as it is whole. Raises ValueError where it is none."""
+    with _of(path):
+        return [packet.data for packet in pcap.read(node.read_bytes(path)).packets]
 
 
-def sizes(path: Path) -> list[int]:
-    """The bytes of every packet of a pcap file, without its link-layer header. Raises ValueError where one is cut."""
-    kind, found = _read(path)
-    if kind not in LINK_HEADERS:
-        raise ValueError(f"{path} has the unknown link type {kind}")
-    header = LINK_HEADERS[kind]
-    for packet, sent in found:
-        if not header < len(packet) == min(sent, SNAP):
-            raise ValueError(f"{path} has {len(packet)} B of a packet of {sent} B, whose link header has {header} B")
-    return [len(packet) - header for packet, _ in found]
-
-
-def _read(path: Path) -> tuple[int, list[tuple[bytes, int]]]:
-    """The link type of a pcap file, and its packets, each with the bytes that it had when it was sent."""
-    data = path.read_bytes()
-    order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
-    if order is None or len(data) < HEADER:
-        raise ValueError(f"{path} is no pcap file")
-    found, offset = [], HEADER
-    while offset + 16 <= len(data):
-        length, sent = struct.unpack_from(order + "II", data, offset + 8)
-        if offset + 16 + length > len(data):
-            break
-        found.append((data[offset + 16 : offset + 16 + length], sent))
-        offset += 16 + length
-    return struct.unpack_from(order + "I", data, 20)[0], found
+def sizes(node: Node, path: Path) -> list[int]:
+    """The bytes of every packet of a capture, without its link-layer header. Raises ValueError where one was cut."""
+    with _of(path):
+        return pcap.sizes(pcap.read(node.read_bytes(path)))
 
 
 def filtered(node: Node, path: Path, expression: str) -> list[bytes]:
-    """The packets of a pcap file that pass a filter."""
+    """The packets of a capture that pass a filter."""
     selected = path.with_suffix(".selected")
-    node.shell.run([*node.enter, "tcpdump", "-r", str(path), "-w", str(selected), expression], 30)
-    return packets(selected)
+    node.ask("tcpdump", "-r", str(path), "-w", str(selected), expression, timeout=FILTER_TIMEOUT)
+    return packets(node, selected)
+
+
+@contextmanager
+def _of(path: Path) -> Iterator[None]:
+    """Says of which file a ValueError is."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path} {error}") from None

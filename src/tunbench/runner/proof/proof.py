@@ -7,15 +7,13 @@ marker itself is to be found there, or, where this layer or one above it claims 
 
 import base64
 import os
-import sys
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner.declare.topology import Pair
+from tunbench.runner.node import python
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import HOME, TIMEOUT
 from tunbench.runner.proof import capture, echo
 from tunbench.runner.proof.vantage import view
 from tunbench.runner.site import Site
@@ -64,21 +62,18 @@ def _send(
     """
     layer, client = site.stack.layers[index], site.nodes[pair.client]
     with view(site.stack, index, site.underlay, site.nodes, pair) as (watcher, interface):
-        path = HOME / watcher.name / f"proof-{index}.pcap"
+        path = watcher.home / f"proof-{index}.pcap"
         with capture.capturing(watcher, interface, path):
-            # A node may not see the file of the program, nor the environment of this interpreter.
-            program = (str(Path(sys.executable).resolve()), "-I", "-S", "-")
-            text = Path(echo.__file__).read_text()
             arguments = (site.overlays[pair.server].address, marker.hex(), str(ECHOES))
-            client.shell.run([*client.enter, *program, *arguments], TIMEOUT, text)
+            client.ask(*python.INTERPRETER, "-", *arguments, text=python.source(echo))
     usual = pair == site.underlay.topology.pairs[0]
     name = path.name if usual else f"{pair.name}-{path.name}"
-    events.tell("capture", name=name, pcap=base64.b64encode(zlib.compress(path.read_bytes())).decode())
+    events.tell("capture", name=name, pcap=base64.b64encode(zlib.compress(watcher.read_bytes(path))).decode())
     evident = capture.filtered(watcher, path, expected(layer, pair))
     others = beside(layer, pair)
     return (
         f"{watcher.name}/{interface}",
-        capture.packets(path),
+        capture.packets(watcher, path),
         evident,
         capture.filtered(watcher, path, others) if others else [],
     )

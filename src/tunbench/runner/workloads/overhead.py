@@ -50,19 +50,19 @@ def execute(trial: Trial) -> None:
     if packet > overlay.mtu:
         raise Unsupported(f"a packet of {packet} B does not fit into the overlay, whose MTU is {overlay.mtu} B")
     with ExitStack() as looking:
-        files = []
+        captures = []
         for index, view in enumerate(trial.views):
             node, interface = looking.enter_context(view())
             if index == 0 and packet > (mtu := int(node.ask("cat", f"/sys/class/net/{interface}/mtu").stdout)):
                 raise Unsupported(f"a packet of {packet} B does not fit into one between the nodes, which have {mtu} B")
-            files.append(node.home / f"overhead-{index}.pcap")
-            looking.enter_context(capture.capturing(node, interface, files[-1], only="out"))
+            captures.append((node, node.home / f"overhead-{index}.pcap"))
+            looking.enter_context(capture.capturing(node, interface, captures[-1][1], only="out"))
         result = trial.client.try_run(
             *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", f"{PATIENCE:g}", "-M", "do"),
             *("-s", str(payload_size(packet, overlay.family)), trial.target),
         )
     trial.outputs["ping.txt"] = result.stdout + result.stderr
-    below = [parse(capture.sizes(file)) for file in files]
+    below = [parse(capture.sizes(node, path)) for node, path in captures]
     trial.outputs["overhead.json"] = json.dumps({"packet": packet, "below": below})
     trial.samples.append(Sample("overhead", below[0] - packet))
 

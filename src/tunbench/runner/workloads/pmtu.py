@@ -58,7 +58,9 @@ def execute(trial: Trial) -> None:
     with trial.views[0]() as (node, interface):
         path = node.home / "fragments.pcap"
         with capture.capturing(node, interface, path, FRAGMENTS):
-            found = largest(lambda packet: _passes(trial, packet, lambda: capture.packets(path)), trial.overlay.mtu)
+            found = largest(
+                lambda packet: _passes(trial, packet, lambda: capture.packets(node, path)), trial.overlay.mtu
+            )
     trial.samples.append(Sample("pmtu", found))
     discovered = _discovered(trial)
     trial.samples.append(Sample("discovered", discovered))

@@ -6,6 +6,7 @@ import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner.node import limits, memory_watch, processes
+from tunbench.runner.node import node as node_module
 from tunbench.runner.node.node import Node
 
 GIB = 1 << 30
@@ -18,18 +19,19 @@ def node(name: str, holder: str) -> Node:
 @pytest.fixture
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with the nodes a (101) and b (201); b has a process with 3 GiB, of which 1 GiB is shared."""
-    monkeypatch.setattr(processes, "PROC", tmp_path)
+    monkeypatch.setattr(node_module, "ROOT", tmp_path)
+    monkeypatch.setattr(processes, "PROC", proc := tmp_path / "proc")
     for holder, others in (("101", ["102"]), ("201", ["202", "203"])):
         for number, pid in enumerate([holder, *others], start=1):
-            (tmp_path / pid / "ns").mkdir(parents=True)
-            (tmp_path / pid / "ns" / "pid").symlink_to(f"pid:[{holder}]")
-            inside = tmp_path / holder / "root" / "proc" / str(number)
+            (proc / pid / "ns").mkdir(parents=True)
+            (proc / pid / "ns" / "pid").symlink_to(f"pid:[{holder}]")
+            inside = proc / holder / "root" / "proc" / str(number)
             inside.mkdir(parents=True)
             pages = 3 * GIB // memory_watch.PAGE if pid == "202" else 100
             shared = GIB // memory_watch.PAGE if pid == "202" else 0
             (inside / "statm").write_text(f"{10 * pages} {pages} {shared} 1 0 1 0\n")
-    (tmp_path / "201" / "root" / "proc" / "meminfo").touch()
-    return tmp_path
+    (proc / "201" / "root" / "proc" / "meminfo").touch()
+    return proc
 
 
 def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell, interface, move_home
+from tests.helpers.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell, interface, move_home, packets_in
 from tunbench.runner import stack
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
-from tunbench.runner.proof import capture, proof
+from tunbench.runner.proof import proof
 from tunbench.runner.proof.proof import Finding, ProofFailed, examine
 from tunbench.runner.site import Site
 
@@ -19,7 +19,7 @@ WHERE = "router/to-b"
 
 def seen(name: str) -> list[bytes]:
     """What was captured while a real tunnel carried five echoes with the marker, and their replies."""
-    return capture.packets(CAPTURED / f"proof-{name}.pcap")
+    return packets_in(CAPTURED / f"proof-{name}.pcap")
 
 
 def examined(spelling: str, packets: list[bytes], index: int = 0) -> Finding:

@@ -1,0 +1,53 @@
+"""Reads the classic pcap format: draft-ietf-opsawg-pcap."""
+
+import struct
+from typing import NamedTuple
+
+HEADER = 24
+"""Bytes before the first packet of a file; section 4."""
+
+SNAP = 65535
+"""Bytes of a packet that are kept: all of it."""
+
+LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
+"""Bytes before the network layer, by link type: Ethernet, raw IP (twice), Linux cooked (twice); pcap-linktype(7)."""
+
+
+class Packet(NamedTuple):
+    """The bytes of a packet that were kept, and how many it had when it was sent."""
+
+    data: bytes
+    sent: int
+
+
+class Capture(NamedTuple):
+    """The packets of a file, and the type of the link on which they were seen."""
+
+    link_type: int
+    packets: list[Packet]
+
+
+def read(data: bytes) -> Capture:
+    """What is in a file, as far as it is whole. Raises ValueError where it is no pcap file."""
+    order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
+    if order is None or len(data) < HEADER:
+        raise ValueError("is no pcap file")
+    found, offset = [], HEADER
+    while offset + 16 <= len(data):
+        length, sent = struct.unpack_from(order + "II", data, offset + 8)
+        if offset + 16 + length > len(data):
+            break
+        found.append(Packet(data[offset + 16 : offset + 16 + length], sent))
+        offset += 16 + length
+    return Capture(struct.unpack_from(order + "I", data, 20)[0], found)
+
+
+def sizes(capture: Capture) -> list[int]:
+    """The bytes of every packet without its link-layer header. Raises ValueError where one was cut."""
+    if capture.link_type not in LINK_HEADERS:
+        raise ValueError(f"has the unknown link type {capture.link_type}")
+    header = LINK_HEADERS[capture.link_type]
+    for data, sent in capture.packets:
+        if not header < len(data) == min(sent, SNAP):
+            raise ValueError(f"has {len(data)} B of a packet of {sent} B, whose link header has {header} B")
+    return [len(packet.data) - header for packet in capture.packets]
