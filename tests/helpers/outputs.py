@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 from tests.helpers.fakes import CAPTURED, captured
 from tunbench.runner import probe, registry
 from tunbench.runner.bounds import impossible
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.network import impairment
 from tunbench.runner.probes import memory
 from tunbench.runner.probes.shared import overlay_traffic, processor_time
 from tunbench.runner.proof import pcap
 from tunbench.runner.trials import FAILURES
-from tunbench.runner.workload import Metric, Sample
+from tunbench.runner.workload import Sample
 from tunbench.runner.workloads import (
     connect,
     goodput,

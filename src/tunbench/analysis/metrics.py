@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from functools import cache
 
 from tunbench.analysis.cells import CENTRAL
-from tunbench.analysis.verdicts import BRING_UP
-from tunbench.runner import invocation, registry
-from tunbench.runner.shard import UP
-from tunbench.runner.workload import Metric
+from tunbench.runner import probe, registry
+from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP, Metric
+from tunbench.runner.workload import About
 
-HEADLINES = {"loaded-latency": ("rpm-up", "rpm-down", "rpm-both")}
-"""The metrics that sum up a workload, where it is not the one that it declares first."""
+BRINGING_UP = About(BRING_UP, "the stack is brought up", {}, OF_BRING_UP)
 
 
 def spelled(metric: str, statistic: str) -> str:
@@ -19,33 +17,43 @@ def spelled(metric: str, statistic: str) -> str:
 
 
 def headlines(workload: str) -> tuple[str, ...]:
-    """The metrics that sum up a workload: the first that it declares, or those of HEADLINES; none if it is unknown."""
-    name = workload.partition(":")[0]
-    return HEADLINES.get(name) or tuple(_of_workload(workload))[:1]
+    """The metrics that sum up a workload: its headline, or else the first that it declares; none if it is unknown."""
+    about = _about(workload)
+    return (about.headline or tuple(about.metrics)[:1]) if about else ()
+
+
+def declared(workload: str) -> Mapping[str, Metric]:
+    """The metrics of a workload, as it declares them; none if it is unknown."""
+    about = _about(workload)
+    return about.metrics if about else {}
 
 
 def about(workload: str, metric: str) -> Metric | None:
     """What the workload, or else a probe, declares of a metric; None where this version does not know it."""
-    return _of_workload(workload).get(metric) or _of_probes().get(metric)
+    return declared(workload).get(metric) or _of_probes().get(metric)
 
 
 def more_is_better(workload: str, metric: str) -> bool | None:
     """Whether more of a metric is better; None where it is neither, or nothing is known of it."""
-    declared = about(workload, metric)
-    return declared.more_is_better if declared else None
+    found = about(workload, metric)
+    return found.more_is_better if found else None
+
+
+def rank(workload: str, metric: str) -> int:
+    """The place of a metric among those that the workload and the probes declare; one that is not known comes last."""
+    names = [*declared(workload), *_of_probes()]
+    return names.index(metric) if metric in names else len(names)
 
 
 @cache
-def _of_workload(workload: str) -> Mapping[str, Metric]:
-    if workload == BRING_UP:
-        return UP
-    try:
-        return dict(invocation.read(workload).module.ABOUT.metrics)
-    except ValueError:
-        # A run of another version may know workloads that this one does not.
-        return {}
+def _about(workload: str) -> About | None:
+    name = workload.partition(":")[0]
+    if name == BRING_UP:
+        return BRINGING_UP
+    # A run of another version may know workloads that this one does not.
+    return registry.workload(name).ABOUT if name in registry.workload_names() else None
 
 
 @cache
 def _of_probes() -> Mapping[str, Metric]:
-    return {name: one for probe in registry.probe_names() for name, one in registry.probe(probe).ABOUT.metrics.items()}
+    return probe.metrics(registry.probe_names())

@@ -6,6 +6,7 @@ from typing import Any
 from tunbench.plan.expand import expand, trials
 from tunbench.plan.load import load
 from tunbench.runner import invocation, registry
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option
 from tunbench.runner.tunnel import About
 from tunbench.toolbox.tools import TOOLS
@@ -49,7 +50,7 @@ def workload(name: str) -> dict[str, Any]:
         "name": about.name,
         "summary": about.summary,
         "options": options(invocation.takes(about)),
-        "metrics": {metric: declared._asdict() for metric, declared in about.metrics.items()},
+        "metrics": metrics(about.metrics),
         "needs": {"programs": about.programs},
     }
 
@@ -57,8 +58,7 @@ def workload(name: str) -> dict[str, Any]:
 def probe(name: str) -> dict[str, Any]:
     """What a probe declares."""
     about = registry.probe(name).ABOUT
-    metrics = {metric: declared._asdict() for metric, declared in about.metrics.items()}
-    return {"name": about.name, "summary": about.summary, "metrics": metrics}
+    return {"name": about.name, "summary": about.summary, "metrics": metrics(about.metrics)}
 
 
 def plan(name: str) -> dict[str, Any]:
@@ -67,6 +67,12 @@ def plan(name: str) -> dict[str, Any]:
     shards = expand(loaded.plan)
     summary = loaded.text.splitlines()[0].removeprefix("#").strip()
     return {"name": name, "shards": len(shards), "trials": trials(shards), "summary": summary, "file": str(loaded.path)}
+
+
+def metrics(declared: Mapping[str, Metric]) -> dict[str, dict[str, Any]]:
+    """The metrics as JSON can say them."""
+    told = ("unit", "summary", "more_is_better")
+    return {name: {key: getattr(metric, key) for key in told} for name, metric in declared.items()}
 
 
 def options(declared: Mapping[str, Option]) -> dict[str, dict[str, Any]]:

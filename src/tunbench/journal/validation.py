@@ -5,17 +5,14 @@ A journal may come from someone else. What passes here is relied on everywhere e
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tunbench.plan.load import OVERRIDES
-from tunbench.plan.study.grid import OF_UP
-from tunbench.runner import probe, registry
-from tunbench.runner.bounds import BOUNDS, SPECIAL, TIME, Bounds
+from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
-from tunbench.runner.workload import Metric
+from tunbench.runner.known_metrics import known
 
 LONGEST_NAME = 4000
 """Characters of a name; a stack of ten layers with all of their options has some hundreds."""
@@ -228,19 +225,12 @@ def _bounds(*names: str) -> Bounds:
     if not all(map(_is_name, names)):
         raise Unsound("a metric, unit, pair or node has no name")
     metric, unit = names[:2]
-    if _units().get(metric, unit) != unit or unit not in BOUNDS:
+    declared = known().get(metric)
+    if unit not in BOUNDS or (declared and declared.unit != unit):
         raise Unsound(f"{metric} is not measured in {unit}")
-    low, high = SPECIAL.get(metric, BOUNDS[unit])
+    low, high = declared.limits if declared else BOUNDS[unit]
     most = LONGEST_TIME if unit == TIME else LARGEST
     return Bounds(max(low, -most), min(high, most))
-
-
-@cache
-def _units() -> dict[str, str]:
-    """The unit of each metric that is known here."""
-    of_workloads = (registry.workload(name).ABOUT.metrics for name in registry.workload_names())
-    every: Iterable[Mapping[str, Metric]] = (OF_UP, probe.metrics(registry.probe_names()), *of_workloads)
-    return {name: metric.unit for metrics in every for name, metric in metrics.items()}
 
 
 NAME, TEXT = _that(_is_name), _that(lambda value: isinstance(value, str))

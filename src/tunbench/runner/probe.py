@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner import registry
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Overlay
-from tunbench.runner.workload import Metric, Sample, Trial, now
+from tunbench.runner.workload import Sample, Trial, now
 
 PROC = Path("/proc")
 SYS = Path("/sys")

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from tunbench.runner import bounds, invocation, probe, stack
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.topology import Pair, Topology
 from tunbench.runner.invocation import Asked
@@ -20,7 +21,7 @@ from tunbench.runner.proof import proof
 from tunbench.runner.proof.vantage import views
 from tunbench.runner.site import Site
 from tunbench.runner.tunnel import StackFailed, Unsupported
-from tunbench.runner.workload import Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import Sample, Trial, WorkloadFailed, now
 
 FAILURES = (
     *(CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed),

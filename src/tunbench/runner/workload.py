@@ -5,22 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.tunnel import Overlay
 
 
-class Metric(NamedTuple):
-    """A metric that a workload or probe yields, its SI unit and whether more of it is better; None is neither."""
-
-    unit: str
-    summary: str
-    more_is_better: bool | None = False
-
-
 class About(NamedTuple):
-    """What a workload declares. It `restarts` if it takes the tunnel down: then it runs last, and the proof again."""
+    """What a workload declares.
+
+    The metrics of its `headline` sum it up: the first one, unless it says otherwise. It `restarts` if it takes the
+    tunnel down: then it runs last, and the proof again.
+    """
 
     name: str
     summary: str
@@ -29,6 +26,7 @@ class About(NamedTuple):
     programs: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
     restarts: bool = False
+    headline: tuple[str, ...] = ()
 
 
 class Sample(NamedTuple):

@@ -6,12 +6,12 @@ from tunbench.analysis.cost import excesses
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.frame import frame
 from tunbench.journal.record import TrialResult
-from tunbench.report import questions
 from tunbench.report.charts import figures
 from tunbench.report.reported_run import ReportedRun
 from tunbench.report.tables import tables
 from tunbench.report.tables.tables import Table
 from tunbench.report.view import side_by_side
+from tunbench.runner.declare.metrics import Question
 
 
 def cost(stack: str, repeat: int, value: float, profile: str = "baseline") -> TrialResult:
@@ -73,7 +73,7 @@ def test_without_none_a_cost_has_no_excess() -> None:
 def test_a_run_without_probes_has_no_costs() -> None:
     without = found(trial(cell("none", workload=TCP), [("throughput", "bit/s", 1e9)]))
     assert costs(without).rows == []
-    assert questions.COSTLY not in {
+    assert Question.COSTLY not in {
         figure.question for figure in figures.all_strips(side_by_side([ReportedRun(without)]))[0]
     }
 

@@ -9,6 +9,7 @@ from tunbench.journal.record import Record, TrialResult
 from tunbench.report.charts import figures, lines, sweeps
 from tunbench.report.page import html
 from tunbench.report.tables import heat_tables
+from tunbench.runner.declare.metrics import Question
 
 BIDIR = "iperf3-tcp:duration=1,bidir=on"
 
@@ -106,7 +107,7 @@ def test_workloads_that_differ_in_one_option_are_a_sweep() -> None:
 
 def test_the_front_has_what_none_beats_in_both() -> None:
     whole = view_of(realistic(6))
-    [figure] = [one for one in lines.fronts(whole, "rtt", "late") if one.about == TCP]
+    [figure] = [one for one in lines.fronts(whole, "rtt", Question.LATE) if one.about == TCP]
     assert 'class="front"' in figure.panels[1].svg
     assert PING not in figure.about
 

@@ -13,8 +13,8 @@ from tunbench.plan.model import Plan
 from tunbench.plan.study.cell import METRIC, UP, Cell
 from tunbench.plan.toml.positions import MistakeAt
 from tunbench.runner import invocation, probe, registry
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import MOST_LISTED, nearest
-from tunbench.runner.workload import Metric
 
 OF_UP = {"connect": Metric("s", "time until the stack carried its first packet")}
 """The metrics of bringing a stack up."""

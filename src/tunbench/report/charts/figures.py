@@ -136,15 +136,16 @@ def _order(view: View, cells: pl.DataFrame) -> list[tuple[str, str]]:
     """Every workload and metric, in the order in which they are shown."""
     there = cells.select("workload", "metric", "unit").unique(maintain_order=True).rows()
     costly = set(view.measuring("throughput"))
+    ranks = questions.ranks([(workload, metric) for workload, metric, _ in there], view.workloads)
+    keys = list(questions.HEADINGS)
 
     def key(row: tuple[str, str, str]) -> tuple[Any, ...]:
         workload, metric, unit = row
-        keys = list(questions.QUESTIONS)
         main = _is_main(workload, metric, costly)
         return (
             not main,
             keys.index(questions.question(metric, unit)),
-            questions.rank(metric),
+            ranks[metric],
             view.workloads.index(workload),
         )
 

@@ -14,6 +14,7 @@ from tunbench.report.charts.curves import Axis, Curve, Point
 from tunbench.report.charts.figures import OPEN, Figure, Panel, href, marks, told
 from tunbench.report.charts.points import Both, Range
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
 
 DEGRADE = "degrades"
 """The question of how stacks fare as the network gets worse."""
@@ -87,8 +88,10 @@ def by_option(view: View) -> list[Figure]:
 def distributions(view: View) -> list[Figure]:
     """For each main metric of a series: the share of values up to each value, a panel a condition."""
     raw = view.samples.filter(pl.col("at").is_not_null())
-    names = [name for name in raw["metric"].unique().to_list() if questions.is_main(name)]
-    late = [name for name in sorted(names, key=questions.rank) if questions.question(name, "s") == questions.LATE]
+    measured = raw.select("workload", "metric").unique(maintain_order=True).rows()
+    ranks = questions.ranks(measured, view.workloads)
+    main = [name for name in ranks if questions.is_main(name)]
+    late = [name for name in main if questions.question(name, "s") == Question.LATE]
     drawn, found = marks(view), []
     for metric in late:
         kept = raw.filter(pl.col("metric") == metric)
@@ -133,11 +136,11 @@ def _distributions(view: View, metric: str, of: Mapping[tuple[str, str], list[Cu
         )
         at = view.workloads.index(workload)
         name = f"distribution-{metric}-{number}"
-        found.append(Figure(name, questions.LATE, f"{metric}, whole distributions", workload, note, at, panels, False))
+        found.append(Figure(name, Question.LATE, f"{metric}, whole distributions", workload, note, at, panels, False))
     return found
 
 
-def fronts(view: View, up: str, key: str) -> list[Figure]:
+def fronts(view: View, up: str, key: Question) -> list[Figure]:
     """For each workload with a throughput: another metric over it, a panel a condition, with the Pareto front.
 
     The other metric is of the same workload, or of the first that has it: a round-trip time is measured without load.

@@ -11,13 +11,13 @@ import vl_convert
 
 from tunbench.analysis.study.assessment import Assessment
 from tunbench.journal import files
-from tunbench.report import questions
 from tunbench.report.charts import canvas, figures, lines
 from tunbench.report.export import study_files
 from tunbench.report.export.latex import latex, no_formula, spreadsheet
 from tunbench.report.tables import heat_tables, tables
 from tunbench.report.tables.tables import Table
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
 
 INDEX = "index.csv"
 
@@ -56,8 +56,8 @@ def all_tables(view: View) -> list[Table]:
         heat_tables.relative(view, "throughput"),
         heat_tables.relative(view, "rtt"),
         tables.costs(view),
-        heat_tables.by_metric(view, questions.RECOVERS),
-        heat_tables.by_metric(view, questions.WIRE),
+        heat_tables.by_metric(view, Question.RECOVERS),
+        heat_tables.by_metric(view, Question.WIRE),
         tables.everything(view),
     ]
     return [table for table in found if table.rows]
@@ -95,9 +95,9 @@ def _drawn(svg: str, folder: Path, name: str, shows: str) -> Iterator[Exported]:
 def curves_and_points(view: View) -> list[figures.Figure]:
     """The figures that are no strips."""
     return [
-        *lines.fronts(view, "rtt", questions.LATE),
+        *lines.fronts(view, "rtt", Question.LATE),
         *lines.distributions(view),
-        *lines.fronts(view, "cost", questions.COSTLY),
+        *lines.fronts(view, "cost", Question.COSTLY),
         *lines.degrading(view),
         *lines.by_option(view),
     ]

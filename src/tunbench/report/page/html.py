@@ -20,6 +20,7 @@ from tunbench.report.reported_run import ReportedRun
 from tunbench.report.tables import heat_tables, tables
 from tunbench.report.tables.tables import Row, Table
 from tunbench.report.view import View, side_by_side
+from tunbench.runner.declare.metrics import Question
 
 TEMPLATE = "report.html.j2"
 
@@ -90,26 +91,26 @@ def answers(whole: View) -> tuple[list[Asked], list[str]]:
     for figure in strips:
         of.setdefault(figure.question, []).append(figure)
     extra = {
-        questions.LATE: [*lines.fronts(whole, "rtt", questions.LATE), *lines.distributions(whole)],
-        questions.COSTLY: lines.fronts(whole, "cost", questions.COSTLY),
+        Question.LATE: [*lines.fronts(whole, "rtt", Question.LATE), *lines.distributions(whole)],
+        Question.COSTLY: lines.fronts(whole, "cost", Question.COSTLY),
     }
     listed = {
-        questions.FAST: [heat_tables.relative(whole, "throughput")],
-        questions.LATE: [heat_tables.relative(whole, "rtt")],
-        questions.COSTLY: [tables.costs(whole)],
-        questions.RECOVERS: [heat_tables.by_metric(whole, questions.RECOVERS)],
-        questions.WIRE: [heat_tables.by_metric(whole, questions.WIRE)],
+        Question.FAST: [heat_tables.relative(whole, "throughput")],
+        Question.LATE: [heat_tables.relative(whole, "rtt")],
+        Question.COSTLY: [tables.costs(whole)],
+        Question.RECOVERS: [heat_tables.by_metric(whole, Question.RECOVERS)],
+        Question.WIRE: [heat_tables.by_metric(whole, Question.WIRE)],
     }
     found = []
-    for key, question in questions.QUESTIONS.items():
+    for key, heading in questions.HEADINGS.items():
         main = [figure for figure in of.get(key, []) if figure.main]
         rest = [figure for figure in of.get(key, []) if not figure.main]
         there = [table for table in listed.get(key, []) if table.rows]
         if len(whole.conditions) == 1:
             # The overview has the same numbers.
             there = [table for table in there if not table.id.startswith("relative-")]
-        found.append(Asked(key, question.heading, there, [*main, *extra.get(key, [])], rest))
-        if key == questions.COSTLY:
+        found.append(Asked(key, heading, there, [*main, *extra.get(key, [])], rest))
+        if key == Question.COSTLY:
             degrading = [*lines.degrading(whole), *lines.by_option(whole)]
             found.append(Asked(lines.DEGRADE, "How it degrades", [], degrading, []))
     kept, without = _bearable([figure for one in found for figure in (*one.figures, *one.further)])
@@ -145,7 +146,7 @@ def shortened(table: Table) -> Table:
 
     def of_machine(row: Row) -> bool:
         name = row.fields[metric].text.split()[0] if metric >= 0 else ""
-        return questions.question(name, "") == questions.COSTLY
+        return questions.question(name, "") == Question.COSTLY
 
     first = [row for row in table.rows if not of_machine(row)]
     return table._replace(rows=[*first, *(row for row in table.rows if of_machine(row))][:MOST])

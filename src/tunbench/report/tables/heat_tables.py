@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tunbench.analysis import baseline
+from tunbench.analysis import baseline, metrics
 from tunbench.analysis.cells import CENTRAL, WHOLE
 from tunbench.analysis.findings import of_several
 from tunbench.analysis.ratios import is_baseline
@@ -14,6 +14,7 @@ from tunbench.report import questions, units
 from tunbench.report.tables import tables
 from tunbench.report.tables.tables import Column, Field, Row, Table
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
 
 FIELDS = 50_000
 """Fields of a table whose columns are conditions or workloads: of more, most are empty."""
@@ -73,12 +74,13 @@ def relative(view: View, metric: str) -> Table:
     return Table(f"relative-{metric}", caption, (Column("stack"), Column("workload"), *columns), rows)
 
 
-def by_metric(view: View, key: str) -> Table:
+def by_metric(view: View, key: Question) -> Table:
     """What answers a question, a row a stack and condition and a column a metric of a workload: medians."""
     kept = view.cells.filter(pl.col("statistic").is_in(CENTRAL))
-    kept = kept.filter(pl.col("metric").is_in([*questions.QUESTIONS[key].main, *questions.QUESTIONS[key].further]))
+    unit_of = dict(kept.select("metric", "unit").unique().iter_rows())
+    kept = kept.filter(pl.col("metric").is_in([one for one in unit_of if questions.question(one, unit_of[one]) == key]))
     pairs = kept.select("workload", "metric").unique(maintain_order=True).rows()
-    pairs = sorted(pairs, key=lambda pair: (view.places.workloads[pair[0]], questions.rank(pair[1])))
+    pairs = sorted(pairs, key=lambda pair: (view.places.workloads[pair[0]], metrics.rank(*pair)))
     index = {pair: number for number, pair in enumerate(pairs)}
     most = max(1, FIELDS // (len(pairs) + 2))
     found: dict[tuple[str, str, str, str], list[Field]] = {}
@@ -92,7 +94,6 @@ def by_metric(view: View, key: str) -> Table:
         tables.place(view, dict(zip(("run", "stack", "name", "condition"), place, strict=True)), tuple(fields))
         for place, fields in found.items()
     ]
-    unit_of = dict(kept.select("metric", "unit").unique().iter_rows())
     columns = [
         Column(f"{metric}, {workload}" if workload != metric else metric, True, unit_of[metric])
         for workload, metric in pairs

@@ -12,7 +12,7 @@ from tunbench.analysis.verdicts import executed
 from tunbench.report import units
 from tunbench.report.charts.palette import style_of
 from tunbench.runner import invocation
-from tunbench.runner.workload import Metric
+from tunbench.runner.declare.metrics import Metric
 
 MOST = 5
 """Metrics of a workload that are shown: it names the most important ones first."""

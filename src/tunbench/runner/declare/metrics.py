@@ -14,6 +14,9 @@ class Bounds(NamedTuple):
 
 ANY = Bounds(-math.inf, math.inf)
 
+MOST_CORES = 1024
+"""Processors of a machine at most: so many times a trial's length they compute in it."""
+
 TIME = "s"
 """The unit of what cannot have lasted longer than the trial itself."""
 

@@ -2,21 +2,34 @@
 
 from typing import NamedTuple
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.probe import MACHINE, About, Scene
 from tunbench.runner.probes.shared import overlay_traffic, processor_time
 from tunbench.runner.probes.shared.overlay_traffic import Carried
 from tunbench.runner.probes.shared.processor_time import Clock
-from tunbench.runner.workload import Metric, Sample
+from tunbench.runner.workload import Sample
 
 ABOUT = About(
     name="cost",
     summary="busy time of the machine for each byte and packet that the stack carried",
     metrics={
-        "cost": Metric("s/B", "busy time of both ends and what stands between them, for a byte that the stack carried"),
-        "cost-packet": Metric("s", "the same for a packet, as the overlay's interface counts packets"),
-        "carried": Metric("B", "what arrived at the overlay's interface, on both ends", more_is_better=None),
+        "cost": Metric(
+            "s/B",
+            "busy time of both ends and what stands between them, for a byte that the stack carried",
+            question=Question.COSTLY,
+            main=True,
+        ),
+        "cost-packet": Metric(
+            "s", "the same for a packet, as the overlay's interface counts packets", question=Question.COSTLY
+        ),
+        "carried": Metric(
+            "B", "what arrived at the overlay's interface, on both ends", more_is_better=None, question=Question.COSTLY
+        ),
         "packets": Metric(
-            "count", "packets that arrived at the overlay's interface, on both ends", more_is_better=None
+            "count",
+            "packets that arrived at the overlay's interface, on both ends",
+            more_is_better=None,
+            question=Question.COSTLY,
         ),
     },
     closest=True,

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner import probe
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.probe import MACHINE, About, Scene
-from tunbench.runner.workload import Metric, Sample
+from tunbench.runner.workload import Sample
 
 ABOUT = About(
     name="hardware",
@@ -15,11 +16,17 @@ ABOUT = About(
             "Hz",
             "mean frequency of the cores, over the moments right before and after the workload",
             more_is_better=None,
+            question=Question.COSTLY,
         ),
         "temperature": Metric(
-            "°C", "the hottest of the machine's thermal zones, right after the workload", more_is_better=None
+            "°C",
+            "the hottest of the machine's thermal zones, right after the workload",
+            more_is_better=None,
+            question=Question.COSTLY,
         ),
-        "energy": Metric("J", "energy of all processor packages during the workload, by RAPL", None),
+        "energy": Metric(
+            "J", "energy of all processor packages during the workload, by RAPL", None, question=Question.COSTLY
+        ),
     },
 )
 

@@ -5,17 +5,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner import probe
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.probe import MACHINE, About, Scene
 from tunbench.runner.probes.shared import processor_time
-from tunbench.runner.workload import Metric, Sample
+from tunbench.runner.workload import Sample
 
 ABOUT = About(
     name="memory",
     summary="memory of the tunnel's processes on each node at its peak, and of the kernel; time of these processes",
     metrics={
-        "memory": Metric("B", "peak of the resident memory of the tunnel's processes on a node, summed over them"),
-        "process-time": Metric("s", "processor time of the tunnel's processes on a node, to the tick", None),
-        "kernel-memory": Metric("B", "memory of the kernel right after the workload"),
+        "memory": Metric(
+            "B",
+            "peak of the resident memory of the tunnel's processes on a node, summed over them",
+            question=Question.COSTLY,
+        ),
+        "process-time": Metric(
+            "s",
+            "processor time of the tunnel's processes on a node, to the tick",
+            None,
+            question=Question.COSTLY,
+            summed_over_cores=True,
+        ),
+        "kernel-memory": Metric("B", "memory of the kernel right after the workload", question=Question.COSTLY),
     },
 )
 

@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 from tunbench.runner import probe
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.probe import MACHINE, About, Scene
 from tunbench.runner.probes.shared import processor_time
 from tunbench.runner.probes.shared.processor_time import Clock
-from tunbench.runner.workload import Metric, Sample
+from tunbench.runner.workload import Sample
 
 TIMES = ("user", "system", "softirq")
 
@@ -15,11 +16,23 @@ ABOUT = About(
     name="processor",
     summary="time of the processors: busy, by user, system and softirq, and by core; context switches",
     metrics={
-        "busy": Metric("ratio", "time in which the processors were not idle, of all that they had", None),
-        "user": Metric("s", "processor time of programs, to the tick", None),
-        "system": Metric("s", "processor time of the kernel outside interrupts, to the tick", None),
-        "softirq": Metric("s", "processor time of softirqs, to the tick", None),
-        "context-switches": Metric("count", "switches between tasks", None),
+        "busy": Metric(
+            "ratio", "time in which the processors were not idle, of all that they had", None, question=Question.COSTLY
+        ),
+        "user": Metric(
+            "s", "processor time of programs, to the tick", None, question=Question.COSTLY, summed_over_cores=True
+        ),
+        "system": Metric(
+            "s",
+            "processor time of the kernel outside interrupts, to the tick",
+            None,
+            question=Question.COSTLY,
+            summed_over_cores=True,
+        ),
+        "softirq": Metric(
+            "s", "processor time of softirqs, to the tick", None, question=Question.COSTLY, summed_over_cores=True
+        ),
+        "context-switches": Metric("count", "switches between tasks", None, question=Question.COSTLY),
     },
 )
 

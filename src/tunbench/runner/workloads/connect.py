@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from tunbench.runner import stack
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.tunnel import Overlay, StackFailed, Tunnel, Unsupported
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
 from tunbench.runner.workloads.shared import blocked_time, outages
 
 STATES = ("warm", "cold")
@@ -19,7 +20,11 @@ ABOUT = About(
         "state": Option("choice", "warm", "what the nodes have learnt is there, or they enrol anew", choices=STATES),
         "interval": Option("duration", "1ms", "time between two probes", low=0.0005, high=1),
     },
-    metrics={"connect": Metric("s", "from the first command to the first answered packet")},
+    metrics={
+        "connect": Metric(
+            "s", "from the first command to the first answered packet", question=Question.RECOVERS, main=True
+        )
+    },
     restarts=True,
 )
 

@@ -5,8 +5,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
 from tunbench.runner.workloads.shared import iperf3
 
 ABOUT = About(
@@ -21,7 +22,9 @@ ABOUT = About(
         "highest": Option("rate", "10G", "bits a second that are tried at most", low=1000, high=1e12),
     },
     metrics={
-        "goodput": Metric("bit/s", "payload each second at the highest rate that lost nothing", more_is_better=True),
+        "goodput": Metric(
+            "bit/s", "payload each second at the highest rate that lost nothing", more_is_better=True, main=True
+        ),
         "goodput-lossy": Metric(
             "bit/s", "payload that arrived each second at the highest rate within the bound", more_is_better=True
         ),
@@ -29,7 +32,10 @@ ABOUT = About(
             "bit/s", "payload that was sent each second, in each trial of the search", more_is_better=None
         ),
         "trial-loss": Metric(
-            "ratio", "datagrams that did not arrive, in each trial of the search", more_is_better=None
+            "ratio",
+            "datagrams that did not arrive, in each trial of the search",
+            more_is_better=None,
+            question=Question.LATE,
         ),
     },
     programs=("iperf3",),

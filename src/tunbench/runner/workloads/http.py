@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.tunnels.shared import certificates
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared.json_output import table
 from tunbench.runner.workloads.shared.server_process import serving
 
@@ -23,10 +24,14 @@ ABOUT = About(
         "keepalive": Option("switch", "on", "the next request takes the connection of the last one"),
     },
     metrics={
-        "request-rate": Metric("1/s", "requests that were answered by 200, each second", more_is_better=True),
-        "latency": Metric("s", "from a request to the last byte of its answer, and its connection if that is new"),
-        "throughput": Metric("bit/s", "payload of the answers", more_is_better=True),
-        "failures": Metric("ratio", "requests that were not answered by 200"),
+        "request-rate": Metric(
+            "1/s", "requests that were answered by 200, each second", more_is_better=True, main=True
+        ),
+        "latency": Metric(
+            "s", "from a request to the last byte of its answer, and its connection if that is new", main=True
+        ),
+        "throughput": Metric("bit/s", "payload of the answers", more_is_better=True, main=True),
+        "failures": Metric("ratio", "requests that were not answered by 200", question=Question.LATE),
     },
     programs=("nginx", "hey", "openssl"),
     version=("nginx", "-v"),

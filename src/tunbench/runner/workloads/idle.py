@@ -4,18 +4,28 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tunbench.runner.declare.metrics import MOST_CORES, Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import Node
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
 
 ABOUT = About(
     name="idle",
     summary="the tunnel at rest: bytes and packets that both ends send between the nodes, and processor time",
     options={"duration": Option("seconds", "5min", "whole seconds to wait", low=10, high=86400)},
     metrics={
-        "idle-rate": Metric("bit/s", "bits that both ends together sent between the nodes, Ethernet headers included"),
-        "idle-packets": Metric("1/s", "packets that both ends together sent between the nodes"),
-        "idle-cpu": Metric("ratio", "processor time of the processes of both ends ÷ time"),
+        "idle-rate": Metric(
+            "bit/s",
+            "bits that both ends together sent between the nodes, Ethernet headers included",
+            question=Question.WIRE,
+        ),
+        "idle-packets": Metric("1/s", "packets that both ends together sent between the nodes", question=Question.WIRE),
+        "idle-cpu": Metric(
+            "ratio",
+            "processor time of the processes of both ends ÷ time",
+            question=Question.COSTLY,
+            bounds=Bounds(0, MOST_CORES),
+        ),
     },
 )
 

@@ -2,8 +2,9 @@
 
 import re
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared import congestion_control, iperf2
 
 ABOUT = About(
@@ -23,10 +24,20 @@ ABOUT = About(
     },
     metrics={
         "throughput": Metric(
-            "bit/s", "payload that arrived; with a moment: in that second, at the receiver", more_is_better=True
+            "bit/s",
+            "payload that arrived; with a moment: in that second, at the receiver",
+            more_is_better=True,
+            main=True,
         ),
-        "retransmits": Metric("count", "TCP segments sent again; with a moment: in that second"),
-        "cwnd": Metric("B", "congestion window of each stream in whole KiB, each second", more_is_better=None),
+        "retransmits": Metric(
+            "count", "TCP segments sent again; with a moment: in that second", question=Question.FAST
+        ),
+        "cwnd": Metric(
+            "B",
+            "congestion window of each stream in whole KiB, each second",
+            more_is_better=None,
+            question=Question.FAST,
+        ),
         "tcp-rtt": Metric("s", "round-trip time that TCP has smoothed (RFC 6298), each stream and second"),
     },
     programs=("iperf",),

@@ -2,8 +2,9 @@
 
 import re
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared import iperf2
 
 ABOUT = About(
@@ -19,11 +20,14 @@ ABOUT = About(
     },
     metrics={
         "throughput": Metric(
-            "bit/s", "payload that arrived; with a moment: in that second, at the receiver", more_is_better=True
+            "bit/s",
+            "payload that arrived; with a moment: in that second, at the receiver",
+            more_is_better=True,
+            main=True,
         ),
         "jitter": Metric("s", "mean deviation of the transit time (RFC 1889, section 6.3.1), in whole µs"),
-        "loss": Metric("ratio", "datagrams that did not arrive"),
-        "out-of-order": Metric("count", "datagrams that arrived behind a later one"),
+        "loss": Metric("ratio", "datagrams that did not arrive", question=Question.LATE),
+        "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
     },
     programs=("iperf",),
     version=("iperf", "--version"),

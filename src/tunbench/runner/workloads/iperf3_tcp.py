@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared import congestion_control, iperf3, json_output
 
 ABOUT = About(
@@ -26,10 +27,20 @@ ABOUT = About(
     },
     metrics={
         "throughput": Metric(
-            "bit/s", "payload that arrived; with a moment: in that second, as the client counts it", more_is_better=True
+            "bit/s",
+            "payload that arrived; with a moment: in that second, as the client counts it",
+            more_is_better=True,
+            main=True,
         ),
-        "retransmits": Metric("count", "TCP segments sent again; with a moment: in that second"),
-        "cwnd": Metric("B", "congestion window of each stream of the client, each second", more_is_better=None),
+        "retransmits": Metric(
+            "count", "TCP segments sent again; with a moment: in that second", question=Question.FAST
+        ),
+        "cwnd": Metric(
+            "B",
+            "congestion window of each stream of the client, each second",
+            more_is_better=None,
+            question=Question.FAST,
+        ),
         "tcp-rtt": Metric("s", "round-trip time that TCP has smoothed (RFC 6298), as cwnd"),
     },
     programs=("iperf3",),

@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared import iperf3
 
 ABOUT = About(
@@ -22,11 +23,14 @@ ABOUT = About(
     },
     metrics={
         "throughput": Metric(
-            "bit/s", "payload that arrived; with a moment: in that second, at the receiver", more_is_better=True
+            "bit/s",
+            "payload that arrived; with a moment: in that second, at the receiver",
+            more_is_better=True,
+            main=True,
         ),
         "jitter": Metric("s", "mean deviation of the transit time (RFC 1889, section 6.3.1); with a moment: by then"),
-        "loss": Metric("ratio", "datagrams that did not arrive"),
-        "out-of-order": Metric("count", "datagrams that arrived behind a later one"),
+        "loss": Metric("ratio", "datagrams that did not arrive", question=Question.LATE),
+        "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
     },
     programs=("iperf3",),
     version=("iperf3", "--version"),

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from tunbench.runner.declare.metrics import ANY, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.shell import Process, wait_until
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
 from tunbench.runner.workloads.shared import iperf3, irtt
 from tunbench.runner.workloads.shared.json_output import at
 from tunbench.runner.workloads.shared.server_process import serving
@@ -27,20 +28,22 @@ ABOUT = About(
         "direction": Option("choice", "all", "the phases under load", choices=("all", *PHASES)),
     },
     metrics={
-        "rtt-idle": Metric("s", "round-trip time without load"),
-        "loss-idle": Metric("ratio", "requests without a reply, without load"),
+        "rtt-idle": Metric("s", "round-trip time without load", main=True),
+        "loss-idle": Metric("ratio", "requests without a reply, without load", question=Question.LATE),
     }
     | {
         f"{name}-{phase}": metric
         for phase, way in (("up", "to the server"), ("down", "from the server"), ("both", "both ways at once"))
         for name, metric in (
-            ("rtt", Metric("s", f"round-trip time beside TCP {way}")),
-            ("loss", Metric("ratio", f"requests without a reply beside TCP {way}")),
-            ("increase", Metric("s", f"what TCP {way} adds to the median round-trip time")),
+            ("rtt", Metric("s", f"round-trip time beside TCP {way}", main=True)),
+            ("loss", Metric("ratio", f"requests without a reply beside TCP {way}", question=Question.LATE)),
+            # What a load adds may be less than nothing.
+            ("increase", Metric("s", f"what TCP {way} adds to the median round-trip time", bounds=ANY)),
             ("rpm", Metric("1/min", f"round trips a minute, one after the other, beside TCP {way}", True)),
-            ("throughput", Metric("bit/s", f"payload of TCP {way} that arrived meanwhile", True)),
+            ("throughput", Metric("bit/s", f"payload of TCP {way} that arrived meanwhile", True, main=True)),
         )
     },
+    headline=tuple(f"rpm-{phase}" for phase in PHASES),
     programs=("irtt", "iperf3"),
     version=("irtt", "version"),
 )

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from tunbench.runner.declare.metrics import Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.proof import capture
 from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared.icmp import PATIENCE, packet_size, payload_size
 
 ABOUT = About(
@@ -18,7 +19,16 @@ ABOUT = About(
         "payload": Option("size", "512", "payload of the echo request in bytes", low=0, high=65487),
         "full": Option("switch", "off", "as much payload as the MTU of the overlay allows"),
     },
-    metrics={"overhead": Metric("B", "bytes of a packet between the nodes beyond those that it has in the overlay")},
+    metrics={
+        "overhead": Metric(
+            "B",
+            "bytes of a packet between the nodes beyond those that it has in the overlay",
+            question=Question.WIRE,
+            main=True,
+            # A layer that compresses makes packets smaller.
+            bounds=Bounds(-65_535, 65_535),
+        )
+    },
     programs=("ping", "tcpdump"),
     version=("ping", "-V"),
 )

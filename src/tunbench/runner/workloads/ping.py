@@ -3,8 +3,9 @@
 import math
 import re
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared.icmp import REFUSED
 
 ABOUT = About(
@@ -20,10 +21,14 @@ ABOUT = About(
         "df": Option("switch", "off", "do not fragment: what does not fit is refused and lost, as ping's -M do"),
     },
     metrics={
-        "rtt": Metric("s", "round-trip time"),
-        "loss": Metric("ratio", "requests without a reply"),
-        "duplicates": Metric("count", "replies that came twice"),
-        "refused": Metric("count", "with df: requests that a node or a router refused because they did not fit"),
+        "rtt": Metric("s", "round-trip time", main=True),
+        "loss": Metric("ratio", "requests without a reply", question=Question.LATE),
+        "duplicates": Metric("count", "replies that came twice", question=Question.LATE),
+        "refused": Metric(
+            "count",
+            "with df: requests that a node or a router refused because they did not fit",
+            question=Question.LATE,
+        ),
     },
     programs=("ping",),
     version=("ping", "-V"),

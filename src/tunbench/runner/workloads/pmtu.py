@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable
 
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Options
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import capture
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared import iperf3
 from tunbench.runner.workloads.shared.icmp import REFUSED, payload_size
 
@@ -15,10 +16,28 @@ ABOUT = About(
     summary="the largest packet that passes unfragmented, found by probing; path MTU discovery; the MSS of TCP",
     options={},
     metrics={
-        "pmtu": Metric("B", "largest IP packet of the overlay that passes unfragmented", more_is_better=True),
-        "discovered": Metric("B", "what path MTU discovery has told the client's kernel", more_is_better=True),
-        "black-hole": Metric("count", "1 where a packet of the discovered size vanishes and nobody says so, 0 else"),
-        "mss": Metric("B", "maximum segment size of a TCP connection, options not taken away", more_is_better=True),
+        "pmtu": Metric(
+            "B",
+            "largest IP packet of the overlay that passes unfragmented",
+            more_is_better=True,
+            question=Question.WIRE,
+            main=True,
+        ),
+        "discovered": Metric(
+            "B", "what path MTU discovery has told the client's kernel", more_is_better=True, question=Question.WIRE
+        ),
+        "black-hole": Metric(
+            "count",
+            "1 where a packet of the discovered size vanishes and nobody says so, 0 else",
+            question=Question.WIRE,
+        ),
+        "mss": Metric(
+            "B",
+            "maximum segment size of a TCP connection, options not taken away",
+            more_is_better=True,
+            question=Question.WIRE,
+            main=True,
+        ),
     },
     programs=("ping", "iperf3", "tcpdump"),
     version=("ping", "-V"),

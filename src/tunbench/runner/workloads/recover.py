@@ -5,11 +5,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from tunbench.runner import stack
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import CommandFailed
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.tunnel import StackFailed, Unsupported
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
 from tunbench.runner.workloads.shared import blocked_time, outages
 
 EVENTS = ("restart", "link", "address", "reboot")
@@ -24,10 +25,17 @@ ABOUT = About(
         "interval": Option("duration", "1ms", "time between two probes", low=0.0005, high=1),
     },
     metrics={
-        "blocked": Metric("s", "longest time without an answer around an event, less the interval of the probes"),
-        "outage": Metric("s", "how long the link was down, with event=link", more_is_better=None),
-        "recovery": Metric("s", "blocked beyond the outage, with event=link"),
-        "lost": Metric("count", "probes of an event that were not answered"),
+        "blocked": Metric(
+            "s",
+            "longest time without an answer around an event, less the interval of the probes",
+            question=Question.RECOVERS,
+            main=True,
+        ),
+        "outage": Metric(
+            "s", "how long the link was down, with event=link", more_is_better=None, question=Question.RECOVERS
+        ),
+        "recovery": Metric("s", "blocked beyond the outage, with event=link", question=Question.RECOVERS, main=True),
+        "lost": Metric("count", "probes of an event that were not answered", question=Question.RECOVERS),
     },
     restarts=True,
 )

@@ -3,9 +3,10 @@
 import re
 from random import Random
 
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
 from tunbench.runner.workloads.shared.server_process import serving
 
 LONGEST = 30.0
@@ -21,8 +22,10 @@ ABOUT = About(
         "samples": Option("count", "2000", "round trips to keep, drawn at random from all", low=1, high=1_000_000),
     },
     metrics={
-        "transactions": Metric("1/s", "requests with a reply, each second of the whole test", more_is_better=True),
-        "rtt": Metric("s", "round-trip time of a request and its reply"),
+        "transactions": Metric(
+            "1/s", "requests with a reply, each second of the whole test", more_is_better=True, main=True
+        ),
+        "rtt": Metric("s", "round-trip time of a request and its reply", main=True),
     },
     programs=("sockperf",),
     version=("sockperf", "--version"),

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Metric, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
 from tunbench.runner.workloads.shared.server_process import serving
 
 CIPHERS = (
@@ -23,7 +24,7 @@ ABOUT = About(
     },
     metrics={
         "throughput": Metric(
-            "bit/s", "size of the file by the time of the copy, logging in apart", more_is_better=True
+            "bit/s", "size of the file by the time of the copy, logging in apart", more_is_better=True, main=True
         ),
         "login": Metric("s", "connecting, key exchange, authentication, and the command true"),
         "duration": Metric("s", "logging in and the copy"),

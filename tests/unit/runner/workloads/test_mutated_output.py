@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tests.helpers.outputs import JSON, LASTED, NUMBERS, PARSERS, READERS, VALUES, edited, sound, spoilt, walk
 from tunbench.runner import registry
-from tunbench.runner.bounds import BOUNDS, impossible
+from tunbench.runner.bounds import impossible
+from tunbench.runner.declare.metrics import BOUNDS, Metric
 from tunbench.runner.trials import FAILURES
-from tunbench.runner.workload import Metric, Sample
+from tunbench.runner.workload import Sample
 
 FEW, MANY = 2_000, 100_000
 """Outputs that are spoilt, of all parsers together: always, and in the long test."""
