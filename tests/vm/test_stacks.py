@@ -21,8 +21,8 @@ from tunbench.runner.tunnels import sound
 class Around(sound.Wireguard):
     about = sound.Wireguard.about
 
-    def up(self, node):
-        super().up(node)
+    def up(self, node, nodes):
+        super().up(node, nodes)
         peer = self.context.peers(node)[0]
         here, there = self.context.below[node.name].address, self.context.below[peer].address
         node.run("ip", "link", "add", "around", "type", "ipip", "local", here, "remote", there)
@@ -45,7 +45,7 @@ class Bare(sound.Wireguard):
     def prepare(self, nodes):
         pass
 
-    def up(self, node):
+    def up(self, node, nodes):
         here, there = self.context.below[node.name].address, self.context.below[self.context.peers(node)[0]].address
         interface = self.context.above[node.name].interface
         node.run("ip", "link", "add", interface, "type", "gre", "local", here, "remote", there)

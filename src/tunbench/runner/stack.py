@@ -12,7 +12,7 @@ from tunbench.runner.declare.options import Options, resolve
 from tunbench.runner.declare.topology import PAIR, Topology
 from tunbench.runner.network.underlay import lans
 from tunbench.runner.node.node import CommandFailed, Node
-from tunbench.runner.tunnel import About, LayerContext, Overlay, StackFailed, Tunnel, Unsupported
+from tunbench.runner.tunnel import About, LayerContext, Nodes, Overlay, StackFailed, Tunnel, Unsupported, ping
 
 ANSWER_TIMEOUT = 50.0
 """Seconds of the lab's own time in which an overlay must answer: a verdict stands within a minute."""
@@ -87,9 +87,10 @@ def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
         layer.prepare(of_layer(layer, nodes))
 
 
-def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> list[Node]:
-    """The nodes on which a layer acts: those whose role it needs, and the endpoints."""
-    return [node for node in nodes if node.name in layer.declared.roles or node.name in layer.context.above]
+def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> dict[str, Node]:
+    """The nodes on which a layer acts, by name: those whose role it needs, and the endpoints."""
+    acts_on = {*layer.declared.roles, *layer.context.above}
+    return {node.name: node for node in nodes if node.name in acts_on}
 
 
 def require(node: Node, program: str, about: About | None = None) -> None:
@@ -127,31 +128,35 @@ def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
         lower(begun, nodes)
 
 
-def lift(stack: Stack, nodes: Sequence[Node], wait: Wait, begun: list[Tunnel] | None = None) -> None:
+def lift(
+    stack: Stack, nodes: Sequence[Node], wait: Wait, begun: list[Tunnel] | None = None, alone: Node | None = None
+) -> None:
     """Brings every layer up on these nodes, the lowest first, waits for each before the next begins, and adds routes.
 
-    `begun` gets each layer before anything of it is there. Raises StackFailed, CommandFailed and Unsupported.
+    With `alone` it is one of them on which they come up, and they are up already on all others. `begun` gets each layer
+    before anything of it is there. Raises StackFailed, CommandFailed and Unsupported.
     """
+    rising = [alone] if alone else nodes
     for layer, overlay in zip(stack.layers, stack.overlays[1:], strict=True):
         if begun is not None:
             begun.append(layer)
-        _raise_layer(layer, nodes)
+        _raise_layer(layer, of_layer(layer, nodes), of_layer(layer, rising))
         wait(layer, overlay)
-    for node, route in routes(stack, nodes):
+    for node, route in routes(stack, rising):
         node.run("ip", "route", "replace", *route)
 
 
 def lower(layers: Sequence[Tunnel], nodes: Sequence[Node]) -> None:
     """Takes layers down on these nodes, the uppermost first."""
     for layer in reversed(layers):
-        for node in reversed(of_layer(layer, nodes)):
+        for node in reversed(of_layer(layer, nodes).values()):
             layer.down(node)
 
 
 def forget(stack: Stack, nodes: Sequence[Node]) -> None:
     """Takes away what the layers of a stack that is down have learnt on these nodes. Raises CommandFailed."""
     for layer in stack.layers:
-        for node in of_layer(layer, nodes):
+        for node in of_layer(layer, nodes).values():
             layer.forget(node)
 
 
@@ -174,10 +179,11 @@ def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str
                 yield from ((node, [network, "via", there, "dev", here.interface]) for network in behind)
 
 
-def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:
+def _raise_layer(layer: Tunnel, nodes: Nodes, rising: Nodes) -> None:
     try:
-        for node in of_layer(layer, nodes):
-            layer.up(node)
+        for node in rising.values():
+            layer.up(node, nodes)
+        layer.joined(nodes)
     except CommandFailed as error:
         if UNKNOWN_DEVICE in error.result.stderr:
             modules = ", ".join(layer.declared.modules)
@@ -185,7 +191,7 @@ def _raise_layer(layer: Tunnel, nodes: Sequence[Node]) -> None:
         raise
     except StackFailed as error:
         # A daemon that makes it itself tells that in words of its own.
-        if WIREGUARD in layer.declared.modules and _unknown(WIREGUARD, nodes[0]):
+        if WIREGUARD in layer.declared.modules and _unknown(WIREGUARD, next(iter(nodes.values()))):
             raise Unsupported(f"this kernel cannot make its interface (module {WIREGUARD}): {error}") from None
         raise
 
@@ -201,7 +207,5 @@ def wait_for_answers(layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Seque
     """Waits until the first endpoint has an answer from every other one. Raises StackFailed."""
     first, *others = (node for node in nodes if node.name in overlay)
     for other in others:
-        # Bound to the interface: what is not up yet must not be asked for on the way to the edge.
-        interface, address = overlay[first.name].interface, overlay[other.name].address
-        ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", address)
-        layer.wait(first, *ping, timeout=ANSWER_TIMEOUT, what=f"{other.name} did not answer {first.name}")
+        asking = ping(overlay[first.name].interface, overlay[other.name].address)
+        layer.wait(first, *asking, timeout=ANSWER_TIMEOUT, what=f"{other.name} did not answer {first.name}")

@@ -1,8 +1,9 @@
 """What a tunnel declares and does: the contract between it and the life of a shard."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from ipaddress import ip_interface
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
@@ -29,6 +30,10 @@ CONTROL, RELAY = "control", "relay"
 
 DAEMON_START_TIMEOUT = 10.0
 """Seconds in which a daemon must be there."""
+
+
+Nodes = Mapping[str, Node]
+"""The nodes on which a layer acts, by their names: those with a role first, then the endpoints."""
 
 
 class Unsupported(Exception):
@@ -135,6 +140,16 @@ class LayerContext(NamedTuple):
     beyond: Mapping[str, str] = MappingProxyType({})
     roles: Mapping[str, Overlay] = MappingProxyType({})
 
+    @property
+    def first(self) -> str:
+        """The name of the first endpoint: the server, where there is one."""
+        return next(iter(self.below))
+
+    def before(self, node: Node) -> list[str]:
+        """The names of the endpoints that come up before this one."""
+        names = list(self.below)
+        return names[: names.index(node.name)]
+
     def peers(self, node: Node) -> list[str]:
         """The names of the endpoints that the layer joins with this one."""
         return [name for name in self.topology.peers[node.name] if name in self.below]
@@ -148,13 +163,18 @@ class LayerContext(NamedTuple):
         return [*own, *([self.beyond[peer]] if peer in self.beyond else [])]
 
     @property
+    def network(self) -> str:
+        """The network of what the layer yields, in CIDR notation."""
+        return str(ip_interface(next(iter(self.above.values())).cidr).network)
+
+    @property
     def outer(self) -> int:
         """The address family that the layer runs over: 4 or 6."""
         return next(iter(self.below.values())).family
 
 
 class Tunnel:
-    """One layer of a stack. A technology is a subclass in a file of its own, with `about` and the three methods.
+    """One layer of a stack. A technology is a subclass in a file of its own, with `about` and what it does.
 
     `declared` is `about` under the options that were given.
     """
@@ -167,12 +187,15 @@ class Tunnel:
         self.declared = self.with_options(options)
         self.daemons: dict[str, list[Process]] = {}
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes keys and configuration, once."""
 
-    def up(self, node: Node) -> None:
-        """Brings the layer up on one node."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Brings the layer up on one node, which is one of the nodes."""
         raise AssertionError("a tunnel says how it comes up")
+
+    def joined(self, nodes: Nodes) -> None:
+        """Waits, or does what is left to do, when the layer is up on all nodes."""
 
     def down(self, node: Node) -> None:
         """Takes the layer down on one node: its daemons, and its interface if that is still there."""
@@ -238,9 +261,14 @@ class Tunnel:
         """The path of a file of this layer for a node, which every node can read."""
         return HOME / node / f"{self.about.name}-{self.context.position}-{name}"
 
+    @property
+    def log(self) -> str:
+        """The name of the log of its daemons, on every node."""
+        return f"{self.about.name}-{self.context.position}"
+
     def start(self, node: Node, *argv: str) -> Process:
         """Starts a daemon that `down` will stop; if it ends before the overlay answers, the stack has failed."""
-        process = node.start(*argv, log=f"{self.about.name}-{self.context.position}")
+        process = node.start(*argv, log=self.log)
         self.daemons.setdefault(node.name, []).append(process)
         return process
 
@@ -270,6 +298,14 @@ class Tunnel:
 def address(family: int, index: int, number: int) -> tuple[str, int]:
     """The address of an endpoint in the overlay of the layer at that index, with its prefix length."""
     return (f"10.{10 + index}.0.{number}", 24) if family == 4 else (f"fd10:{index}::{number}", 64)
+
+
+def ping(interface: str, address: str) -> tuple[str, ...]:
+    """The command that sends one echo request.
+
+    It is bound to the interface: what is not up yet must not be asked for on the way to the edge.
+    """
+    return ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", address)
 
 
 def common_options(about: About) -> dict[str, Option]:

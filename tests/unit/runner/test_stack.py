@@ -202,7 +202,9 @@ def test_a_restart_takes_everything_down_before_anything_comes_up() -> None:
 def test_one_node_can_come_up_alone() -> None:
     pile, nodes, shell = built("ipip+gre", {})
     waited = []
-    stack.lift(pile, nodes[1:], lambda layer, overlay: waited.append((layer.about.name, overlay["b"].address)))
+    stack.lift(
+        pile, nodes, lambda layer, overlay: waited.append((layer.about.name, overlay["b"].address)), alone=nodes[1]
+    )
     assert [text.split()[3] for text in shell.texts if "link add" in text] == [interface("ipip"), interface("gre", 1)]
     assert waited == [("ipip", "10.10.0.2"), ("gre", "10.11.0.2")]
     stack.lower(pile.layers, nodes[1:])

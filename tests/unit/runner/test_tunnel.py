@@ -15,7 +15,7 @@ from tunbench.runner.declare.packet_format import IP, UDP, Header
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import OUTSIDE, UNDERLAYS
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, LayerContext, Overlay, Tunnel, address, common_options
+from tunbench.runner.tunnel import About, Claims, LayerContext, Nodes, Overlay, Tunnel, address, common_options
 
 families = st.sampled_from([4, 6])
 indexes = st.integers(0, 40)
@@ -44,7 +44,7 @@ class Wide(Tunnel):
         headers = (*cls.about.headers, Header("tag", 16, "nowhere")) if options["tag"] else cls.about.headers
         return cls.about._replace(headers=headers, claims=Claims(integrity=bool(options["tag"])))
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         for number in (1, 2):
             self.start(node, "daemon", str(number))
         self.settle(node)
@@ -176,7 +176,7 @@ def test_daemons_are_stopped_in_reverse_on_their_node_alone() -> None:
     nodes = two_nodes(shell, events := FakeEvents())
     layer = over()
     for node in nodes:
-        layer.up(node)
+        layer.up(node, {one.name: one for one in nodes})
     ended: list[str] = []
     for process in shell.started:
         process.stop = lambda text=process.call.text: ended.append(text)  # type: ignore[method-assign, misc]

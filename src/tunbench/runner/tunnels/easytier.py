@@ -10,13 +10,12 @@ configuration: that is not in its log, because the secret is in it. The MTU is t
 encryption.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the program's own default has its reason.
@@ -92,7 +91,7 @@ DEFAULT_MTU = 1380
 ROOM = 20
 """Bytes by which it makes the MTU less with encryption: EasyTier 2.0.3, src/instance/virtual_nic.rs, create_dev()."""
 
-PATIENCE = 40.0
+DIRECT_PATHS_TIMEOUT = 40.0
 """Seconds in which an endpoint must have a direct connection with each of its peers."""
 
 
@@ -137,21 +136,18 @@ class Easytier(Tunnel):
             ports=(f"{options['transport']} {{port}}",),
         )
 
-    nodes: Sequence[Node] = ()
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes the secret of the network, and the configuration files."""
-        self.nodes = nodes
-        secret = self.file(nodes[0].name, "secret")
-        secrets.make(nodes[0], secret, 32)
-        for node in nodes:
+        first = nodes[self.context.first]
+        secret = self.file(first.name, "secret")
+        secrets.make(first, secret, 32)
+        for node in nodes.values():
             node.write(self.file(node.name, "names"), NAMES)
             secrets.fill(node, self.file(node.name, "toml"), self._configuration(node), secret)
 
     def _configuration(self, node: Node) -> str:
         above = self.context.above[node.name]
-        names = list(self.context.above)
-        before = names[: names.index(node.name)]
+        before = self.context.before(node)
         peers = [PEER.format(host=self.context.below[name].host, **self.options) for name in before]
         return CONFIG.format(
             cidr=above.cidr,
@@ -162,15 +158,14 @@ class Easytier(Tunnel):
             **{**self.options, "encryption": str(bool(self.options["encryption"])).lower()},
         )
 
-    def up(self, node: Node) -> None:
-        """Starts the program, which makes the interface; on the last endpoint, waits until all paths are direct."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the program, which makes the interface."""
         names, config = (str(self.file(node.name, name)) for name in ("names", "toml"))
         self.start(node, "unshare", "--mount", "sh", "-c", RUN, names, config)
-        if node is self.nodes[-1]:
-            for one in self.nodes:
-                self._wait_for_direct_paths(one)
 
-    def _wait_for_direct_paths(self, node: Node) -> None:
-        inside = [self.context.above[peer].address for peer in self.context.peers(node)]
-        script = ("sh", "-c", DIRECT, "direct", *inside)
-        self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} had no direct connection with all of its peers")
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all paths are direct."""
+        for node in nodes.values():
+            inside = [self.context.above[peer].address for peer in self.context.peers(node)]
+            what = f"{node.name} had no direct connection with all of its peers"
+            self.wait(node, "sh", "-c", DIRECT, "direct", *inside, timeout=DIRECT_PATHS_TIMEOUT, what=what)

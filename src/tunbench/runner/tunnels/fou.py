@@ -7,7 +7,7 @@ protocol can be carried so; here it is IP in IP, which adds no header of its own
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.packet_format import UDP
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 
@@ -41,7 +41,7 @@ class Fou(Tunnel):
             modules=("fou", "fou6", *kernel_links.ip_in_ip_modules(inner)),
         )
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Opens the port for the protocol of what is inside, and makes the interface towards the other endpoint."""
         protocol = kernel_links.PROTOCOLS[self.context.above[node.name].family]
         kernel_links.over_udp(self, node, "fou", "ipproto", str(protocol))

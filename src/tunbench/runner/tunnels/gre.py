@@ -3,7 +3,7 @@
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import GRE, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 OPTIONS = {
@@ -45,7 +45,7 @@ class Gre(Tunnel):
         inner = FAMILIES[str(options["inner"])]
         return cls.about._replace(headers=headers(options), evidence=evidence(options, ETHERTYPES[inner]))
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface towards the other endpoint."""
         kernel_links.encapsulated(self, node, {4: "gre", 6: "ip6gre"}[self.context.outer], *words(self.options))
 

@@ -3,7 +3,7 @@
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.packet_format import ETHERNET, GRE
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels import gre
 from tunbench.runner.tunnels.shared import kernel_links
 
@@ -33,7 +33,7 @@ class Gretap(Tunnel):
         """Checksum and key are fields of their own."""
         return cls.about._replace(headers=(*gre.headers(options), ETHERNET), evidence=gre.evidence(options, BRIDGING))
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface towards the other endpoint."""
         kernel_links.encapsulated(
             self, node, {4: "gretap", 6: "ip6gretap"}[self.context.outer], *gre.words(self.options)

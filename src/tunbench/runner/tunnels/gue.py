@@ -7,7 +7,7 @@ left out: Linux adds its 8 bytes to some packets only, so no MTU could be exact.
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.packet_format import UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 
@@ -40,7 +40,7 @@ class Gue(Tunnel):
             modules=("fou", "fou6", *kernel_links.ip_in_ip_modules(inner)),
         )
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Opens the port, and makes the interface towards the other endpoint."""
         kernel_links.over_udp(self, node, "gue", "gue")
 

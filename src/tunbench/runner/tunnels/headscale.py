@@ -1,15 +1,14 @@
 """Headscale: a control plane of one's own for Tailscale's clients, which carry WireGuard in user space."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
-from types import MappingProxyType
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, RELAY, About, Claims, Overlay, StackFailed, Tunnel
-from tunbench.runner.tunnels.shared import certificates
-from tunbench.runner.tunnels.wireguard import Wireguard
+from tunbench.runner.tunnel import CONTROL, RELAY, About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnels.shared import certificates, mesh
+from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -91,7 +90,7 @@ UP = ("--accept-dns=false", "--netfilter-mode=off", "--timeout=10s")
 DEFAULT_MTU = 1280
 """Bytes of the client's interface, whatever is below: Tailscale 1.102, net/tstun/mtu.go, DefaultTUNMTU()."""
 
-PATIENCE = 45.0
+CLIENT_TIMEOUT = 45.0
 """Seconds in which an endpoint must have enrolled, or have a direct path to a peer."""
 
 
@@ -135,7 +134,7 @@ class Headscale(Tunnel):
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Packets are padded as wireguard-go does it."""
-        return super().format(options, outer)._replace(block=16, clipped=True)
+        return padded(super().format(options, outer))
 
     @classmethod
     def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
@@ -145,15 +144,12 @@ class Headscale(Tunnel):
             for number, (name, overlay) in enumerate(super().yields(options, index, below).items(), start=1)
         }
 
-    nodes: Mapping[str, Node] = MappingProxyType({})
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes an authority, a certificate for what clients speak to, and the configuration of the control plane."""
-        self.nodes = {node.name: node for node in nodes}
-        control = self.nodes[CONTROL]
+        control = nodes[CONTROL]
         ca = certificates.authority(control, self.file(CONTROL, "ca"))
         for role in self.declared.roles:
-            node, address = self.nodes[role], self.context.roles[role].address
+            node, address = nodes[role], self.context.roles[role].address
             # derper takes the pair of files that has the name of its host.
             stem = self.file(role, "certs") / address
             node.run("mkdir", "-p", str(stem.parent))
@@ -179,17 +175,14 @@ class Headscale(Tunnel):
     def _socket(self, node: str) -> str:
         return f"/run/{self.about.name}-{self.context.position}.sock"
 
-    def up(self, node: Node) -> None:
-        """Starts the control plane, the relay, or a client; on the last endpoint, waits until all paths are direct."""
-        match node.name:
-            case "control":
-                self._serve(node)
-            case "relay":
-                self._relay(node)
-            case _:
-                self._join(node)
-                if node.name == list(self.context.above)[-1]:
-                    self._wait_for_direct_paths()
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the control plane, the relay, or a client."""
+        if node.name == CONTROL:
+            self._serve(node)
+        elif node.name == RELAY:
+            self._relay(node)
+        else:
+            self._join(node, nodes[CONTROL])
 
     def _serve(self, node: Node) -> None:
         node.run("mkdir", "-p", str(self.file(CONTROL, "state")))
@@ -209,7 +202,7 @@ class Headscale(Tunnel):
             *("-c", str(self.file(RELAY, "derper.json"))),
         )
 
-    def _join(self, node: Node) -> None:
+    def _join(self, node: Node, control: Node) -> None:
         overlay, state = self.context.above[node.name], self.file(node.name, "state")
         node.run("mkdir", "-p", str(state))
         self.start(
@@ -218,30 +211,28 @@ class Headscale(Tunnel):
             *(f"--statedir={state}", f"--socket={self._socket(node.name)}"),
         )
         self.wait(node, "test", "-S", self._socket(node.name), what=f"tailscaled on {node.name} did not listen")
-        words = (f"--login-server=https://{self._control}", *self._key(node), *UP)
-        self.wait(node, *self._tailscale(node, "up"), *words, timeout=PATIENCE, what=f"{node.name} did not enrol")
-        given = node.ask(*self._tailscale(node, "ip", "-4")).stdout.strip()
-        if given != overlay.address:
-            raise StackFailed(f"headscale: {node.name} was given {given or 'no address'} instead of {overlay.address}")
+        words = (f"--login-server=https://{self._control}", *self._key(node, control), *UP)
+        self.wait(node, *self._tailscale(node, "up"), *words, timeout=CLIENT_TIMEOUT, what=f"{node.name} did not enrol")
+        mesh.check_address(self, node, *self._tailscale(node, "ip", "-4"))
 
-    def _key(self, node: Node) -> list[str]:
+    def _key(self, node: Node, control: Node) -> list[str]:
         """The words that give a client its key, which can be used once; one that is known needs none."""
         key = self.file(node.name, "authkey")
-        if key.exists():
+        if node.exists(key):
             return []
-        self.nodes[CONTROL].run(*self._headscale("preauthkeys", "create", "--user", "1"), into=key)
+        control.run(*self._headscale("preauthkeys", "create", "--user", "1"), into=key)
         return [f"--auth-key=file:{key}"]
 
     def _tailscale(self, node: Node, *words: str) -> tuple[str, ...]:
         return ("tailscale", f"--socket={self._socket(node.name)}", *words)
 
-    def _wait_for_direct_paths(self) -> None:
-        """The client's own ping succeeds where an answer came by a direct path."""
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all paths are direct: the client's own ping succeeds where an answer came by such a one."""
         for first, second in combinations(self.context.above, 2):
-            ping = self._tailscale(self.nodes[first], "ping", "--until-direct", "--c=10", "--timeout=1s")
+            ping = self._tailscale(nodes[first], "ping", "--until-direct", "--c=10", "--timeout=1s")
             there = self.context.above[second].address
             what = f"{first} found no direct path to {second}"
-            self.wait(self.nodes[first], *ping, there, timeout=PATIENCE, what=what)
+            self.wait(nodes[first], *ping, there, timeout=CLIENT_TIMEOUT, what=what)
 
     def down(self, node: Node) -> None:
         """Stops the daemon, which takes its interface, routes and rules away."""

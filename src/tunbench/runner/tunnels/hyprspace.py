@@ -10,32 +10,27 @@ bounds: numbers grow, and acknowledgements share packets with data.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Format, Header
 from tunbench.runner.node.node import Node, Shown
-from tunbench.runner.tunnel import ADDRESS_BITS, About, Claims, Tunnel
-from tunbench.runner.tunnels.shared import secrets
+from tunbench.runner.tunnel import ADDRESS_BITS, About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnels.shared import mesh, secrets
 
-# $0 is a pattern, and the rest a command that shall print a line of it; asked at once again it would cost more time.
-PRINTED = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
-
-NOWHERE = "HTTPS_PROXY=http://127.0.0.1:9"
+NO_PROXY_THERE = "HTTPS_PROXY=http://127.0.0.1:9"
 """The discard port of the node itself, where nobody listens."""
 
-GIVEN = "100.64.0.0/10"
+DAEMON_NETWORK = "100.64.0.0/10"
 """Where the daemon takes the address from that it gives its interface: config/idhash.go."""
 
 LARGEST_MTU = 1420
 """Bytes: Hyprspace 0.15.0, node/node.go; its buffers take no more."""
 
-STARTED = 20.0
+INTERFACE_TIMEOUT = 20.0
 """Seconds in which a daemon must have made its interface."""
 
-MEETING = 30.0
+DIRECT_PATH_TIMEOUT = 30.0
 """Seconds in which an endpoint must be joined with a peer."""
 
 START = "((tcp[12] & 0xf0) >> 2)"
@@ -117,15 +112,12 @@ class Hyprspace(Tunnel):
         """Most headers are bounds: the length and the packet may share a frame, whose numbers may be short."""
         return super().format(options, outer)._replace(spare=SPARE)
 
-    nodes: Mapping[str, Node] = MappingProxyType({})
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes identities, and a configuration for each node that tells it of its peers."""
-        self.nodes = {node.name: node for node in nodes}
-        for node in nodes:
+        for node in nodes.values():
             key, identity = self.file(node.name, "key"), self.file(node.name, "identity")
             node.run("hyprspace", "keygen", "--private-key-file", str(key), into=identity)
-        for node in nodes:
+        for node in nodes.values():
             template, public = self.file(node.name, "template.json"), self.file(node.name, "public.json")
             node.write(template, json.dumps(self._configuration(node), indent=1) + "\n")
             node.run("sed", *self._identities(node), str(template), into=public)
@@ -135,8 +127,7 @@ class Hyprspace(Tunnel):
 
     def _configuration(self, node: Node) -> dict[str, object]:
         """The configuration of a node; a name in angle brackets stands for the identity of an endpoint."""
-        order, peers = list(self.context.above), self.context.peers(node)
-        earlier = [name for name in order[: order.index(node.name)] if name in peers]
+        peers, earlier = self.context.peers(node), mesh.earlier_peers(self, node)
         width = ADDRESS_BITS[4]
         return {
             "privateKey": secrets.PLACEHOLDER,
@@ -160,26 +151,24 @@ class Hyprspace(Tunnel):
             words += ["-e", Shown(f"s/<{name}>/{identity}/", f"'s/<{name}>/'{identity.shell}'/'")]
         return words
 
-    def up(self, node: Node) -> None:
-        """Starts the daemon and gives its interface an address of the lab; on the last, waits for direct paths."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the daemon and gives its interface an address of the lab."""
         overlay = self.context.above[node.name]
         config = str(self.file(node.name, "config.json"))
-        self.start(node, "env", NOWHERE, "hyprspace", "up", "-c", config, "-i", overlay.interface)
+        self.start(node, "env", NO_PROXY_THERE, "hyprspace", "up", "-c", config, "-i", overlay.interface)
         routes = ("ip", "route", "show", "dev", overlay.interface)
         inside = self.context.above[self.context.peers(node)[0]].address
         what = f"{node.name} made no interface with routes to its peers"
-        self.wait(node, "sh", "-c", PRINTED, inside, *routes, timeout=STARTED, what=what)
+        mesh.wait_for_line(self, node, inside, *routes, what=what, timeout=INTERFACE_TIMEOUT)
         self.settle(node)
         # With the last address its routes would go; with the first, packets have the other one.
-        node.run("ip", "-4", "address", "flush", "dev", overlay.interface, "to", GIVEN)
-        if node.name == list(self.context.above)[-1]:
-            self._wait_for_direct_paths()
+        node.run("ip", "-4", "address", "flush", "dev", overlay.interface, "to", DAEMON_NETWORK)
 
-    def _wait_for_direct_paths(self) -> None:
-        for node in (self.nodes[name] for name in self.context.above):
-            for peer in self.context.peers(node):
-                # Through a relay it would be another node's address.
-                pattern = f"@{peer} (.*) {self._address(peer).rpartition('/')[0]}"
-                status = ("hyprspace", "status", "-i", self.context.above[node.name].interface)
-                what = f"{node.name} had no direct path to {peer}"
-                self.wait(node, "sh", "-c", PRINTED, pattern, *status, timeout=MEETING, what=what)
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all paths are direct."""
+        for node, peer in mesh.peerings(self, nodes):
+            # Through a relay it would be another node's address.
+            pattern = f"@{peer} (.*) {self._address(peer).rpartition('/')[0]}"
+            status = ("hyprspace", "status", "-i", self.context.above[node.name].interface)
+            what = f"{node.name} had no direct path to {peer}"
+            mesh.wait_for_line(self, node, pattern, *status, what=what, timeout=DIRECT_PATH_TIMEOUT)

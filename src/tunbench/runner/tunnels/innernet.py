@@ -9,14 +9,15 @@ No names are written into /etc/hosts, because the lab has none. Enrolling takes 
 and server wait on purpose. All endpoints enrol at once, and ask for their peers when all have.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, About, Claims, Overlay, Tunnel
-from tunbench.runner.tunnels.wireguard import Wireguard
+from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # What an endpoint does from its start on. $0 is the interface, $1 the folder of the client, $2 the invitation, $3 the
 # MTU, and the rest are the folders of all clients. Who has not enrolled does it, and keeps the random port that it got:
@@ -54,7 +55,7 @@ DEFAULT_MTU = 1280
 PREFIX = 16
 """The prefix length of the whole network: the server has the first address, and endpoints a /24 of their own."""
 
-PATIENCE = 50.0
+PEERS_TIMEOUT = 50.0
 """Seconds in which an endpoint must have all of its peers."""
 
 
@@ -88,7 +89,7 @@ class Innernet(Tunnel):
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Packets are padded as the kernel does it."""
-        return Wireguard.format({**options, "impl": "kernel"}, outer)
+        return padded(super().format(options, outer))
 
     @classmethod
     def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
@@ -98,12 +99,9 @@ class Innernet(Tunnel):
             for number, (name, overlay) in enumerate(super().yields(options, index, below).items(), start=1)
         }
 
-    nodes: Sequence[Node] = ()
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes the network and an invitation for each endpoint."""
-        self.nodes = nodes
-        self._make(nodes[0])
+        self._make(nodes[CONTROL])
 
     @property
     def _network(self) -> str:
@@ -137,8 +135,8 @@ class Innernet(Tunnel):
                 *("--save-config", str(self._invitation(name))),
             )
 
-    def up(self, node: Node) -> None:
-        """Starts the server, or a client; on the last endpoint, waits until all have reached all."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the server, or a client."""
         if node.name == CONTROL:
             self._serve(node)
             return
@@ -146,9 +144,14 @@ class Innernet(Tunnel):
         words = (self._client(node.name), self._invitation(node.name), overlay.mtu)
         clients = map(self._client, self.context.above)
         self.start(node, "sh", "-c", RUN, overlay.interface, *map(str, (*words, *clients)))
-        if node is self.nodes[-1]:
-            for one in self.nodes[1:]:
-                self._wait_for_peers(one)
+
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all have reached all."""
+        for node in mesh.endpoints(self, nodes):
+            places = [self.context.below[peer] for peer in self.context.peers(node)]
+            addresses = [place.host for place in (*places, self.context.roles[CONTROL])]
+            what = f"{node.name} did not reach all of its peers"
+            self.wait(node, "sh", "-c", CONNECTED, self._network, *addresses, timeout=PEERS_TIMEOUT, what=what)
 
     def _serve(self, node: Node) -> None:
         mtu = str(next(iter(self.context.above.values())).mtu)
@@ -156,12 +159,6 @@ class Innernet(Tunnel):
         address = f"10.{10 + self.context.position}.0.1:{self.options['port']}"
         listening = ("sh", "-c", 'ss -Hltn src "$0" | grep -q .', address)
         self.wait(node, *listening, what="innernet-server did not listen")
-
-    def _wait_for_peers(self, node: Node) -> None:
-        places = [self.context.below[peer] for peer in self.context.peers(node)]
-        addresses = [place.host for place in (*places, self.context.roles[CONTROL])]
-        script = ("sh", "-c", CONNECTED, self._network, *addresses)
-        self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} did not reach all of its peers")
 
     def down(self, node: Node) -> None:
         """Ends the client or the server; the interface stays when they end, and is removed."""

@@ -6,7 +6,7 @@ and `ip6tnl` for both in IPv6.
 
 from tunbench.runner.declare.options import Options
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 
@@ -34,6 +34,6 @@ class Ipip(Tunnel):
             evidence=f"ip proto {kernel_links.PROTOCOLS[inner]}", modules=kernel_links.ip_in_ip_modules(inner)
         )
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface towards the other endpoint."""
         kernel_links.ip_in_ip(self, node)

@@ -5,13 +5,12 @@ interface below, for which the endpoints get a rule with a table, and a neighbou
 from l3 in that packets pass the hooks of netfilter.
 """
 
-from collections.abc import Sequence
 from ipaddress import ip_interface
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Tunnel, address
+from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel, address
 
 TABLE = 100
 """The routing table of the lowest layer; each layer has one of its own."""
@@ -45,11 +44,7 @@ class Ipvlan(Tunnel):
         """Both addresses of a packet are those of the overlay, whose place in the stack they tell."""
         return cls.about.evidence.format(network=network(options, position))
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
-        """Remembers the endpoints: each can tell its MAC address only when what is below is up."""
-        self.endpoints = {node.name: node for node in nodes}
-
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface, and routes what it sends."""
         interface, below = self.context.above[node.name].interface, self.context.below[node.name].interface
         mode = str(self.options["mode"])
@@ -60,7 +55,8 @@ class Ipvlan(Tunnel):
             node.run("ip", self.family, "route", "add", *self.route(node))
         for peer in self.context.peers(node) if self.routed else ():
             there, path = self.context.above[peer].address, self.file(peer, "mac")
-            self.endpoints[peer].run("cat", f"/sys/class/net/{self.context.below[peer].interface}/address", into=path)
+            # It can tell its MAC address only when what is below is up.
+            nodes[peer].run("cat", f"/sys/class/net/{self.context.below[peer].interface}/address", into=path)
             mac = node.read_shown(path)
             node.run("ip", "neighbour", "add", there, "lladdr", mac, "dev", below, "nud", "permanent")
 

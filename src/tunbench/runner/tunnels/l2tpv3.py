@@ -3,7 +3,7 @@
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import DAEMON_START_TIMEOUT, About, Claims, Tunnel
+from tunbench.runner.tunnel import DAEMON_START_TIMEOUT, About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 HEADERS = {
@@ -69,7 +69,7 @@ class L2tpv3(Tunnel):
             modules=cls.about.modules if encap == "ip" else ("l2tp_eth", "l2tp_netlink"),
         )
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the tunnel, and the session with its interface."""
         [peer] = self.context.peers(node)
         number, cookie = str(self.options["session"]), COOKIES[str(self.options["cookie"])]

@@ -1,11 +1,9 @@
 """MAC Security (IEEE 802.1AE) in the kernel, with keys that are given or agreed upon by MKA (IEEE 802.1X)."""
 
-from collections.abc import Sequence
-
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
 from tunbench.runner.tunnels.shared import secrets
 
 SECTAG = Header("SecTAG", 8, "IEEE 802.1AE-2018, section 9.3")
@@ -97,15 +95,16 @@ class Macsec(Tunnel):
         """The kernel keeps room for the identifier, sent or not: macsec_change_mtu() in drivers/net/macsec.c."""
         return super().mtu({**options, "send-sci": True}, below)
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes a key for each node to send with, or the one from which MKA derives all others."""
         if self.options["keys"] == "static":
-            for node in nodes:
+            for node in nodes.values():
                 secrets.make(node, self.file(node.name, "key"), CIPHERS[str(self.options["cipher"])][1])
             return
-        cak = self.file(nodes[0].name, "cak")
-        secrets.make(nodes[0], cak, 16)
-        for priority, node in enumerate(nodes, start=16):
+        first = nodes[self.context.first]
+        cak = self.file(first.name, "cak")
+        secrets.make(first, cak, 16)
+        for priority, node in enumerate(nodes.values(), start=16):
             text = MKA.format(
                 priority=priority,
                 integrity_only=int(not self.options["encrypt"]),
@@ -116,7 +115,7 @@ class Macsec(Tunnel):
             )
             secrets.fill(node, self.file(node.name, "conf"), text, cak)
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface, and gives it its keys or to the daemon that does."""
         interface, below = self.context.above[node.name].interface, self.context.below[node.name].interface
         on = {True: "on", False: "off"}

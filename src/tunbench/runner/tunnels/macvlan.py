@@ -3,7 +3,7 @@
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 
 
 class Macvlan(Tunnel):
@@ -32,7 +32,7 @@ class Macvlan(Tunnel):
         """Adds nothing to a frame."""
         return Format(())
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface with the MAC address that the proof looks for."""
         overlay, below = self.context.above[node.name], self.context.below[node.name]
         number = list(self.context.above).index(node.name) + 1

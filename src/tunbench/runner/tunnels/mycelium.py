@@ -8,16 +8,11 @@ MTU of 1400 bytes does not fit into a datagram over 1500 bytes there. Sizes are 
 segment of TCP; packets that follow each other closely share segments.
 """
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import TCP, Header
 from tunbench.runner.node.node import Node, Shown
-from tunbench.runner.tunnel import About, Claims, Tunnel
-
-# $0 is the pattern of a direct route, and the rest the command that lists routes, which is not asked at once again.
-DIRECT = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnels.shared import mesh
 
 URI = "tcp://{host}:{port}"
 
@@ -27,7 +22,7 @@ PREFIX = 7
 LARGEST_MTU = 1400
 """Bytes: Mycelium 0.7.10, mycelium/src/tun/linux.rs, LINK_MTU; its buffers take no more."""
 
-MEETING = 25.0
+DIRECT_ROUTE_TIMEOUT = 25.0
 """Seconds in which an endpoint must have a direct route to a peer: a connection that fails is tried again after 5."""
 
 START = "((tcp[12] & 0xf0) >> 2)"
@@ -73,12 +68,9 @@ class Mycelium(Tunnel):
         version=("mycelium", "--version"),
     )
 
-    nodes: Mapping[str, Node] = MappingProxyType({})
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes keys, and learns the addresses that follow from them."""
-        self.nodes = {node.name: node for node in nodes}
-        for node in nodes:
+        for node in nodes.values():
             key, told, address = (self.file(node.name, name) for name in ("key", "key.txt", "address"))
             node.run("mycelium", "--key-file", str(key), "generate-keys")
             node.run("mycelium", "--key-file", str(key), "inspect", into=told)
@@ -88,10 +80,9 @@ class Mycelium(Tunnel):
             overlay = self.context.above[node.name]
             self.context.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
 
-    def up(self, node: Node) -> None:
-        """Starts the daemon, which makes the interface; on the last endpoint, waits until all routes are direct."""
-        overlay, order = self.context.above[node.name], list(self.context.above)
-        earlier = [name for name in order[: order.index(node.name)] if name in self.context.peers(node)]
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the daemon, which makes the interface."""
+        overlay, earlier = self.context.above[node.name], mesh.earlier_peers(self, node)
         uris = [URI.format(host=self.context.below[name].host, port=self.options["port"]) for name in earlier]
         self.start(
             *(node, "mycelium", "--key-file", str(self.file(node.name, "key")), "--tun-name", overlay.interface),
@@ -103,18 +94,14 @@ class Mycelium(Tunnel):
         self.wait(node, "mycelium", "peers", "list", what=f"mycelium on {node.name} did not answer")
         if overlay.mtu != LARGEST_MTU:
             node.run("ip", "link", "set", overlay.interface, "mtu", str(overlay.mtu))
-        if node.name == order[-1]:
-            self._wait_for_direct_routes()
 
-    def _wait_for_direct_routes(self) -> None:
-        for node in (self.nodes[name] for name in self.context.above):
-            for peer in self.context.peers(node):
-                network, there = node.read_shown(self.file(peer, "network")), self.context.below[peer].address
-                # A socket for both address families writes an address of IPv4 in brackets, as one of IPv6.
-                rest = f":.* <-> .*{there}]*:"
-                pattern = Shown(f"{network}{rest}", f"{network.shell}'{rest}'")
-                self.wait(
-                    *(node, "sh", "-c", DIRECT, pattern, "mycelium", "routes", "selected"),
-                    timeout=MEETING,
-                    what=f"{node.name} had no direct route to {peer}",
-                )
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all routes are direct."""
+        for node, peer in mesh.peerings(self, nodes):
+            network, there = node.read_shown(self.file(peer, "network")), self.context.below[peer].address
+            # A socket for both address families writes an address of IPv4 in brackets, as one of IPv6.
+            rest = f":.* <-> .*{there}]*:"
+            pattern = Shown(f"{network}{rest}", f"{network.shell}'{rest}'")
+            what = f"{node.name} had no direct route to {peer}"
+            routes = ("mycelium", "routes", "selected")
+            mesh.wait_for_line(self, node, pattern, *routes, what=what, timeout=DIRECT_ROUTE_TIMEOUT)

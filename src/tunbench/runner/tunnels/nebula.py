@@ -1,12 +1,11 @@
 """Nebula: an overlay whose hosts have certificates, in user space over UDP."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, About, Claims, Overlay, Tunnel, address
+from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, Overlay, Tunnel, address
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -111,11 +110,12 @@ class Nebula(Tunnel):
         about = cls.about._replace(**release._asdict(), version=(release.programs[0], "-version"))
         return about._replace(relays=True, roles=(CONTROL,)) if options["lighthouse"] else about
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes an authority, a certificate for each node, and the configuration files."""
-        ca, sign = self.file(nodes[0].name, "ca"), self.declared.programs[1]
-        nodes[0].run(sign, "ca", "-name", "Tunbench", "-out-crt", f"{ca}.crt", "-out-key", f"{ca}.key")
-        for node in nodes:
+        first, *_ = nodes.values()
+        ca, sign = self.file(first.name, "ca"), self.declared.programs[1]
+        first.run(sign, "ca", "-name", "Tunbench", "-out-crt", f"{ca}.crt", "-out-key", f"{ca}.key")
+        for node in nodes.values():
             host, above = self.file(node.name, "host"), self._above(node.name)
             node.run(
                 *(sign, "sign", "-ca-crt", f"{ca}.crt", "-ca-key", f"{ca}.key"),
@@ -157,6 +157,6 @@ class Nebula(Tunnel):
             "lighthouse": LIGHTHOUSE.format(here=here, hosts=hosts) if asked else "",
         }
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface and gives it its address."""
         self.start(node, self.declared.programs[0], "-config", str(self.file(node.name, "config.yml")))

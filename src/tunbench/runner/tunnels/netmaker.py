@@ -11,19 +11,15 @@ one, and for the other it gets a proxy that does not exist. It writes keys into 
 is carried, WireGuard is always the kernel's, and a node is in one network only.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from ipaddress import ip_interface
 from pathlib import Path
-from types import MappingProxyType
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, About, Claims, StackFailed, Tunnel
-from tunbench.runner.tunnels.shared import certificates, secrets
+from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, Tunnel, ping
+from tunbench.runner.tunnels.shared import certificates, mesh, rest_api, secrets
 from tunbench.runner.tunnels.shared.rest_api import Api
-from tunbench.runner.tunnels.wireguard import Wireguard
+from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 NETWORK = "lab"
 
@@ -116,7 +112,7 @@ netclient register -t "$(cat "$key")" "$@" 2>&1 | sed 's,register/[^":]*,registe
 test -s /etc/netclient/.serverctx || { sleep 2; false; }
 """
 
-GIVEN = 'ip -4 -o address show dev "$0" | grep -qF " $1/"'
+HAS_ADDRESS = 'ip -4 -o address show dev "$0" | grep -qF " $1/"'
 """Shell text: whether an interface has an address."""
 
 DIRECT = 'wg show "$0" endpoints | grep -q "[[:space:]]$1$"'
@@ -125,16 +121,16 @@ DIRECT = 'wg show "$0" endpoints | grep -q "[[:space:]]$1$"'
 SILENT = ("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8")
 """What a client asks outside is answered on the node itself: there is no such proxy."""
 
-KNOWN = "/etc/netclient"
+CLIENT_STATE = "/etc/netclient"
 """Where a client keeps what it knows; a node has a folder /etc of its own."""
 
-TABLES = (("inet", "filter"), ("inet", "nat"))
+CLIENT_TABLES = (("inet", "filter"), ("inet", "nat"))
 """What a client adds to nftables: netclient 1.4.0, firewall/nftables_linux.go."""
 
 DEFAULT_MTU = 1420
 """Bytes of the client's interface, whatever is below: netclient 1.4.0, config/config.go, DefaultMTU."""
 
-STARTING, ENROLLING, FINDING = 20.0, 25.0, 20.0
+SERVER_TIMEOUT, ENROLMENT_TIMEOUT, DIRECT_PATH_TIMEOUT = 20.0, 25.0, 20.0
 """Seconds in which the server must answer, an endpoint must have enrolled, and find the way to a peer."""
 
 
@@ -169,14 +165,11 @@ class Netmaker(Tunnel):
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Packets are padded as WireGuard does it."""
-        return super().format(options, outer)._replace(block=16, clipped=True)
+        return padded(super().format(options, outer))
 
-    nodes: Mapping[str, Node] = MappingProxyType({})
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes an authority and a certificate, the master key, and the configuration of server, broker and nginx."""
-        self.nodes = {node.name: node for node in nodes}
-        control, tls = self.nodes[CONTROL], self._file("tls")
+        control, tls = nodes[CONTROL], self._file("tls")
         ca = certificates.authority(control, self._file("ca"))
         certificates.issue(control, ca, tls, "serverAuth", address=self._control)
         for name in ("master", "password"):
@@ -188,7 +181,7 @@ class Netmaker(Tunnel):
         control.run("mkdir", "-p", str(places["folder"]))
         for name, text in (("server.env", SERVER), ("nginx.conf", PROXY), ("broker.conf", BROKER)):
             control.write(self._file(name), text.format(**places))
-        self._api.write()
+        self._api(control).write()
 
     @property
     def _control(self) -> str:
@@ -197,22 +190,15 @@ class Netmaker(Tunnel):
     def _file(self, name: str) -> Path:
         return self.file(CONTROL, name)
 
-    @property
-    def _api(self) -> Api:
-        control, program = self.nodes[CONTROL], self._file("ask.py")
-        return Api(
-            control, program, f"https://{self._control}/api", self._file("ca.crt"), "Bearer", self._file("master")
-        )
+    def _api(self, control: Node) -> Api:
+        return rest_api.of_control_plane(self, control, "Bearer", self._file("master"))
 
-    def up(self, node: Node) -> None:
-        """Starts the control plane, or a client; on the last endpoint, waits until all paths are direct."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the control plane, or a client."""
         if node.name == CONTROL:
             self._serve(node)
-            return
-        self._join(node)
-        if node.name == list(self.context.above)[-1]:
-            for name in self.context.above:
-                self._wait_for_direct_paths(self.nodes[name])
+        else:
+            self._join(node, self._api(nodes[CONTROL]))
 
     def _serve(self, node: Node) -> None:
         folder, made = self._file("data"), self._file("network")
@@ -221,27 +207,23 @@ class Netmaker(Tunnel):
         self.start(node, "nginx", "-e", "stderr", "-c", str(self._file("nginx.conf")))
         files = (str(self._file(name)) for name in ("server.env", "master", "password"))
         self.start(node, "sh", "-c", SERVE, *files, str(folder))
-        asking = self._api.words("GET", "/networks")
-        self.wait(node, *asking, timeout=STARTING, what="the server did not answer")
-        if not made.exists():
-            network = str(ip_interface(next(iter(self.context.above.values())).cidr).network)
-            body = self._write("network.json", {"netid": NETWORK, "addressrange": network, "defaultacl": "yes"})
-            self._api.ask("POST", "/networks", "netid", body, into=made)
+        api = self._api(node)
+        self.wait(node, *api.words("GET", "/networks"), timeout=SERVER_TIMEOUT, what="the server did not answer")
+        if not node.exists(made):
+            wanted = {"netid": NETWORK, "addressrange": self.context.network, "defaultacl": "yes"}
+            api.ask("POST", "/networks", "netid", api.body(self._file("network.json"), wanted), into=made)
 
-    def _write(self, name: str, value: Mapping[str, object]) -> Path:
-        self.nodes[CONTROL].write(self._file(name), json.dumps(value) + "\n")
-        return self._file(name)
-
-    def _join(self, node: Node) -> None:
+    def _join(self, node: Node, api: Api) -> None:
         overlay, key = self.context.above[node.name], self.file(node.name, "key")
         environment = ("env", f"SSL_CERT_FILE={self._file('ca.crt')}", *SILENT)
-        if not key.exists():
+        if not node.exists(key):
             wanted = {"uses_remaining": 1, "networks": [NETWORK], "tags": [f"key-{node.name}"]}
-            self._api.ask("POST", "/v1/enrollment-keys", "token", self._write(f"{node.name}.json", wanted), into=key)
+            body = api.body(self._file(f"{node.name}.json"), wanted)
+            api.ask("POST", "/v1/enrollment-keys", "token", body, into=key)
             self._enrol(node, *environment)
         self.start(node, *environment, "netclient", "daemon")
-        given = ("sh", "-c", GIVEN, overlay.interface, overlay.address)
-        self.wait(node, *given, timeout=STARTING, what=f"{node.name} was not given {overlay.address}")
+        given = ("sh", "-c", HAS_ADDRESS, overlay.interface, overlay.address)
+        self.wait(node, *given, timeout=SERVER_TIMEOUT, what=f"{node.name} was not given {overlay.address}")
 
     def _enrol(self, node: Node, *environment: str) -> None:
         overlay, log = self.context.above[node.name], self.file(node.name, "register.log")
@@ -251,31 +233,29 @@ class Netmaker(Tunnel):
             *("-j", "-p", str(self.options["port"]), "-i", "-e", self.context.below[node.name].address),
         )
         enrolling = ("sh", "-c", ENROL, str(self.file(node.name, "key")), str(log), *words)
-        try:
-            self.wait(node, *environment, *enrolling, timeout=ENROLLING, what=f"{node.name} did not enrol")
-        except StackFailed as failure:
-            said = node.ask("tail", "-n", "1", str(log)).stdout.strip() or "nothing"
-            raise StackFailed(f"{failure}; the client says: {said}") from None
+        with mesh.quoting("the client", lambda: node.ask("tail", "-n", "1", str(log)).stdout.strip()):
+            what = f"{node.name} did not enrol"
+            self.wait(node, *environment, *enrolling, what=what, timeout=ENROLMENT_TIMEOUT)
 
-    def _wait_for_direct_paths(self, node: Node) -> None:
-        """Waits until a node has an answer of each peer, whose endpoint is the peer itself."""
-        interface = self.context.above[node.name].interface
-        for peer in self.context.peers(node):
-            ping = ("ping", "-n", "-I", interface, "-c", "1", "-W", "0.5", self.context.above[peer].address)
-            self.wait(node, *ping, timeout=FINDING, what=f"{peer} did not answer {node.name}")
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until each node has an answer of each peer, whose endpoint is the peer itself."""
+        for node, peer in mesh.peerings(self, nodes):
+            interface, there = self.context.above[node.name].interface, self.context.above[peer].address
+            what = f"{peer} did not answer {node.name}"
+            self.wait(node, *ping(interface, there), timeout=DIRECT_PATH_TIMEOUT, what=what)
             endpoint = f"{self.context.below[peer].address}:{self.options['port']}"
             direct, what = ("sh", "-c", DIRECT, interface, endpoint), f"{node.name} found no direct path to {peer}"
-            self.wait(node, *direct, timeout=FINDING, what=what)
+            self.wait(node, *direct, timeout=DIRECT_PATH_TIMEOUT, what=what)
 
     def down(self, node: Node) -> None:
         """Stops the daemons, and takes away the tables for a firewall, which a client leaves behind."""
         super().down(node)
         if node.name in self.context.above:
-            for table in TABLES:
+            for table in CLIENT_TABLES:
                 node.try_run("nft", "delete", "table", *table)
 
     def forget(self, node: Node) -> None:
         """Takes away the keys with which a client is known, and the memory of the control plane."""
         known = ("data", "network") if node.name == CONTROL else ("key",)
         files = [str(self.file(node.name, name)) for name in known]
-        node.run("rm", "-rf", *files, *(() if node.name == CONTROL else (KNOWN,)))
+        node.run("rm", "-rf", *files, *(() if node.name == CONTROL else (CLIENT_STATE,)))

@@ -1,11 +1,11 @@
 """No tunnel at all: the bare underlay, to which everything else is compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
 
 
 class Bare(Tunnel):
@@ -41,10 +41,10 @@ class Bare(Tunnel):
         """The underlay as it is."""
         return dict(below)
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Has nothing to make."""
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Is up already."""
 
     def down(self, node: Node) -> None:

@@ -1,11 +1,11 @@
 """OpenConnect VPN: IP packets in DTLS or TLS, with ocserv and openconnect in user space."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import IP, TCP, UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
 from tunbench.runner.tunnels.shared import certificates
 
 DRAFT = "draft-mavrogiannopoulos-openconnect-04, section 2.3"
@@ -106,9 +106,9 @@ class Openconnect(Tunnel):
         above = super().yields(options, index, below)
         return {node: overlay._replace(interface=f"{overlay.interface}0") for node, overlay in above.items()}
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes an authority, a certificate for each node, and the configuration files."""
-        server, client = nodes
+        server, client = nodes.values()
         authority = certificates.authority(server, self.file(server.name, "ca"))
         pair = certificates.issue(server, authority, self.file(server.name, "tls"), "serverAuth")
         certificates.issue(client, authority, self.file(client.name, "tls"), "clientAuth")
@@ -143,9 +143,9 @@ class Openconnect(Tunnel):
         size = self.format(self.options, self.context.outer).size(mtu, mtu)
         return size if self.dtls else mtu + IP[self.context.outer].size + UDP.size
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface; the client gives up where no server listens yet."""
-        server, port = next(iter(self.context.below)), self.options["port"]
+        server, port = self.context.first, self.options["port"]
         if node.name == server:
             config, pid = self.file(server, "conf"), self.file(server, "pid")
             self.start(node, "ocserv", "-f", "-d", "2", "-c", str(config), "-p", str(pid))
@@ -168,7 +168,7 @@ class Openconnect(Tunnel):
 
     def down(self, node: Node) -> None:
         """Ends the daemon. The server leads a process group of its own, so it is ended by its number."""
-        if self.daemons.get(node.name) and node.name == next(iter(self.context.below)):
+        if self.daemons.get(node.name) and node.name == self.context.first:
             pid = str(self.file(node.name, "pid"))
             node.try_run("sh", "-c", 'kill "$(cat "$0")"', pid)
             node.until("sh", "-c", '! test -e "$0"', pid)

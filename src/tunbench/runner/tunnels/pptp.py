@@ -4,12 +4,10 @@ The two programs carry GRE in user space. The kernel could (module pptp), but th
 pptp.so, belongs to accel-ppp, which Debian does not have.
 """
 
-from collections.abc import Sequence
-
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel, Unsupported
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel, Unsupported
 from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the default of pppd or of its Debian package has its reason.
@@ -68,7 +66,7 @@ delegate
 noipparam
 """
 
-HANGING_UP = 3.0
+HANG_UP_TIMEOUT = 3.0
 """Seconds in which a call must be over."""
 
 GRE = Header("enhanced GRE with sequence and acknowledgment number", 16, "RFC 2637, section 4.1")
@@ -121,13 +119,13 @@ class Pptp(Tunnel):
         """Packets that acknowledge nothing are shorter by that number."""
         return super().format(options, outer)._replace(spare=4)
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes the secret that both know, and the files of options."""
-        server, client = nodes
+        server, client = nodes.values()
         secret = self.file(server.name, "secret")
         secrets.make(server, secret, 16)
-        here, there = (self.context.above[node.name] for node in nodes)
-        for node in nodes:
+        here, there = (self.context.above[node.name] for node in nodes.values())
+        for node in nodes.values():
             line = f"{client.name} {server.name} {secrets.PLACEHOLDER} {there.address}\n"
             secrets.fill(node, self.file(node.name, "chap-secrets"), line, secret)
             text = (COMMON + (SERVER if node is server else CLIENT)).format(
@@ -146,14 +144,14 @@ class Pptp(Tunnel):
         server.write(self.file(server.name, "conf"), DAEMON.format(address=address, options=options))
         server.keep(self.file(server.name, "pppd.log"))
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface once both sides agree."""
         if node.try_run("modprobe", "ppp_generic").status != 0:
             raise Unsupported("this kernel has no PPP (module ppp_generic)")
         # PPP needs a pseudo-terminal on each side.
         node.run("sh", "-c", "mountpoint -q /dev/pts || { mkdir -p /dev/pts && mount -t devpts devpts /dev/pts; }")
         node.run("cp", str(self.file(node.name, "chap-secrets")), "/etc/ppp/chap-secrets")
-        if node.name == next(iter(self.context.below)):
+        if node.name == self.context.first:
             self.start(node, "pptpd", "--fg", "--conf", str(self.file(node.name, "conf")))
         else:
             self.start(node, "pppd", "file", str(self.file(node.name, "options")))
@@ -161,5 +159,5 @@ class Pptp(Tunnel):
     def down(self, node: Node) -> None:
         """Stops the daemon. The programs that carry the call have left its process group: they are given time."""
         super().down(node)
-        if not node.until("sh", "-c", "! pgrep --runstates D,R,S pptp", timeout=HANGING_UP):
+        if not node.until("sh", "-c", "! pgrep --runstates D,R,S pptp", timeout=HANG_UP_TIMEOUT):
             node.try_run("pkill", "-KILL", "pptp")

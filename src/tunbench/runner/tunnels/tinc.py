@@ -1,12 +1,13 @@
 """tinc 1.0: a mesh in user space, Ethernet frames in UDP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnels.shared import mesh
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -46,7 +47,7 @@ found=$(grep "^ $peer at " "$log" | tail -n 1 | sed -n 's/.*(min \\([0-9]*\\) ma
 test "$found" -ge "$frame"
 """
 
-PATIENCE = 25.0
+UDP_TIMEOUT = 25.0
 """Seconds, once for each node: the daemon sends probes of random sizes once a second."""
 
 LARGEST_MTU = 1500
@@ -127,12 +128,10 @@ class Tinc(Tunnel):
         spare = LARGEST_MTU if options["compression"] else 0
         return Format((IP[outer], *_outside(options)), _inside(options), block, spare=spare)
 
-    nodes: Sequence[Node] = ()
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes a folder of configuration and a key for each node, and gives all of them each other's public keys."""
-        self.nodes, first = nodes, nodes[0].name
-        for node in nodes:
+        first = self.context.first
+        for node in nodes.values():
             values = self._values(node)
             config = CONFIG + (CONNECT if node.name != first else "")
             behind = [self.context.beyond[node.name]] if node.name in self.context.beyond else []
@@ -145,9 +144,8 @@ class Tinc(Tunnel):
             )
             # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
             node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")
-        for node in nodes:
-            for peer in self.context.peers(node):
-                node.run("cp", str(self._folder(peer) / "hosts" / peer), str(self._folder(node.name) / "hosts"))
+        for node, peer in mesh.peerings(self, nodes):
+            node.run("cp", str(self._folder(peer) / "hosts" / peer), str(self._folder(node.name) / "hosts"))
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the configuration of a node."""
@@ -165,8 +163,8 @@ class Tinc(Tunnel):
     def _folder(self, node: str) -> Path:
         return self.file(node, "net")
 
-    def up(self, node: Node) -> None:
-        """Starts the daemon; on the last node, waits until full packets go by UDP in both directions."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the daemon, which makes the interface."""
         interface = self.context.above[node.name].interface
         pidfile = self.file(node.name, "pid")
         self.start(
@@ -176,25 +174,20 @@ class Tinc(Tunnel):
         path = f"/sys/class/net/{interface}"
         self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")
         self.settle(node)
-        if len(self.daemons) == len(self.nodes):
-            for one in self.nodes:
-                self._wait_for_udp(one)
 
     def _frame(self, node: Node) -> int:
         """The bytes of the largest frame that goes by UDP."""
         fits = self.mtu({**self.options, "mtu": 0}, self.context.below[node.name])
         return min(self.context.above[node.name].mtu, fits) + ETHERNET.size
 
-    def _wait_for_udp(self, node: Node) -> None:
-        """Waits until full packets of a node reach its peers by UDP."""
-        overlay, pidfile = self.context.above[node.name], self.file(node.name, "pid")
-        log = node.home / f"tinc-{self.context.position}.log"
-        frame = self._frame(node)
-        for peer in self.context.peers(node):
-            ping = ("ping", "-n", "-I", overlay.interface, "-c", "2", "-i", "0.2", "-W", "0.5")
-            there = self.context.above[peer].address
-            script = ("sh", "-c", SETTLED, "settled", str(pidfile), str(log), peer, str(frame), *ping, there)
-            self.wait(node, *script, timeout=PATIENCE, what=f"{peer} had no full packet of {node.name} by UDP")
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until full packets go by UDP in both directions."""
+        for node, peer in mesh.peerings(self, nodes):
+            pidfile, log = self.file(node.name, "pid"), node.log(self.log)
+            ping = ("ping", "-n", "-I", self.context.above[node.name].interface, "-c", "2", "-i", "0.2", "-W", "0.5")
+            words = (str(pidfile), str(log), peer, str(self._frame(node)), *ping, self.context.above[peer].address)
+            what = f"{peer} had no full packet of {node.name} by UDP"
+            self.wait(node, "sh", "-c", SETTLED, "settled", *words, timeout=UDP_TIMEOUT, what=what)
 
 
 def mac_length(options: Options) -> int:

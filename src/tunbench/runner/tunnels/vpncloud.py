@@ -8,13 +8,13 @@ Port forwarding is turned off: it would look for a router that can open a port (
 leaves room for an outer IPv6 header in any case.
 """
 
-from collections.abc import Sequence
+from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
-from tunbench.runner.tunnels.shared import secrets
+from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnels.shared import mesh, secrets
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -58,7 +58,7 @@ KEYS = {"private.key": "s/^Private key: //p", "public.key": "s/^Public key: //p"
 # $0 is the daemon's log, and the rest are the peers as they stand there.
 CONNECTED = 'for peer; do grep -q "Added peer $peer$" "$0" || exit 1; done'
 
-PATIENCE = 30.0
+PEERS_TIMEOUT = 30.0
 """Seconds in which an endpoint must have its peers: all connect at once, and try again each second."""
 
 CORE = "VpnCloud 2.3.0, src/crypto/core.rs, encrypt()"
@@ -105,12 +105,9 @@ class Vpncloud(Tunnel):
         sealed = {**options, "cipher": "fastest"}
         return int(options["mtu"]) or cls.format(sealed, 6).largest(below.mtu)
 
-    nodes: Sequence[Node] = ()
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes a key pair for each node, and the configuration files."""
-        self.nodes = nodes
-        for node in nodes:
+        for node in nodes.values():
             pair = self.file(node.name, "pair")
             node.run("sh", "-c", GENKEY, into=pair)
             for name, expression in KEYS.items():
@@ -118,7 +115,7 @@ class Vpncloud(Tunnel):
             above = self.context.above[node.name]
             text = CONFIG.format(
                 port=self.options["port"],
-                peers=", ".join(self._endpoints(node)),
+                peers=", ".join(mesh.listening(self, node)),
                 secret=secrets.PLACEHOLDER,
                 algorithms=CIPHERS[str(self.options["cipher"])],
                 interface=above.interface,
@@ -128,22 +125,21 @@ class Vpncloud(Tunnel):
             )
             secrets.fill(node, self.file(node.name, "net"), text, self.file(node.name, "private.key"))
 
-    def _endpoints(self, node: Node) -> list[str]:
-        """Where the peers of a node listen."""
-        return [f"{self.context.below[peer].host}:{self.options['port']}" for peer in self.context.peers(node)]
-
-    def up(self, node: Node) -> None:
-        """Starts the daemon, which makes the interface; on the last endpoint, waits until all peers are connected."""
-        log = str(self.file(node.name, "connections"))
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the daemon, which makes the interface."""
+        log = str(self._log(node))
         keys = [self.file(peer, "public.key") for peer in self.context.peers(node)]
         trusted = [word for key in keys for word in ("--trusted-key", node.read_shown(key))]
         node.run("rm", "-f", log)
         self.start(node, "vpncloud", "--config", str(self.file(node.name, "net")), "--log-file", log, *trusted)
-        if node is self.nodes[-1]:
-            for one in self.nodes:
-                self._wait_for_peers(one)
 
-    def _wait_for_peers(self, node: Node) -> None:
-        log = str(self.file(node.name, "connections"))
-        script = ("sh", "-c", CONNECTED, log, *self._endpoints(node))
-        self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} was not connected with all of its peers")
+    def _log(self, node: Node) -> Path:
+        """Where the daemon writes which peers it has."""
+        return self.file(node.name, "connections")
+
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all peers are connected."""
+        for node in nodes.values():
+            script = ("sh", "-c", CONNECTED, str(self._log(node)), *mesh.listening(self, node))
+            what = f"{node.name} was not connected with all of its peers"
+            self.wait(node, *script, timeout=PEERS_TIMEOUT, what=what)

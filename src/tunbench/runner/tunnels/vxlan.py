@@ -3,7 +3,7 @@
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 
@@ -31,7 +31,7 @@ class Vxlan(Tunnel):
         """The next four bytes are the VNI and a reserved one."""
         return cls.about._replace(evidence=f"{cls.about.evidence} and udp[12:4] = {int(options['vni']) << 8:#010x}")
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface, and an entry that sends what is not known to every peer."""
         overlay, below = self.context.above[node.name], self.context.below[node.name]
         node.run(

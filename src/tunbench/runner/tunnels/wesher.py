@@ -8,14 +8,15 @@ No entries for /etc/hosts are written, because the lab has no names. The MTU can
 below.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
-from tunbench.runner.tunnels.wireguard import Wireguard
+from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # The program takes its key from a flag, which everybody could see, or from the environment. $0 is the file with it.
 RUN = 'WESHER_CLUSTER_KEY=$(cat "$0") exec wesher "$@"'
@@ -26,7 +27,7 @@ CONNECTED = 'at=$(wg show "$0" endpoints) && for peer; do echo "$at" | grep -q "
 MTU = 1420
 """Bytes of the interface: wesher 0.2.6, wireguard.go, setUpInterface()."""
 
-PATIENCE = 30.0
+PEERS_TIMEOUT = 30.0
 """Seconds in which an endpoint must have its peers: a failed attempt to join is repeated after 0.5 s, then later."""
 
 OFFSET, PRIME = 0x6C62272E07BB014262B821756295C58D, 0x1000000000000000000013B
@@ -76,7 +77,7 @@ class Wesher(Tunnel):
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Packets are padded as the kernel does it."""
-        return Wireguard.format({**options, "impl": "kernel"}, outer)
+        return padded(super().format(options, outer))
 
     @classmethod
     def yields(cls, options: Options, index: int, below: Mapping[str, Overlay]) -> dict[str, Overlay]:
@@ -89,34 +90,31 @@ class Wesher(Tunnel):
             raise ValueError(f"wesher: among {len(given)} endpoints are two whose names give the same address")
         return given
 
-    nodes: Sequence[Node] = ()
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes the key of the cluster."""
-        self.nodes = nodes
-        nodes[0].run("openssl", "rand", "-base64", "32", into=self._key)
+        nodes[self.context.first].run("openssl", "rand", "-base64", "32", into=self._key)
 
     @property
     def _key(self) -> Path:
-        return self.file(self.nodes[0].name, "key")
+        return self.file(self.context.first, "key")
 
-    def up(self, node: Node) -> None:
-        """Starts the program; on the last endpoint, waits until all have all of their peers."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the program; all others join at the first endpoint."""
         above, below = self.context.above[node.name], self.context.below[node.name]
-        join = [] if node is self.nodes[0] else [f"--join={self.context.below[self.nodes[0].name].address}"]
+        first = self.context.first
+        join = [] if node.name == first else [f"--join={self.context.below[first].address}"]
         self.start(
             *(node, "sh", "-c", RUN, str(self._key), f"--bind-addr={below.address}", f"--interface={above.interface}"),
             *(f"--overlay-net={network(self.context.position)}", f"--wireguard-port={self.options['port']}"),
             *(f"--cluster-port={self.options['cluster-port']}", "--no-etc-hosts", "--log-level=info", *join),
         )
-        if node is self.nodes[-1]:
-            for one in self.nodes:
-                self._wait_for_peers(one)
 
-    def _wait_for_peers(self, node: Node) -> None:
-        endpoints = [f"{self.context.below[peer].host}:{self.options['port']}" for peer in self.context.peers(node)]
-        script = ("sh", "-c", CONNECTED, self.context.above[node.name].interface, *endpoints)
-        self.wait(node, *script, timeout=PATIENCE, what=f"{node.name} did not learn where all of its peers are")
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all have all of their peers."""
+        for node in nodes.values():
+            script = ("sh", "-c", CONNECTED, self.context.above[node.name].interface, *mesh.listening(self, node))
+            what = f"{node.name} did not learn where all of its peers are"
+            self.wait(node, *script, timeout=PEERS_TIMEOUT, what=what)
 
     def forget(self, node: Node) -> None:
         """Takes away the members that the program knew."""

@@ -1,12 +1,11 @@
 """WireGuard, as the Linux kernel has it, or in user space by wireguard-go or BoringTun."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import UDP, Format, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 
 PAPER = 'Donenfeld, "WireGuard: Next Generation Kernel Network Tunnel", section 5.4.6'
 UAPI = "/var/run/wireguard/{interface}.sock"
@@ -77,22 +76,19 @@ class Wireguard(Tunnel):
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
-        """Packets are padded to 16 bytes, but not beyond the MTU; so does calculatePaddingSize() of wireguard-go.
-
-        BoringTun pads nothing: boringtun 0.7.1, src/noise/session.rs, format_packet_data().
-        """
+        """BoringTun pads nothing: boringtun 0.7.1, src/noise/session.rs, format_packet_data()."""
         plain = super().format(options, outer)
-        return plain if options["impl"] == "boringtun" else plain._replace(block=16, clipped=True)
+        return plain if options["impl"] == "boringtun" else padded(plain)
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes a key pair for each node."""
-        for node in nodes:
+        for node in nodes.values():
             node.run("wg", "genkey", into=self.file(node.name, "private.key"))
             node.run(
                 *("wg", "pubkey"), stdin=self.file(node.name, "private.key"), into=self.file(node.name, "public.key")
             )
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface and tells it its peers."""
         interface = self.context.above[node.name].interface
         port = str(self.options["port"])
@@ -115,3 +111,8 @@ class Wireguard(Tunnel):
             f"{self.context.below[peer].host}:{self.options['port']}",
         )
         return ["peer", public, "allowed-ips", inside, "endpoint", endpoint]
+
+
+def padded(plain: Format) -> Format:
+    """Packets padded to 16 bytes, but not beyond the MTU: so does calculatePaddingSize() of wireguard-go."""
+    return plain._replace(block=16, clipped=True)

@@ -1,12 +1,13 @@
 """Yggdrasil: an end-to-end encrypted IPv6 overlay whose addresses follow from keys, over TLS or TCP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnels.shared import mesh
 
 # Each line that is not the daemon's own default has its reason. The key is added by a command: it is a secret.
 CONFIG = """\
@@ -102,9 +103,9 @@ class Yggdrasil(Tunnel):
             evidence=f"tcp port {{port}} and {transport.evidence}", headers=(TCP, *transport.headers, *TRAFFIC)
         )
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes keys and configuration, and learns the addresses that follow from the keys."""
-        for node in nodes:
+        for node in nodes.values():
             settings, generated = self.file(node.name, "settings"), self.file(node.name, "generated")
             config, address = self.file(node.name, "conf"), self.file(node.name, "address")
             node.write(settings, CONFIG.format(**self._values(node)))
@@ -116,8 +117,7 @@ class Yggdrasil(Tunnel):
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the settings of a node: each connection is made once, by the one that comes later."""
-        above, order, peers = self.context.above[node.name], list(self.context.below), self.context.peers(node)
-        earlier = [name for name in order[: order.index(node.name)] if name in peers]
+        above, peers, earlier = self.context.above[node.name], self.context.peers(node), mesh.earlier_peers(self, node)
         connections = [
             text.format(
                 uris=", ".join(URI.format(host=self.context.below[name].host, **self.options) for name in names)
@@ -127,7 +127,7 @@ class Yggdrasil(Tunnel):
         ]
         return {"connections": "\n".join(connections), "interface": above.interface, "size": above.mtu}
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface with its address and its route."""
         self.start(node, "yggdrasil", "-useconffile", str(self.file(node.name, "conf")))
         # It listens before it makes the interface; a peer that nobody listens to tries again only after a minute.

@@ -10,16 +10,16 @@ lab.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from ipaddress import ip_interface
 from itertools import permutations
 from pathlib import Path
-from types import MappingProxyType
 
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import UDP, Header
 from tunbench.runner.node.node import Node, Shown
-from tunbench.runner.tunnel import CONTROL, About, Claims, StackFailed, Tunnel
+from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnels.shared import mesh
 
 # $0 is a record with words that stand for the network and a member, which are $1 and $2; $3 is the file in the
 # controller's database.
@@ -27,9 +27,6 @@ RECORD = 'mkdir -p "${3%/*}" && sed "s/NETWORK/$1/; s/MEMBER/$2/" "$0" >"$3"'
 
 # $0 is the folder, and $1 what the planet is made of. What the program writes has the number of the world as its name.
 PLANET = 'cd "$0" && zerotier-one -i genmoon "$1" && mv ./*.moon planet'
-
-# $0 is a pattern, and the rest a command that shall print a line of it; asked at once again it would cost more time.
-PRINTED = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
 
 # A packet makes the daemon look for a path. $0 is the pattern of a direct one, $1 the interface, $2 the address inside,
 # and the rest the command that lists paths.
@@ -48,10 +45,10 @@ LEAST_MTU, LARGEST_MTU = 1280, 10000
 
 PACKET = "ZeroTier One 1.14.1, node/Packet.hpp"
 
-ENROLLING = 25.0
+ENROLMENT_TIMEOUT = 25.0
 """Seconds in which an endpoint must be a member of the network."""
 
-MEETING = 20.0
+DIRECT_PATH_TIMEOUT = 20.0
 """Seconds in which an endpoint must have a direct path to another one."""
 
 
@@ -92,19 +89,16 @@ class Zerotier(Tunnel):
         text = "MTU of the overlay in bytes; derived: the daemon's own default"
         return super().takes() | {"mtu": Option("mtu", "derived", text, low=LEAST_MTU, high=LARGEST_MTU)}
 
-    nodes: Mapping[str, Node] = MappingProxyType({})
-
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes identities, a planet whose only root is the node `control`, and the records of the controller."""
-        self.nodes = {node.name: node for node in nodes}
-        for node in nodes:
+        for node in nodes.values():
             self._identify(node)
-        control = self.nodes[CONTROL]
+        control = nodes[CONTROL]
         control.run("sed", "s/$/000001/", str(self.file(CONTROL, "address")), into=self._network_file)
         self._make_planet(control)
         self._write_records(control)
         for name in self.context.above:
-            self._let_join(self.nodes[name])
+            self._let_join(nodes[name])
 
     def _identify(self, node: Node) -> None:
         kept = self._kept(node.name)
@@ -190,19 +184,16 @@ class Zerotier(Tunnel):
         """The folder of what a daemon begins with."""
         return self.file(node, "kept")
 
-    def up(self, node: Node) -> None:
-        """Starts the daemon and waits for it; on the last endpoint, waits until all paths are direct."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the daemon and waits for it, and on an endpoint until that is a member."""
         home = self.file(node.name, "home")
         node.run("mkdir", "-p", str(home))
         # What it has learnt in between stays.
         node.run("cp", "-rn", f"{self._kept(node.name)}/.", str(home))
         self.start(node, "zerotier-one", str(home))
         self.wait(node, *self._ask(node, "info"), what=f"zerotier-one on {node.name} did not answer")
-        if node.name == CONTROL:
-            return
-        self._wait_for_membership(node)
-        if node.name == list(self.context.above)[-1]:
-            self._wait_for_direct_paths()
+        if node.name != CONTROL:
+            self._wait_for_membership(node)
 
     def _ask(self, node: Node, *words: str) -> tuple[str, ...]:
         return ("zerotier-one", "-q", f"-D{self.file(node.name, 'home')}", *words)
@@ -211,26 +202,23 @@ class Zerotier(Tunnel):
         overlay = self.context.above[node.name]
         networks = self._ask(node, "listnetworks")
         pattern = f" OK PRIVATE {overlay.interface} {overlay.cidr}$"
-        try:
-            self.wait(
-                node, "sh", "-c", PRINTED, pattern, *networks, timeout=ENROLLING, what=f"{node.name} did not enrol"
-            )
-        except StackFailed as reason:
-            lines = node.ask(*networks).stdout.splitlines()
-            raise StackFailed(f"{reason}; the daemon says: {lines[-1] if lines else 'nothing'}") from None
+        with mesh.quoting("the daemon", lambda: node.ask(*networks).stdout.strip().rpartition("\n")[2]):
+            what = f"{node.name} did not enrol"
+            mesh.wait_for_line(self, node, pattern, *networks, what=what, timeout=ENROLMENT_TIMEOUT)
         size = f"/sys/class/net/{overlay.interface}/mtu"
         self.wait(node, "grep", "-qx", str(overlay.mtu), size, what=f"{node.name} did not take its MTU")
 
-    def _wait_for_direct_paths(self) -> None:
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all paths are direct."""
         for first, second in permutations(self.context.above, 2):
-            node, inside = self.nodes[first], self.context.above[second].address
+            node, inside = nodes[first], self.context.above[second].address
             outside = f"{self.context.below[second].address}/{self.options['port']}"
             peer = node.read_shown(self.file(second, "address"))
             pattern = Shown(f"^{peer} .* DIRECT .* {outside}$", f"'^'{peer.shell}' .* DIRECT .* {outside}$'")
             self.wait(
                 *(node, "sh", "-c", DIRECT, pattern, self.context.above[first].interface, inside),
                 *self._ask(node, "peers"),
-                timeout=MEETING,
+                timeout=DIRECT_PATH_TIMEOUT,
                 what=f"{first} found no direct path to {second}",
             )
 

@@ -37,7 +37,7 @@ def prepared(spelling: str, form: str, answers: dict[str, Answer]) -> tuple[Stac
 
 
 def test_zerotier_tells_why_a_node_did_not_enrol(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zerotier, "ENROLLING", 0.05)
+    monkeypatch.setattr(zerotier, "ENROLMENT_TIMEOUT", 0.05)
     built, nodes, *_ = prepared("zerotier", "pair", {"grep -q": Result(1, "", ""), "listnetworks": DENIED})
     reason = r"a did not enrol within 0.05 s; the daemon says: .* ACCESS_DENIED PRIVATE"
     with pytest.raises(StackFailed, match=reason), stack.up(built, nodes):

@@ -35,8 +35,10 @@ def ring(spelling: str, shell: FakeShell) -> tuple[stack.Stack, list[Node]]:
 
 
 def lift(layer: Tunnel, nodes: Sequence[Node]) -> None:
-    for node in nodes:
-        layer.up(node)
+    acting = stack.of_layer(layer, nodes)
+    for node in acting.values():
+        layer.up(node, acting)
+    layer.joined(acting)
 
 
 def addresses() -> FakeShell:
@@ -86,7 +88,7 @@ def test_a_client_that_cannot_enrol_says_why() -> None:
 
 
 def test_a_client_of_netmaker_that_cannot_enrol_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(netmaker, "ENROLLING", 0.05)
+    monkeypatch.setattr(netmaker, "ENROLMENT_TIMEOUT", 0.05)
     said: dict[str, Answer] = {"tail -n 1": "Fatal: invalid enrollment key\n", "netclient register": Result(1, "", "")}
     built, nodes = ring("netmaker", FakeShell(said))
     reason = r"netmaker: a did not enrol within 0\.05 s; the client says: .* invalid enrollment key"

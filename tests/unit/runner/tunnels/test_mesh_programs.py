@@ -98,7 +98,7 @@ def test_who_forgets_innernet_is_invited_anew() -> None:
     shell, events = FakeShell(), FakeEvents()
     layer = built("innernet")
     nodes = [Node(CONTROL, shell, events, ["nsenter", "--"]), *two_nodes(shell, events)]
-    layer.prepare(nodes)
+    layer.prepare({node.name: node for node in nodes})
     invited = [text for text in shell.texts if "add-peer" in text]
     for node in nodes:
         layer.forget(node)
@@ -114,11 +114,13 @@ def test_an_endpoint_without_its_peers_is_told(spelling: str, monkeypatch: pytes
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     shell = FakeShell({"for peer": Result(1, "", "")})
     layer = built(spelling)
-    nodes = [Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in (*layer.context.roles, "a", "b")]
+    names = (*layer.context.roles, "a", "b")
+    nodes = {name: Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in names}
     layer.prepare(nodes)
     with pytest.raises(StackFailed, match=f"{spelling}: a .* within [345]0 s"):
-        for node in nodes:
-            layer.up(node)
+        for node in nodes.values():
+            layer.up(node, nodes)
+        layer.joined(nodes)
 
 
 def test_the_log_of_easytier_has_no_secret(tmp_path: Path) -> None:

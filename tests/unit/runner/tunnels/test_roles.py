@@ -63,7 +63,7 @@ def test_the_underlay_gives_it_a_link(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_layers_act_on_roles_before_endpoints_and_those_above_never() -> None:
     site = laboratory("headscale:derp=own+vxlan", FakeShell(), FakeEvents())
-    acted = [[node.name for node in stack.of_layer(layer, site.members)] for layer in site.stack.layers]
+    acted = [list(stack.of_layer(layer, site.members)) for layer in site.stack.layers]
     assert acted == [[CONTROL, RELAY, "a", "b"], ["a", "b"]]
     assert set(site.stack.overlay) == {"a", "b"}
 

@@ -1,12 +1,12 @@
 """IPsec: ESP in the kernel (RFC 4303), whose keys strongSwan or Libreswan negotiate by IKE."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import IP, UDP, Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
 from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, strongswan
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials
@@ -14,6 +14,9 @@ from tunbench.runner.tunnels.ipsec.modes import MODES, Mode
 from tunbench.runner.tunnels.shared import certificates, secrets
 
 DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
+
+NEGOTIATION_TIMEOUT = 40.0
+"""Seconds in which the SAs must be there."""
 
 ENCAPSULATED = "udp port 4500 and udp[8:4] != 0"
 """The first four bytes are an SPI; those of IKE are zero there: RFC 3948, section 2.2."""
@@ -98,16 +101,16 @@ class Ipsec(Tunnel):
         """How traffic gets into the SAs."""
         return MODES[str(self.options["mode"])]
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes a shared key, or an authority with a certificate for each node, and the daemons' configuration."""
-        daemon, first = DAEMONS[str(self.options["daemon"])], nodes[0]
+        daemon, first = DAEMONS[str(self.options["daemon"])], nodes[self.context.first]
         if self.mode.esp == "transport":
             # The layer below may have learned its addresses only now.
             self.context.above.update(self.yields(self.options, self.context.position, self.context.below))
         if self.options["auth"] == "psk":
             key = self.file(first.name, "psk")
             secrets.make(first, key, 32)
-            credentials = {node.name: Credentials(psk=key) for node in nodes}
+            credentials = {node.name: Credentials(psk=key) for node in nodes.values()}
         else:
             # Libreswan has no ECDSA in IKEv1.
             kind = certificates.RSA2048 if self.options["ike"] == "1" else certificates.P256
@@ -117,15 +120,20 @@ class Ipsec(Tunnel):
                     pair=certificates.issue(node, authority, self.file(node.name, "ike"), "serverAuth", kind),
                     authority=authority,
                 )
-                for node in nodes
+                for node in nodes.values()
             }
-        for node in nodes:
+        for node in nodes.values():
             daemon.configure(self, node, credentials[node.name])
 
-    def up(self, node: Node) -> None:
-        """Makes what the mode needs, and lets the daemon negotiate."""
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Makes what the mode needs, and starts the daemon."""
         self.mode.up(self, node)
         DAEMONS[str(self.options["daemon"])].up(self, node)
+
+    def joined(self, nodes: Nodes) -> None:
+        """Lets the last endpoint negotiate with the other one."""
+        last = list(nodes.values())[-1]
+        last.run(*DAEMONS[str(self.options["daemon"])].initiation(self, last), timeout=NEGOTIATION_TIMEOUT)
 
     def down(self, node: Node) -> None:
         """Stops the daemon, takes away what it left in the kernel, and what the mode needed."""

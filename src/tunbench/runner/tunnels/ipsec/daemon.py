@@ -18,7 +18,7 @@ class Credentials(NamedTuple):
 
 
 class Daemon(NamedTuple):
-    """A daemon; `interfaces` are names that it insists on, by mode."""
+    """A daemon; `interfaces` are names that it insists on, by mode, and `initiation` the command that negotiates."""
 
     programs: tuple[str, ...]
     version: tuple[str, ...]
@@ -27,3 +27,4 @@ class Daemon(NamedTuple):
     interfaces: Mapping[str, str]
     configure: Callable[[Tunnel, Node, Credentials], None]
     up: Callable[[Tunnel, Node], None]
+    initiation: Callable[[Tunnel, Node], tuple[str, ...]]

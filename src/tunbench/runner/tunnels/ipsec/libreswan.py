@@ -9,9 +9,6 @@ from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
 from tunbench.runner.tunnels.shared import secrets
 
-INITIATION = 40.0
-"""Seconds in which the SAs must be there."""
-
 # Each line that is not the daemon's own default and does not just say what is wanted has its reason.
 SETTINGS = """\
 version 2.0
@@ -108,7 +105,7 @@ def settings(tunnel: Tunnel, node: Node, nss: Path, shared: Path) -> str:
 
 
 def up(tunnel: Tunnel, node: Node) -> None:
-    """Starts pluto, which asks for an SA when a packet needs one; the last endpoint initiates it."""
+    """Starts pluto, which asks for an SA when a packet needs one."""
     config = str(tunnel.file(node.name, "ipsec.conf"))
     node.run("mkdir", "-p", "/run/pluto")
     tunnel.start(node, "ipsec", "pluto", "--nofork", "--stderrlog", "--config", config)
@@ -117,8 +114,11 @@ def up(tunnel: Tunnel, node: Node) -> None:
     node.run("ipsec", "auto", "--config", config, "--add", "tunbench")
     # It is refused until pluto listens to IKE.
     tunnel.wait(node, "ipsec", "auto", "--route", "tunbench", what=silent)
-    if node.name == list(tunnel.context.below)[-1]:
-        node.run("ipsec", "auto", "--up", "tunbench", timeout=INITIATION)
+
+
+def initiation(tunnel: Tunnel, node: Node) -> tuple[str, ...]:
+    """The command that negotiates with the other endpoint."""
+    return ("ipsec", "auto", "--up", "tunbench")
 
 
 DAEMON = Daemon(
@@ -129,4 +129,5 @@ DAEMON = Daemon(
     interfaces={"xfrm": f"ipsec{modes.MARK}"},
     configure=configure,
     up=up,
+    initiation=initiation,
 )

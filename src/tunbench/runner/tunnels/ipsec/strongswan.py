@@ -7,9 +7,6 @@ from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
 from tunbench.runner.tunnels.shared import secrets
 
-INITIATION = 40.0
-"""Seconds in which the SAs must be there."""
-
 SETTINGS = """\
 charon-systemd {
     # What is used here. The distribution's list names plugins that are not installed.
@@ -135,14 +132,21 @@ def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
 
 
 def up(tunnel: Tunnel, node: Node) -> None:
-    """Starts charon and loads the connection; the last endpoint initiates it."""
-    settings = f"STRONGSWAN_CONF={tunnel.file(node.name, 'strongswan.conf')}"
-    swanctl = ("env", settings, "swanctl")
-    tunnel.start(node, "env", settings, "charon-systemd")
+    """Starts charon and loads the connection."""
+    tunnel.start(node, *_configured(tunnel, node, "charon-systemd"))
+    swanctl = _configured(tunnel, node, "swanctl")
     tunnel.wait(node, *swanctl, "--stats", what=f"charon on {node.name} did not answer swanctl")
     node.run(*swanctl, "--load-all", "--file", str(tunnel.file(node.name, "swanctl") / "swanctl.conf"))
-    if node.name == list(tunnel.context.below)[-1]:
-        node.run(*swanctl, "--initiate", "--child", "tunbench", timeout=INITIATION)
+
+
+def initiation(tunnel: Tunnel, node: Node) -> tuple[str, ...]:
+    """The command that negotiates with the other endpoint."""
+    return (*_configured(tunnel, node, "swanctl"), "--initiate", "--child", "tunbench")
+
+
+def _configured(tunnel: Tunnel, node: Node, program: str) -> tuple[str, ...]:
+    """The program with its settings, which it finds by its environment."""
+    return ("env", f"STRONGSWAN_CONF={tunnel.file(node.name, 'strongswan.conf')}", program)
 
 
 DAEMON = Daemon(
@@ -154,4 +158,5 @@ DAEMON = Daemon(
     interfaces={},
     configure=configure,
     up=up,
+    initiation=initiation,
 )

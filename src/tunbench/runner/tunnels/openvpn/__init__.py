@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import IP, Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Tunnel
+from tunbench.runner.tunnel import About, Nodes, Tunnel
 from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, evidence, inside, outside
 from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, TRANSPORTS, Auth
 from tunbench.runner.tunnels.shared import certificates
@@ -82,15 +82,19 @@ class Openvpn(Tunnel):
         block = CIPHERS[cipher_of(options)].block
         return Format((IP[outer], *outside(options)), inside(options), block=block)
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
+    def prepare(self, nodes: Nodes) -> None:
         """Makes keys or certificates, and the configuration files."""
         auth = str(self.options["auth"])
-        files = [self._static_key(nodes, auth)] * len(nodes) if auth != "tls" else self._certificates(nodes)
-        for number, (node, keys) in enumerate(zip(nodes, files, strict=True)):
+        files = (
+            [self._static_key(nodes[self.context.first], auth)] * len(nodes)
+            if auth != "tls"
+            else self._certificates(list(nodes.values()))
+        )
+        for number, (node, keys) in enumerate(zip(nodes.values(), files, strict=True)):
             text = self._text(AUTHS[auth], number == 0)
             node.write(self.file(node.name, "conf"), text.format(**self._values(node, number), **keys))
         if auth == "tls" and self.options["device"] == "tun" and self.context.beyond:
-            self._tell_server(*nodes)
+            self._tell_server(*nodes.values())
 
     def _tell_server(self, server: Node, client: Node) -> None:
         """Lets the server take what comes from the network behind its client, and send there."""
@@ -103,11 +107,11 @@ class Openvpn(Tunnel):
         config = self.file(server.name, "conf")
         server.write(config, f"{server.read(config)}client-config-dir {folder}\n")
 
-    def _static_key(self, nodes: Sequence[Node], auth: str) -> dict[str, str]:
+    def _static_key(self, first: Node, auth: str) -> dict[str, str]:
         """Makes the static key that both ends share, where they authenticate by one."""
-        secret = self.file(nodes[0].name, "static.key")
+        secret = self.file(first.name, "static.key")
         if auth == "static-key":
-            nodes[0].run("openvpn", "--genkey", "secret", str(secret))
+            first.run("openvpn", "--genkey", "secret", str(secret))
         return {"secret": str(secret)}
 
     def _certificates(self, nodes: Sequence[Node]) -> list[dict[str, str]]:
@@ -133,7 +137,7 @@ class Openvpn(Tunnel):
     def _values(self, node: Node, number: int) -> dict[str, object]:
         """The values in a configuration file, keys aside."""
         transport = TRANSPORTS[str(self.options["proto"])]
-        above, server = self.context.above[node.name], next(iter(self.context.below))
+        above, server = self.context.above[node.name], self.context.first
         [peer, *_] = self.context.peers(node)
         proto = transport.others if number else transport.first
         return {
@@ -163,7 +167,7 @@ class Openvpn(Tunnel):
             return f"ifconfig-ipv6 {here.cidr} {there.address}"
         return f"ifconfig {here.address} 255.255.255.0"
 
-    def up(self, node: Node) -> None:
+    def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface and gives it its address."""
         config = self.file(node.name, "conf")
         self.start(node, "openvpn", "--config", str(config))

@@ -1,9 +1,12 @@
 """Asks a control plane by its JSON interface over HTTPS, on a node. Secrets in its answers go to files."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner.node.node import Node, Shown
+from tunbench.runner.tunnel import CONTROL, Tunnel
 
 # The lab has no other program that speaks HTTP with every method.
 PROGRAM = '''\
@@ -83,6 +86,11 @@ class Api(NamedTuple):
         text = f"{self.url}{path}"
         return Shown(text + self.node.read(which).strip(), f'"{text}$(cat {which})"') if which else text
 
+    def body(self, file: Path, value: Mapping[str, object]) -> Path:
+        """Writes what a request shall say into a file, and returns that."""
+        self.node.write(file, json.dumps(value) + "\n")
+        return file
+
     def ask(
         self,
         method: str,
@@ -94,3 +102,9 @@ class Api(NamedTuple):
     ) -> str:
         """Asks, and returns that field of the answer, or lets it go into a file. Raises CommandFailed."""
         return self.node.run(*self.words(method, path, field, body, which), into=into).strip()
+
+
+def of_control_plane(tunnel: Tunnel, control: Node, scheme: str, token: Path) -> Api:
+    """The interface of the server on the node `control`, whose certificate is of the authority `ca` there."""
+    url = f"https://{tunnel.context.roles[CONTROL].address}/api"
+    return Api(control, tunnel.file(CONTROL, "ask.py"), url, tunnel.file(CONTROL, "ca.crt"), scheme, token)

@@ -90,7 +90,7 @@ def bring_up(site: Site, node: Node) -> None:
         if layer is not site.stack.layers[-1]:
             stack.wait_for_answers(layer, layer.context.above, site.endpoints)
 
-    stack.lift(site.stack, [node], wait)
+    stack.lift(site.stack, site.members, wait, alone=node)
 
 
 def cut(site: Site, node: Node, seconds: float) -> float:

@@ -1,0 +1,173 @@
+"""NetBird: a mesh of WireGuard peers that a management server joins, with signal, STUN and relay of one's own.
+
+All four run on the node `control`, the users of the management server in an identity provider that it holds itself.
+Nobody logs in: setting the server up yields a token, and by its HTTP interface it makes a key for each endpoint, which
+can be used once, and gives each its address (its own choice is a random one). The client uses WireGuard of the kernel
+where there is one, as here; `impl=go` has its own. Paths are found by ICE (RFC 8445): a client first speaks through the
+relay, and the overlay is up when every client says that all its paths are direct.
+
+What would leave the lab is turned off: usage metrics, geolocation, port mapping, names, and updates of clients. The
+server looks for a newer version of itself whatever it is told, and a client asks clouds whether it runs in theirs; they
+get a proxy that does not exist. A client is no firewall here and takes no routes. Only IPv4 is carried, and every
+endpoint is reached without a NAT.
+"""
+
+from typing import NamedTuple
+
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, StackFailed, Tunnel
+from tunbench.runner.tunnels.netbird import control_plane
+from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnels.wireguard import Wireguard, padded
+
+# It asks seven clouds whether it runs in theirs, whatever it is told: a proxy that is not there keeps that on the node.
+CLIENT = (
+    *("NB_DISABLE_NAT_MAPPER=true", "NB_DISABLE_SSH_CONFIG=true", "NB_METRICS_PUSH_ENABLED=false"),
+    *("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8"),
+)
+"""No router is asked for an open port, nothing is written for ssh, and nothing is told to the maker."""
+
+UP = (
+    *("--disable-dns", "--disable-firewall", "--disable-client-routes", "--disable-server-routes"),
+    *("--disable-ipv6", "--network-monitor=false"),
+)
+"""The lab has no names, and no node is a firewall or a router."""
+
+# Asking costs the client more than waiting does.
+DIRECT = """\
+count=$(netbird status --daemon-addr "$0" --json | grep -o '"connectionType":"P2P"' | wc -l)
+test "$count" -eq "$1" || { sleep 0.2; false; }
+"""
+"""Shell text: whether a client has so many direct paths."""
+
+LAST_ANSWER = "sed -n 's/.* desc = //p' \"$0\" | tail -n 1"
+"""Shell text: the last answer of a server in the log of a client, without the code of gRPC."""
+
+DEFAULT_MTU = 1280
+"""Bytes of the client's interface, whatever is below: NetBird 0.71.4, client/iface/iface.go, DefaultMTU."""
+
+ENROLMENT_TIMEOUT, DIRECT_PATHS_TIMEOUT = 25.0, 25.0
+"""Seconds in which an endpoint must have enrolled, and in which it must have direct paths to all others."""
+
+
+class Implementation(NamedTuple):
+    """Who carries packets: what that needs of the lab, and the environment that chooses it."""
+
+    modules: tuple[str, ...]
+    environment: tuple[str, ...]
+
+
+IMPLEMENTATIONS = {
+    "kernel": Implementation(("wireguard",), ()),
+    "go": Implementation(("tun",), ("NB_WG_KERNEL_DISABLED=true",)),
+}
+
+
+class Netbird(Tunnel):
+    """Management, signal, STUN and relay on the node `control`; each endpoint enrols with a key that is used once."""
+
+    about = About(
+        name="netbird",
+        summary="NetBird with a management server of its own (WireGuard, direct paths by ICE, a relay)",
+        layer=3,
+        claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
+        evidence=Wireguard.about.evidence,
+        headers=Wireguard.about.headers,
+        options={
+            "impl": Option("choice", "kernel", "WireGuard of the kernel or the client's own", choices=("kernel", "go")),
+            "port": Option("count", "51820", "UDP port of every endpoint", low=1, high=65535),
+        },
+        # Its policy routing is there once in a node.
+        exclusive=(),
+        ports=("udp {port}",),
+        # The management server would have to be told of them.
+        routes=False,
+        relays=True,
+        roles=(CONTROL,),
+        own_mtu=DEFAULT_MTU,
+        modules=("wireguard",),
+        programs=("netbird", "netbird-mgmt", "netbird-signal", "netbird-relay", "openssl", "python3"),
+        tools=("netbird",),
+        version=("netbird", "version"),
+    )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The kernel's module, or the client's own WireGuard."""
+        return cls.about._replace(modules=IMPLEMENTATIONS[str(options["impl"])].modules)
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """Packets are padded as WireGuard does it."""
+        return padded(super().format(options, outer))
+
+    def prepare(self, nodes: Nodes) -> None:
+        """Makes what the control plane needs."""
+        control_plane.configure(self, nodes[CONTROL])
+
+    def up(self, node: Node, nodes: Nodes) -> None:
+        """Starts the control plane, or a client."""
+        if node.name == CONTROL:
+            control_plane.serve(self, node)
+        else:
+            self._join(node, nodes[CONTROL])
+
+    def _join(self, node: Node, control: Node) -> None:
+        overlay, state, key = self.context.above[node.name], self.file(node.name, "state"), self.file(node.name, "key")
+        node.run("mkdir", "-p", str(state))
+        chosen = IMPLEMENTATIONS[str(self.options["impl"])].environment
+        environment = (*CLIENT, *chosen, f"NB_STATE_DIR={state}", f"SSL_CERT_FILE={self.file(CONTROL, 'ca.crt')}")
+        daemon = ("netbird", "service", "run", "--daemon-addr", self._socket, "--log-file", "console")
+        self.start(node, "env", *environment, *daemon)
+        self.wait(node, *self._netbird("status"), what=f"the client on {node.name} did not answer")
+        url = f"https://{control_plane.control_address(self)}:{control_plane.MANAGEMENT}"
+        server = ("--management-url", url, "--hostname", node.name)
+        if not node.exists(key):
+            control_plane.make_key(self, control, node, key)
+            self._enrol(node, *server, "--setup-key-file", str(key))
+            control_plane.choose_address(self, control, node)
+        node.run(
+            *(*self._netbird("up"), *server, "--interface-name", overlay.interface, "--mtu", str(overlay.mtu)),
+            *("--wireguard-port", str(self.options["port"]), *UP),
+            timeout=ENROLMENT_TIMEOUT,
+        )
+        mesh.check_address(self, node, *self._netbird("status"), "--ipv4")
+
+    @property
+    def _socket(self) -> str:
+        return f"unix:///run/{self.log}.sock"
+
+    def _netbird(self, command: str) -> tuple[str, ...]:
+        return ("netbird", command, "--daemon-addr", self._socket)
+
+    def _enrol(self, node: Node, *words: str) -> None:
+        """Enrols an endpoint. Raises StackFailed with what the server said last: the client tries again and again."""
+        result = node.try_run(*self._netbird("login"), *words, timeout=ENROLMENT_TIMEOUT)
+        if result.status != 0:
+            said = node.ask("sh", "-c", LAST_ANSWER, str(node.log(self.log))).stdout.strip()
+            why = said or result.stderr.strip() or "nothing was said"
+            raise StackFailed(f"netbird: {node.name} did not enrol within {ENROLMENT_TIMEOUT:g} s: {why}")
+
+    def joined(self, nodes: Nodes) -> None:
+        """Waits until all paths are direct."""
+        for node in mesh.endpoints(self, nodes):
+            peers = self.context.peers(node)
+            what = f"{node.name} found no direct path to {' and '.join(peers)}"
+            direct = ("sh", "-c", DIRECT, self._socket, str(len(peers)))
+            self.wait(node, *direct, timeout=DIRECT_PATHS_TIMEOUT, what=what)
+
+    def down(self, node: Node) -> None:
+        """Lets a client take its interface, routes and rules away, and stops the daemons."""
+        if node.name in self.context.above:
+            node.try_run(*self._netbird("down"), timeout=10)
+            # There is nothing left to do for it; asked to end, it would sleep for two seconds.
+            for daemon in self.daemons.pop(node.name, []):
+                daemon.kill()
+        super().down(node)
+
+    def forget(self, node: Node) -> None:
+        """Takes away the keys with which a client is known, and the memory of the control plane."""
+        known = ("state", "key") if node.name in self.context.above else ("data", "token")
+        node.run("rm", "-rf", *(str(self.file(node.name, name)) for name in known))
