@@ -27,10 +27,10 @@ from tunbench.report.export import tunnel_pages as page_of_tunnels
 from tunbench.run import overhead as measuring
 from tunbench.runner import registry, stack, tunnels, workloads
 from tunbench.runner.declare import spelling
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import KINDS, resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.tunnel import About, common_options
-from tunbench.runner.workload import WorkloadFailed
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "tunnels.md"

@@ -8,10 +8,10 @@ import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner import probe
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.probe import Scene
 from tunbench.runner.probes.shared import processor_time
-from tunbench.runner.tunnel import Overlay
 from tunbench.runner.workload import Sample
 
 OVERLAYS = {"a": Overlay("wireguard-0", "10.10.0.1", 24, 1420), "b": Overlay("wireguard-0", "10.10.0.2", 24, 1420)}

@@ -27,7 +27,7 @@ sys.path.insert(0, "/payload")
 from tunbench.runner import probe, registry
 from tunbench.runner.node.node import Node
 from tunbench.runner.probes.shared import processor_time
-from tunbench.runner.tunnel import Overlay
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.workload import Trial
 
 def held(name):

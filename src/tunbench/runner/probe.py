@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from tunbench.runner import registry
 from tunbench.runner.declare.metrics import Metric
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import Overlay
 from tunbench.runner.workload import Sample, Trial, now
 
 PROC = Path("/proc")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tunbench.runner import registry, stack, trials
 from tunbench.runner.declare import spelling, topology
+from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.network import impairment, leftovers, tuning, underlay
 from tunbench.runner.network.edge import watched
@@ -16,7 +17,6 @@ from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Shell
 from tunbench.runner.site import Site
 from tunbench.runner.trials import FAILURES
-from tunbench.runner.tunnel import Unsupported
 from tunbench.runner.workload import Sample, now
 
 Spec = Mapping[str, Any]

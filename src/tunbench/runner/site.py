@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Pair
 from tunbench.runner.network.underlay import Underlay, lans
 from tunbench.runner.node.node import Node
 from tunbench.runner.stack import Stack
-from tunbench.runner.tunnel import Overlay
 
 
 class Site(NamedTuple):

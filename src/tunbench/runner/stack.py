@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from tunbench.runner import registry
 from tunbench.runner.declare import spelling, tools
+from tunbench.runner.declare.failures import StackFailed, Unsupported
 from tunbench.runner.declare.options import Options, resolve
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import PAIR, Topology
 from tunbench.runner.network.underlay import lans
 from tunbench.runner.node.node import CommandFailed, Node
-from tunbench.runner.tunnel import About, LayerContext, Nodes, Overlay, StackFailed, Tunnel, Unsupported, ping
+from tunbench.runner.tunnel import About, LayerContext, Nodes, Tunnel, ping
 
 ANSWER_TIMEOUT = 50.0
 """Seconds of the lab's own time in which an overlay must answer: a verdict stands within a minute."""

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from tunbench.runner import bounds, invocation, probe, stack
+from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.topology import Pair, Topology
@@ -20,11 +21,10 @@ from tunbench.runner.node.shell import wait_until
 from tunbench.runner.proof import proof
 from tunbench.runner.proof.vantage import views
 from tunbench.runner.site import Site
-from tunbench.runner.tunnel import StackFailed, Unsupported
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import Sample, Trial, now
 
 FAILURES = (
-    *(CommandFailed, StackFailed, proof.ProofFailed, WorkloadFailed),
+    *(CommandFailed, StackFailed, ProofFailed, WorkloadFailed),
     *(OSError, ValueError, ArithmeticError, RecursionError),
 )
 """What makes a verdict `failed`, the last two where one cannot calculate with what was printed, or show it.

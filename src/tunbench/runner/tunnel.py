@@ -8,7 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
+from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import IP, Format, Header
 from tunbench.runner.declare.topology import PAIR, Topology
 from tunbench.runner.node import limits
@@ -25,52 +27,12 @@ SMALLEST_MTU = {4: 576, 6: 1280}
 """Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
 
 
-CONTROL, RELAY = "control", "relay"
-"""What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
-
 DAEMON_START_TIMEOUT = 10.0
 """Seconds in which a daemon must be there."""
 
 
 Nodes = Mapping[str, Node]
 """The nodes on which a layer acts, by their names: those with a role first, then the endpoints."""
-
-
-class Unsupported(Exception):
-    """The lab cannot run it, and the message says why; a verdict, not an error."""
-
-
-class StackFailed(Exception):
-    """A stack did not come up, and the message says where."""
-
-
-class Overlay(NamedTuple):
-    """What a stack yields on a node, and what the next layer takes; the underlay has the same shape."""
-
-    interface: str
-    address: str
-    prefix: int
-    mtu: int
-
-    @property
-    def cidr(self) -> str:
-        """The address with its prefix length, as iproute2 writes it."""
-        return f"{self.address}/{self.prefix}"
-
-    @property
-    def given(self) -> str:
-        """The words that give the address to the interface: one of IPv6 at once, because nobody else can have it."""
-        return f"{self.cidr} dev {self.interface}" + (" nodad" if self.family == 6 else "")
-
-    @property
-    def family(self) -> int:
-        """4 or 6."""
-        return 6 if ":" in self.address else 4
-
-    @property
-    def host(self) -> str:
-        """The address as it stands before a port: IPv6 in brackets."""
-        return f"[{self.address}]" if self.family == 6 else self.address
 
 
 class Claims(NamedTuple):

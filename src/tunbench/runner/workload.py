@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
-from tunbench.runner.tunnel import Overlay
 
 
 class About(NamedTuple):
@@ -86,10 +86,6 @@ class Trial:
     def port(self, usual: int) -> str:
         """The port of a server of this trial: pairs that are under way at once have one each."""
         return str(usual + self.number)
-
-
-class WorkloadFailed(Exception):
-    """A workload ended without a result, and the message says how."""
 
 
 def now() -> float:

@@ -15,12 +15,14 @@ from tunbench.analysis import overhead
 from tunbench.analysis.overhead import Limits, Sizes
 from tunbench.journal.record import Record, TrialResult
 from tunbench.runner import registry
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Overlay, Unsupported, in_ipv6
-from tunbench.runner.workload import Trial, WorkloadFailed
+from tunbench.runner.tunnel import in_ipv6
+from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import overhead as measured
 from tunbench.runner.workloads import pmtu
 from tunbench.runner.workloads.shared import iperf3

@@ -5,11 +5,11 @@ import pytest
 
 from tests.helpers.fakes import OK, Answer, Begin, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.runner import stack
+from tunbench.runner.declare.failures import StackFailed, Unsupported
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import CommandFailed, Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.stack import Stack
-from tunbench.runner.tunnel import StackFailed, Unsupported
 
 # What iproute2 6.1 prints where the kernel does not know the kind of interface.
 UNKNOWN = Result(2, "", "Error: Unknown device type.\n")

@@ -11,10 +11,11 @@ from tunbench.plan.toml.positions import shown
 from tunbench.runner import invocation
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import MTU
 from tunbench.runner.stack import read
-from tunbench.runner.tunnel import SMALLEST_MTU, About, Overlay, Tunnel
+from tunbench.runner.tunnel import SMALLEST_MTU, About, Tunnel
 
 BARE = "none"
 BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}

@@ -11,6 +11,9 @@ from tunbench.runner.declare.options import Option, nearest, resolve
 MOST = 250
 """Endpoints at most: each has a network of its own, whose number is one byte of an address."""
 
+CONTROL, RELAY = "control", "relay"
+"""What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
+
 
 class Pair(NamedTuple):
     """Two nodes between which a workload runs, and the two endpoints through which its packets pass."""

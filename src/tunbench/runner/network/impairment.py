@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tunbench.runner.declare import netem_terms as written
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.netem_arithmetic import longest_delay, loss_deviation, mean_loss
 from tunbench.runner.declare.netem_terms import TERMS, complete, number
+from tunbench.runner.node.json_output import tables
 from tunbench.runner.node.node import CommandFailed, Node
-from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import WorkloadFailed
-from tunbench.runner.workloads.shared.json_output import tables
 
 Terms = written.Terms
 

@@ -5,12 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network.underlay import MTU
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.stack import require
-from tunbench.runner.tunnel import Unsupported
 
 CONGESTION = "net.ipv4.tcp_congestion_control"
 

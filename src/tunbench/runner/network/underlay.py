@@ -5,9 +5,9 @@ from ipaddress import ip_interface
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tunbench.runner.declare.topology import PAIR, Topology
+from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, RELAY, Overlay
 
 MTU = 1500
 """MTU of every link, in bytes, unless a tuning says otherwise."""

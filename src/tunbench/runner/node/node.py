@@ -37,21 +37,21 @@ class CommandFailed(Exception):
         super().__init__(f"{shown}: {how}" + (f": {words}" if words else ""))
 
 
-class Shown(str):
-    """An argument that differs each time, such as a public key: it is journaled as the shell text that yields it."""
+class ShellWord(str):
+    """A word of a command that differs each time, such as a key: it is journaled as the shell text that yields it."""
 
     shell: str
 
-    def __new__(cls, value: str, shell: str) -> "Shown":
+    def __new__(cls, value: str, shell: str) -> "ShellWord":
         """Keeps the value together with its shell text."""
-        shown = super().__new__(cls, value)
-        shown.shell = shell
-        return shown
+        word = super().__new__(cls, value)
+        word.shell = shell
+        return word
 
 
 def typed(argv: Sequence[str]) -> str:
     """The command as a person would type it into a shell."""
-    return " ".join(word.shell if isinstance(word, Shown) else shlex.quote(word) for word in argv)
+    return " ".join(word.shell if isinstance(word, ShellWord) else shlex.quote(word) for word in argv)
 
 
 class Node:
@@ -251,9 +251,9 @@ class Node:
         self.note(f"ip netns pids {self.name} | xargs --no-run-if-empty kill -KILL")
         processes.kill_all(self.holder)
 
-    def read_shown(self, path: Path) -> Shown:
+    def read_word(self, path: Path) -> ShellWord:
         """The first line of a file, journaled as the shell text that reads it."""
-        return Shown(self.read(path).strip(), f'"$(cat {shlex.quote(str(path))})"')
+        return ShellWord(self.read(path).strip(), f'"$(cat {shlex.quote(str(path))})"')
 
     def typed(self, argv: Sequence[str]) -> str:
         """The command with its `ip netns exec`."""

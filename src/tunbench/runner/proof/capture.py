@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.proof import pcap
-from tunbench.runner.workload import WorkloadFailed
 
 READY_TIMEOUT = 10.0
 """Seconds in which tcpdump must listen."""

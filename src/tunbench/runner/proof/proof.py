@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tunbench.runner.declare.failures import ProofFailed
 from tunbench.runner.declare.topology import Pair
 from tunbench.runner.node import python
 from tunbench.runner.node.events import Events
@@ -23,10 +24,6 @@ from tunbench.runner.tunnel import Tunnel
 ECHOES = 5
 MARKER = 16
 """Bytes of the marker with which the payload of each echo begins."""
-
-
-class ProofFailed(Exception):
-    """What was captured does not show what the stack claims."""
 
 
 class Finding(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Format, Header
-from tunbench.runner.node.node import Node, Shown
+from tunbench.runner.node.node import Node, ShellWord
 from tunbench.runner.tunnel import ADDRESS_BITS, About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh, secrets
 
@@ -147,8 +147,8 @@ class Hyprspace(Tunnel):
         """The words that make sed put identities into the configuration of a node."""
         words = []
         for name in self.context.peers(node):
-            identity = node.read_shown(self.file(name, "identity"))
-            words += ["-e", Shown(f"s/<{name}>/{identity}/", f"'s/<{name}>/'{identity.shell}'/'")]
+            identity = node.read_word(self.file(name, "identity"))
+            words += ["-e", ShellWord(f"s/<{name}>/{identity}/", f"'s/<{name}>/'{identity.shell}'/'")]
         return words
 
     def up(self, node: Node, nodes: Nodes) -> None:

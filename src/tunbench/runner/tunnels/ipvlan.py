@@ -57,7 +57,7 @@ class Ipvlan(Tunnel):
             there, path = self.context.above[peer].address, self.file(peer, "mac")
             # It can tell its MAC address only when what is below is up.
             nodes[peer].run("cat", f"/sys/class/net/{self.context.below[peer].interface}/address", into=path)
-            mac = node.read_shown(path)
+            mac = node.read_word(path)
             node.run("ip", "neighbour", "add", there, "lladdr", mac, "dev", below, "nud", "permanent")
 
     def down(self, node: Node) -> None:

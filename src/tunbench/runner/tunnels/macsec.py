@@ -1,9 +1,10 @@
 """MAC Security (IEEE 802.1AE) in the kernel, with keys that are given or agreed upon by MKA (IEEE 802.1X)."""
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import secrets
 
 SECTAG = Header("SecTAG", 8, "IEEE 802.1AE-2018, section 9.3")

@@ -10,7 +10,7 @@ segment of TCP; packets that follow each other closely share segments.
 
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import TCP, Header
-from tunbench.runner.node.node import Node, Shown
+from tunbench.runner.node.node import Node, ShellWord
 from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh
 
@@ -78,7 +78,7 @@ class Mycelium(Tunnel):
             # Enough to know a route by; a network is half an address.
             node.run("cut", "-d", ":", "-f", "1-3", str(address), into=self.file(node.name, "network"))
             overlay = self.context.above[node.name]
-            self.context.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
+            self.context.above[node.name] = overlay._replace(address=node.read_word(address), prefix=PREFIX)
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface."""
@@ -98,10 +98,10 @@ class Mycelium(Tunnel):
     def joined(self, nodes: Nodes) -> None:
         """Waits until all routes are direct."""
         for node, peer in mesh.peerings(self, nodes):
-            network, there = node.read_shown(self.file(peer, "network")), self.context.below[peer].address
+            network, there = node.read_word(self.file(peer, "network")), self.context.below[peer].address
             # A socket for both address families writes an address of IPv4 in brackets, as one of IPv6.
             rest = f":.* <-> .*{there}]*:"
-            pattern = Shown(f"{network}{rest}", f"{network.shell}'{rest}'")
+            pattern = ShellWord(f"{network}{rest}", f"{network.shell}'{rest}'")
             what = f"{node.name} had no direct route to {peer}"
             routes = ("mycelium", "routes", "selected")
             mesh.wait_for_line(self, node, pattern, *routes, what=what, timeout=DIRECT_ROUTE_TIMEOUT)

@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, Overlay, Tunnel, address
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel, address
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, Tunnel, ping
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel, ping
 from tunbench.runner.tunnels.shared import certificates, mesh, rest_api, secrets
 from tunbench.runner.tunnels.shared.rest_api import Api
 from tunbench.runner.tunnels.wireguard import Wireguard, padded

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 
 
 class Bare(Tunnel):

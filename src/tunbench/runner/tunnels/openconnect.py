@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import IP, TCP, UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import certificates
 
 DRAFT = "draft-mavrogiannopoulos-openconnect-04, section 2.3"

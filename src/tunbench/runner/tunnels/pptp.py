@@ -4,10 +4,11 @@ The two programs carry GRE in user space. The kernel could (module pptp), but th
 pptp.so, belongs to accel-ppp, which Debian does not have.
 """
 
+from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel, Unsupported
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the default of pppd or of its Debian package has its reason.

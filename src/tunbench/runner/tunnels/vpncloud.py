@@ -11,9 +11,10 @@ leaves room for an outer IPv6 header in any case.
 from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import UDP, Header
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh, secrets
 
 # Each line that is not the daemon's own default has its reason.
@@ -129,7 +130,7 @@ class Vpncloud(Tunnel):
         """Starts the daemon, which makes the interface."""
         log = str(self._log(node))
         keys = [self.file(peer, "public.key") for peer in self.context.peers(node)]
-        trusted = [word for key in keys for word in ("--trusted-key", node.read_shown(key))]
+        trusted = [word for key in keys for word in ("--trusted-key", node.read_word(key))]
         node.run("rm", "-f", log)
         self.start(node, "vpncloud", "--config", str(self.file(node.name, "net")), "--log-file", log, *trusted)
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Overlay, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 

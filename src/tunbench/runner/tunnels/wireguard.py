@@ -105,7 +105,7 @@ class Wireguard(Tunnel):
 
     def _peer(self, node: Node, peer: str) -> list[str]:
         """The words that tell a node one of its peers."""
-        public = node.read_shown(self.file(peer, "public.key"))
+        public = node.read_word(self.file(peer, "public.key"))
         inside, endpoint = (
             ",".join(self.context.carries(node, peer)),
             f"{self.context.below[peer].host}:{self.options['port']}",

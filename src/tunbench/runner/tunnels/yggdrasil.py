@@ -113,7 +113,7 @@ class Yggdrasil(Tunnel):
             node.run(*("sh", "-c", 'cat "$0"; grep PrivateKey: "$1"', str(settings), str(generated)), into=config)
             node.run("yggdrasil", "-useconffile", str(config), "-address", into=address)
             overlay = self.context.above[node.name]
-            self.context.above[node.name] = overlay._replace(address=node.read_shown(address), prefix=PREFIX)
+            self.context.above[node.name] = overlay._replace(address=node.read_word(address), prefix=PREFIX)
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the settings of a node: each connection is made once, by the one that comes later."""

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import UDP, Header
-from tunbench.runner.node.node import Node, Shown
-from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, Tunnel
+from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.node.node import Node, ShellWord
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh
 
 # $0 is a record with words that stand for the network and a member, which are $1 and $2; $3 is the file in the
@@ -159,18 +160,18 @@ class Zerotier(Tunnel):
     def _record(self, control: Node, record: Mapping[str, object], of: str, folder: str) -> None:
         text = self.file(CONTROL, f"{of}.json")
         control.write(text, json.dumps(record, indent=1) + "\n")
-        network, member = (control.read_shown(path) for path in (self._network_file, self.file(of, "address")))
+        network, member = (control.read_word(path) for path in (self._network_file, self.file(of, "address")))
         stem = f"{self._kept(CONTROL)}/controller.d/network/"
         path, shell = stem + network, stem + network.shell
         if folder:
             path, shell = path + folder + member, shell + folder + member.shell
-        control.run("sh", "-c", RECORD, str(text), network, member, Shown(f"{path}.json", f"{shell}.json"))
+        control.run("sh", "-c", RECORD, str(text), network, member, ShellWord(f"{path}.json", f"{shell}.json"))
 
     def _let_join(self, node: Node) -> None:
         """A file named after a network makes the daemon join it; a map of devices gives the interface its name."""
-        kept, network = self._kept(node.name), node.read_shown(self._network_file)
+        kept, network = self._kept(node.name), node.read_word(self._network_file)
         stem = f"{kept}/networks.d/"
-        node.run("touch", Shown(f"{stem}{network}.conf", f"{stem}{network.shell}.conf"))
+        node.run("touch", ShellWord(f"{stem}{network}.conf", f"{stem}{network.shell}.conf"))
         name = self.context.above[node.name].interface
         node.run("sed", f"s/$/={name}/", str(self._network_file), into=kept / "devicemap")
         node.run("cp", str(self._kept(CONTROL) / "planet"), str(kept))
@@ -213,8 +214,8 @@ class Zerotier(Tunnel):
         for first, second in permutations(self.context.above, 2):
             node, inside = nodes[first], self.context.above[second].address
             outside = f"{self.context.below[second].address}/{self.options['port']}"
-            peer = node.read_shown(self.file(second, "address"))
-            pattern = Shown(f"^{peer} .* DIRECT .* {outside}$", f"'^'{peer.shell}' .* DIRECT .* {outside}$'")
+            peer = node.read_word(self.file(second, "address"))
+            pattern = ShellWord(f"^{peer} .* DIRECT .* {outside}$", f"'^'{peer.shell}' .* DIRECT .* {outside}$'")
             self.wait(
                 *(node, "sh", "-c", DIRECT, pattern, self.context.above[first].interface, inside),
                 *self._ask(node, "peers"),

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from tunbench.runner import stack
+from tunbench.runner.declare.failures import StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.tunnel import Overlay, StackFailed, Tunnel, Unsupported
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.tunnel import Tunnel
+from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared import blocked_time, outages
 
 STATES = ("warm", "cold")

@@ -5,9 +5,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared import iperf3
 
 ABOUT = About(

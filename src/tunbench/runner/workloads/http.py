@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.json_output import table
 from tunbench.runner.tunnels.shared import certificates
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
-from tunbench.runner.workloads.shared.json_output import table
+from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared.server_process import serving
 
 ABOUT = About(

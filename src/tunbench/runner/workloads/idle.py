@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import MOST_CORES, Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import Node
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, now
 
 ABOUT = About(
     name="idle",

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
-from tunbench.runner.workloads.shared import congestion_control, iperf3, json_output
+from tunbench.runner.node import json_output
+from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workloads.shared import congestion_control, iperf3
 
 ABOUT = About(
     name="iperf3-tcp",

@@ -3,9 +3,10 @@
 import math
 from typing import Any
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared import iperf3
 
 ABOUT = About(

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import ANY, Metric, Question
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.json_output import at
 from tunbench.runner.node.shell import Process, wait_until
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared import iperf3, irtt
-from tunbench.runner.workloads.shared.json_output import at
 from tunbench.runner.workloads.shared.server_process import serving
 
 PHASES = {"up": (), "down": ("--reverse",), "both": ("--bidir",)}

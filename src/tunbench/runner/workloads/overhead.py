@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.proof import capture
-from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared.icmp import PATIENCE, packet_size, payload_size
 
 ABOUT = About(

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Options
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import capture
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared import iperf3
 from tunbench.runner.workloads.shared.icmp import REFUSED, payload_size
 

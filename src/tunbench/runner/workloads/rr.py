@@ -3,10 +3,10 @@
 import re
 from random import Random
 
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared.server_process import serving
 
 LONGEST = 30.0

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial, WorkloadFailed, now
+from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared.server_process import serving
 
 CIPHERS = (

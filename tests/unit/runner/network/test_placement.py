@@ -9,14 +9,13 @@ from scipy.stats import binom
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, interface, move_home
 from tunbench.runner import stack
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.network import impairment
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import CommandFailed, Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.shard import impair
 from tunbench.runner.site import Site
-from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import WorkloadFailed
 
 LOSS = captured("qdisc-loss.json")
 FORWARD, REVERSE = {"loss": 0.1}, {"delay": 0.02, "loss": 0.1}

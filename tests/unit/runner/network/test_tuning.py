@@ -9,12 +9,12 @@ import pytest
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, two_nodes
 from tunbench.plan.shard import Tuning
 from tunbench.runner import stack
+from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import tuning
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import CommandFailed, Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.site import Site
-from tunbench.runner.tunnel import Unsupported
 
 FEATURES = """\
 Features for eth0:

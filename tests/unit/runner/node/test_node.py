@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, move_home, two_nodes
-from tunbench.runner.node.node import TAIL, TIMEOUT, CommandFailed, Node, Shown, typed
+from tunbench.runner.node.node import TAIL, TIMEOUT, CommandFailed, Node, ShellWord, typed
 from tunbench.runner.node.shell import Result
 
 FAILED = Result(2, "out\n", "RTNETLINK answers: File exists\n")
@@ -40,10 +40,10 @@ def test_the_root_of_the_lab_is_no_network_namespace() -> None:
 def test_what_differs_each_time_is_journaled_as_the_text_that_yields_it(home: Path) -> None:
     (home / "key file").write_text("KEY=\n")
     a, events = node(shell := FakeShell())
-    a.run("wg", "set", "peer", a.read_shown(home / "key file"))
+    a.run("wg", "set", "peer", a.read_word(home / "key file"))
     assert shell.calls[0].argv[-1] == "KEY="
     assert events.commands == [f"ip netns exec a wg set peer \"$(cat '{home}/key file')\""]
-    assert typed([Shown("secret", "$S"), "a b"]) == "$S 'a b'"
+    assert typed([ShellWord("secret", "$S"), "a b"]) == "$S 'a b'"
 
 
 def test_input_and_output_go_through_files_that_only_root_reads(home: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.fakes import FakeEvents, FakeShell, captured
 from tests.helpers.machines import DEVICES, OVERLAYS, Machine, carry, machine_in, one_core, timers, values
 from tunbench.runner import probe, registry
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.probes import cost, hardware, memory
@@ -18,7 +19,6 @@ from tunbench.runner.probes.shared import overlay_traffic
 from tunbench.runner.probes.shared.overlay_traffic import Carried
 from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
-from tunbench.runner.tunnel import Overlay
 from tunbench.runner.workload import Sample, Trial
 
 

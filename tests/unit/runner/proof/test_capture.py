@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import Begin, Call, FakeEvents, FakeShell, move_home, pcap, two_nodes
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import capture
-from tunbench.runner.workload import WorkloadFailed
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,12 @@ import pytest
 
 from tests.helpers.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell, interface, move_home, packets_in
 from tunbench.runner import stack
+from tunbench.runner.declare.failures import ProofFailed
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.proof import proof
-from tunbench.runner.proof.proof import Finding, ProofFailed, examine
+from tunbench.runner.proof.proof import Finding, examine
 from tunbench.runner.site import Site
 
 WHERE = "router/to-b"

@@ -8,12 +8,13 @@ import pytest
 from tests.helpers.fakes import Answer, FakeEvents, FakeShell, move_home
 from tunbench.runner import stack
 from tunbench.runner.declare import topology
+from tunbench.runner.declare.failures import StackFailed
+from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.stack import Stack
-from tunbench.runner.tunnel import CONTROL, StackFailed
 from tunbench.runner.tunnels import zerotier
 
 DENIED = (

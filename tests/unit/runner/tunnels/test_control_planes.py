@@ -8,10 +8,11 @@ import pytest
 from tests.helpers.fakes import Answer, FakeEvents, FakeShell, move_home
 from tunbench.runner import stack
 from tunbench.runner.declare import topology
+from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.network import underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import StackFailed, Tunnel
+from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels import netmaker
 
 STATUS = "netbird-0.sock --ipv4"

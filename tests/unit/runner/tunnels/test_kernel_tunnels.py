@@ -5,12 +5,12 @@ import pytest
 from tests.helpers.fakes import FakeEvents, FakeShell, two_nodes
 from tunbench.plan.shard import needed_underlay
 from tunbench.runner import stack
+from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import proof
 from tunbench.runner.stack import Stack
-from tunbench.runner.tunnel import Unsupported
 
 
 def built(spelling: str) -> Stack:

@@ -9,11 +9,13 @@ import pytest
 from tests.helpers.fakes import FakeEvents, FakeShell, move_home, two_nodes
 from tunbench.runner import stack
 from tunbench.runner.declare import topology
+from tunbench.runner.declare.failures import StackFailed
+from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import CONTROL, Claims, StackFailed, Tunnel
+from tunbench.runner.tunnel import Claims, Tunnel
 from tunbench.runner.tunnels import easytier, wesher
 
 

@@ -8,14 +8,13 @@ import pytest
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
 from tunbench.runner import stack
 from tunbench.runner.declare import topology
-from tunbench.runner.declare.topology import PAIR
+from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY
 from tunbench.runner.network import relays, underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import proof
 from tunbench.runner.site import Site
 from tunbench.runner.trials import execute
-from tunbench.runner.tunnel import CONTROL, RELAY
 
 COUNTERS = "cat /sys/class/net/to-a"
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.outputs import edited, replaced
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import goodput
 from tunbench.runner.workloads.goodput import Attempt, Search
 from tunbench.runner.workloads.shared import iperf3

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.outputs import VALUES, edited, of, replaced, sound, walk
 from tunbench.runner import invocation
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Overlay
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import http
 
 LISTENING = "LISTEN 0 511 10.0.2.2:8080 0.0.0.0:*\n"

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.outputs import edited
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.workload import Trial, WorkloadFailed
+from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import idle
 from tunbench.runner.workloads.idle import State
 

@@ -9,11 +9,12 @@ import pytest
 
 from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench.runner import registry
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Overlay
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf2_tcp, iperf2_udp
 from tunbench.runner.workloads.shared import iperf2, server_process
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench.runner import registry
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp
 from tunbench.runner.workloads.shared import iperf3
 

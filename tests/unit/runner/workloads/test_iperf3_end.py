@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.fakes import captured
-from tunbench.runner.workload import WorkloadFailed
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.workloads import goodput, iperf3_udp
 from tunbench.runner.workloads.shared import iperf3
 

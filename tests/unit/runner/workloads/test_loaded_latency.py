@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from tests.helpers.fakes import Answer, Begin, Call, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.outputs import edited, replaced
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Overlay
-from tunbench.runner.workload import Trial, WorkloadFailed
+from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import loaded_latency
 from tunbench.runner.workloads.shared import irtt
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.outputs import edited, of, sound
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.workload import Trial, WorkloadFailed
+from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import ping
 
 REFUSALS = ("ping-df-local.txt", "ping-df-frag-needed.txt", "ping-df-packet-too-big.txt")

@@ -10,10 +10,11 @@ import pytest
 
 from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home, pcap, two_nodes
 from tests.helpers.outputs import VALUES
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import CommandFailed, Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.workload import Trial, WorkloadFailed
+from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import pmtu
 
 MTU = 1500

@@ -15,12 +15,12 @@ from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, m
 from tests.helpers.fakes import interface as named
 from tests.helpers.outputs import NUMBERS, edited
 from tunbench.runner import registry, stack
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
-from tunbench.runner.tunnel import Unsupported
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import connect, recover
 from tunbench.runner.workloads.recover import Event
 from tunbench.runner.workloads.shared import blocked_time, outages, probe_stream

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.outputs import edited, of, sound
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Overlay, Unsupported
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import rr
 from tunbench.runner.workloads.shared import server_process
 

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.outputs import edited, of, sound
 from tunbench.runner.declare import spelling
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import CommandFailed
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Overlay
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import scp
 
 LISTENING = "LISTEN 0 128 10.0.2.2:2222 0.0.0.0:*\n"

@@ -7,10 +7,11 @@ import pytest
 
 from tests.helpers.fakes import Answer, Begin, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench.runner import registry
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp, ping
 from tunbench.runner.workloads.shared import iperf3, server_process
 

@@ -14,10 +14,12 @@ endpoint is reached without a NAT.
 
 from typing import NamedTuple
 
+from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, About, Claims, Nodes, StackFailed, Tunnel
+from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.netbird import control_plane
 from tunbench.runner.tunnels.shared import mesh
 from tunbench.runner.tunnels.wireguard import Wireguard, padded

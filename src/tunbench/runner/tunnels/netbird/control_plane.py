@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import CONTROL, Tunnel
+from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.shared import certificates, rest_api, secrets
 from tunbench.runner.tunnels.shared.rest_api import Api
 

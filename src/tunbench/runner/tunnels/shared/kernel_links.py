@@ -1,8 +1,9 @@
 """What tunnels of the kernel share that join two addresses."""
 
+from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import Tunnel, Unsupported
+from tunbench.runner.tunnel import Tunnel
 
 TTL = Option("count", "64", "time to live (hop limit) of the outer header", low=1, high=255)
 

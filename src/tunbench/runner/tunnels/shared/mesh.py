@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import Nodes, StackFailed, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 
 PRINTS = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
 """Shell text: whether a command prints a line of the pattern $0. Asked again at once it would cost more time."""

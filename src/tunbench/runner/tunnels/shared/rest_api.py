@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner.node.node import Node, Shown
-from tunbench.runner.tunnel import CONTROL, Tunnel
+from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.node.node import Node, ShellWord
+from tunbench.runner.tunnel import Tunnel
 
 # The lab has no other program that speaks HTTP with every method.
 PROGRAM = '''\
@@ -84,7 +85,7 @@ class Api(NamedTuple):
 
     def _at(self, path: str, which: Path | None) -> str:
         text = f"{self.url}{path}"
-        return Shown(text + self.node.read(which).strip(), f'"{text}$(cat {which})"') if which else text
+        return ShellWord(text + self.node.read(which).strip(), f'"{text}$(cat {which})"') if which else text
 
     def body(self, file: Path, value: Mapping[str, object]) -> Path:
         """Writes what a request shall say into a file, and returns that."""

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tunbench.runner.declare.failures import StackFailed, WorkloadFailed
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.stack import ANSWER_TIMEOUT
-from tunbench.runner.tunnel import Overlay, StackFailed, Tunnel
-from tunbench.runner.workload import WorkloadFailed
+from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workloads.shared import probe_stream
 
 LONGEST = 3600.0

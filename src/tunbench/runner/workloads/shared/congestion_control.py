@@ -1,7 +1,7 @@
 """Congestion control of TCP: which algorithm a workload asks for, and whether the kernel has it."""
 
+from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.options import Option
-from tunbench.runner.tunnel import Unsupported
 from tunbench.runner.workload import Trial
 
 DEFAULT = "default"

@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.shell import wait_until
-from tunbench.runner.workload import Sample, Trial, WorkloadFailed
+from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads.shared.iperf3 import REST, SLOWEST, USUAL
 from tunbench.runner.workloads.shared.server_process import serving
 

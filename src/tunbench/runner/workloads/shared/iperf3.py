@@ -5,10 +5,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.json_output import at, table
 from tunbench.runner.node.shell import wait_until
-from tunbench.runner.workload import Trial, WorkloadFailed
-from tunbench.runner.workloads.shared.json_output import at, table
+from tunbench.runner.workload import Trial
 from tunbench.runner.workloads.shared.server_process import serving
 
 PORT = 5201

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tunbench.runner.workload import Trial, WorkloadFailed
-from tunbench.runner.workloads.shared.json_output import at, table
+from tunbench.runner.declare.failures import WorkloadFailed
+from tunbench.runner.node.json_output import at, table
+from tunbench.runner.workload import Trial
 from tunbench.runner.workloads.shared.server_process import serving
 
 PORT = 2112

@@ -7,13 +7,15 @@ from contextlib import contextmanager, nullcontext
 from ipaddress import ip_address, ip_interface, ip_network
 
 from tunbench.runner import stack
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import impairment
 from tunbench.runner.node import processes
+from tunbench.runner.node.json_output import tables
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
-from tunbench.runner.tunnel import Overlay, Tunnel, Unsupported
-from tunbench.runner.workload import WorkloadFailed, now
-from tunbench.runner.workloads.shared.json_output import tables
+from tunbench.runner.tunnel import Tunnel
+from tunbench.runner.workload import now
 
 LAST_RESORT = "metric 9999"
 """A route that is used where there is no other one to the same network."""

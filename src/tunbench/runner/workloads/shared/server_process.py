@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
 
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Process
-from tunbench.runner.workload import WorkloadFailed
 
 PATIENCE = 20.0
 """Seconds in which a server must listen."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, move_home
-from tunbench.runner.node.node import Node, Shown, typed
+from tunbench.runner.node.node import Node, ShellWord, typed
 from tunbench.runner.tunnels.shared import rest_api
 
 ANSWER = [{"name": "a", "id": "x1"}, {"name": "b", "id": "x2", "groups": [{"id": 7}]}]
@@ -80,6 +80,6 @@ def test_what_differs_each_time_is_read_from_a_file(monkeypatch: pytest.MonkeyPa
     (home / "which").write_text("d1\n")
     api = rest_api.Api(Node("a", shell, FakeEvents()), home / "ask", "https://c", home / "ca", "Bearer", home / "token")
     words = api.words("GET", "/peers/", which=home / "which")
-    [url] = [word for word in words if isinstance(word, Shown)]
+    [url] = [word for word in words if isinstance(word, ShellWord)]
     assert url == "https://c/peers/d1"
     assert f'"https://c/peers/$(cat {home}/which)"' in typed(words)

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tunbench.runner.workload import WorkloadFailed
+from tunbench.runner.declare.failures import WorkloadFailed
 
 
 def table(text: str, program: str) -> dict[str, Any]:
