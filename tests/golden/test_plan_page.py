@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.plan import cut, model
+from tunbench.plan import model
 from tunbench.plan.axes import machine, tuning
 from tunbench.plan.load import check
+from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.network.tuning import OFFLOADS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -47,5 +48,5 @@ def test_every_key_is_in_the_table() -> None:
 
 
 def test_every_name_is_on_the_page() -> None:
-    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.KIND.keys[1:], *OFFLOADS, *cut.AXES]
+    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.KIND.keys[1:], *OFFLOADS, *NAMES]
     assert [name for name in names if f"`{name}`" not in PAGE] == []

@@ -12,10 +12,10 @@ from tunbench.analysis.audit.warnings import Warning, warnings
 from tunbench.analysis.cells import CENTRAL, ESTIMATE, METRIC, cells, per_trial
 from tunbench.analysis.cost import costs
 from tunbench.analysis.frame import CELL, measured
-from tunbench.analysis.order import PLACE
 from tunbench.analysis.ratios import is_baseline, ratios, underlay
 from tunbench.analysis.verdicts import Failing, executed, failing, summaries
 from tunbench.journal.record import Record
+from tunbench.runner.declare import axes
 
 
 @dataclass(frozen=True)
@@ -116,15 +116,15 @@ def verdict_of(findings: Findings, stack: str, condition: str, workload: str | N
 
 def _placed(table: pl.DataFrame, stacks: list[str], conditions: dict[tuple[Any, ...], str]) -> pl.DataFrame:
     """The table with its column `condition`, in the order of conditions and stacks; else its rows stay as they are."""
-    columns = {name: [values[index] for values in conditions] for index, name in enumerate(PLACE)}
+    columns = {name: [values[index] for values in conditions] for index, name in enumerate(axes.CONDITION)}
     places = pl.DataFrame(
         {**columns, "condition": list(conditions.values()), "place_rank": range(len(conditions))},
-        schema={**dict.fromkeys([*PLACE, "condition"], pl.String), "place_rank": pl.Int64},
+        schema={**dict.fromkeys([*axes.CONDITION, "condition"], pl.String), "place_rank": pl.Int64},
     )
     ranks = pl.DataFrame(
         {"stack": stacks, "stack_rank": range(len(stacks))}, schema={"stack": pl.String, "stack_rank": pl.Int64}
     )
-    joined = table.join(places, on=list(PLACE), how="left", maintain_order="left")
+    joined = table.join(places, on=list(axes.CONDITION), how="left", maintain_order="left")
     joined = joined.join(ranks, on="stack", how="left", maintain_order="left")
     # Only the ranks are sorted, and the rows taken in their order: there may be a million.
     order = joined.select(pl.arg_sort_by("place_rank", "stack_rank", maintain_order=True)).to_series()

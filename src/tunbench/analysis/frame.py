@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from tunbench.journal.record import COLUMNS, Record, TrialResult
+from tunbench.journal.record import COLUMNS, OF_TRIAL, Record, TrialResult
+from tunbench.runner.declare import axes
 
 NUMBERS: dict[str, type[pl.DataType]] = {"repeat": pl.Int64, "seed": pl.Int64, "at": pl.Float64, "value": pl.Float64}
 """The columns that hold numbers; every other one holds text."""
@@ -12,17 +13,15 @@ NUMBERS: dict[str, type[pl.DataType]] = {"repeat": pl.Int64, "seed": pl.Int64, "
 SCHEMA: dict[str, type[pl.DataType]] = {name: NUMBERS.get(name, pl.String) for name in COLUMNS}
 """The columns of a sample and their types; `value` is in the SI unit that `unit` names, `at` in seconds or null."""
 
-CELL = ("lab", "clock", "stack", "profile", "topology", "tuning", "machine", "workload", "pair", "node")
+CELL = ("lab", "clock", *axes.CELL, "pair", "node")
 """The columns that say which cell a sample is from, and between which nodes it was measured."""
 
 TRIAL = (*CELL, "repeat", "seed")
 """The columns that say which trial a sample is from."""
 
 
-OF_TRIAL = COLUMNS[:10]
-"""The columns that all samples of a trial share; those of a sample as the journal has it are OF_SAMPLE."""
-
 OF_SAMPLE = ("metric", "unit", "value", "at", "pair", "node")
+"""The columns of a sample as the journal has it."""
 
 
 def frame(record: Record) -> pl.DataFrame:

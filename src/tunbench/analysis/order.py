@@ -7,10 +7,7 @@ from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.analysis.verdicts import place
 from tunbench.journal.record import Record
 from tunbench.plan.axes.profile import shipped
-
-PLACE = ("profile", "topology", "tuning", "machine")
-"""What makes a condition: the columns of a cell besides its stack and workload."""
-
+from tunbench.runner.declare import axes
 
 KINDS = ("", "ip", "ip6", "ethernet")
 """The kinds of underlay in the order in which their stacks are shown; that of an unknown stack is empty."""
@@ -28,7 +25,7 @@ def stacks(record: Record) -> list[str]:
 
 
 def conditions(record: Record) -> dict[tuple[Any, ...], str]:
-    """The name of each condition by its values of PLACE, in the order of the plan: profiles, tunings, machines.
+    """The name of each condition by its values of axes.CONDITION, in the order of the plan.
 
     Where the manifest does not list the profiles, they are in the order in which they are shipped.
 
@@ -38,17 +35,19 @@ def conditions(record: Record) -> dict[tuple[Any, ...], str]:
     there = list(dict.fromkeys(place(trial.cell) for trial in record.trials))
     listed = [*(profile_name(entry) for entry in _listed(record, "profiles")), *shipped()]
     profiles = _first(listed, [values[0] for values in there])
-    varied = [index for index in range(1, len(PLACE)) if len({values[index] for values in there}) > 1]
+    varied = [index for index in range(1, len(axes.CONDITION)) if len({values[index] for values in there}) > 1]
     orders = {0: profiles}
-    for key, index in (("tunings", PLACE.index("tuning")), ("machines", PLACE.index("machine"))):
-        named = [profile_name(entry) for entry in _listed(record, key)]
+    for index, axis in list(enumerate(axes.CONDITION))[1:]:
+        named = [profile_name(entry) for entry in _listed(record, f"{axis}s")]
         orders[index] = _first(named, [values[index] for values in there])
     places = {index: {name: at for at, name in enumerate(names)} for index, names in orders.items()}
     ordered = sorted(there, key=lambda values: [of[values[index]] for index, of in places.items()])
     names = {values: " · ".join(str(values[index]) for index in (0, *varied)) for values in ordered}
     if len(set(names.values())) == len(ordered):
         return names
-    return {values: " · ".join(f"{PLACE[index]}={values[index]!r}" for index in (0, *varied)) for values in ordered}
+    return {
+        values: " · ".join(f"{axes.CONDITION[index]}={values[index]!r}" for index in (0, *varied)) for values in ordered
+    }
 
 
 def profile_name(entry: Any) -> str:

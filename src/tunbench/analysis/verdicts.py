@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tunbench.journal.record import Record, TrialResult
+from tunbench.runner.declare import axes
 
 BRING_UP = "up"
 """The pseudo-workload of the time that a stack took to come up; no trial of the plan."""
@@ -66,8 +67,8 @@ def failing(record: Record, condition: Mapping[tuple[Any, ...], str]) -> list[Fa
 
 
 def place(cell: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a cell has besides its stack and workload: profile, topology, tuning, machine."""
-    return tuple(cell[name] for name in ("profile", "topology", "tuning", "machine"))
+    """What a cell has besides its stack and workload: its values of axes.CONDITION."""
+    return tuple(cell[axis] for axis in axes.CONDITION)
 
 
 def _logs(trials: Sequence[TrialResult]) -> Mapping[str, str]:

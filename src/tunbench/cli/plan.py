@@ -11,13 +11,13 @@ from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.doctor import choose_lab
-from tunbench.journal.folders import DEFAULTS as USUAL
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.expand import MOST_WORKERS, expand, least, most, trials
 from tunbench.plan.load import Loaded, load
 from tunbench.plan.model import KINDS, Plan
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
+from tunbench.runner.declare import axes as of_cells
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.selection import wanted
 
@@ -186,8 +186,8 @@ def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
     """One row for each of the first shards; an axis has a column where it is not the usual one throughout."""
     plan = loaded.plan
     same = len({shard.workloads for shard in shards}) == 1
-    others = [(axis, plan.axes[axis]) for axis in ("topology", "tuning", "machine")]
-    fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [USUAL[axis]])
+    others = [(axis, plan.axes[axis]) for axis in of_cells.USUAL]
+    fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [of_cells.USUAL[axis]])
     shown = Table(
         title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}{fixed}",
         caption=_caption(shards[0].workloads if same else ()),
@@ -234,7 +234,7 @@ def axes(shards: Sequence[Shard]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for shard in shards:
         cell = shard.cell_of("")
-        for axis in ("repeat", "topology", "tuning", "machine", "profile", "stack"):
+        for axis in ("repeat", *of_cells.NAMES[:-1]):
             found.setdefault(axis, {})[str(cell[axis])] = None
         found.setdefault("workload", {}).update(dict.fromkeys(shard.workloads))
     return {axis: list(names) for axis, names in found.items()}

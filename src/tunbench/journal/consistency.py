@@ -5,8 +5,9 @@ from typing import Any
 from tunbench.journal.folders import named, place
 from tunbench.journal.validation import Unsound
 from tunbench.plain_text import line
+from tunbench.runner.declare import axes
 
-SHARD = ("stack", "profile", "topology", "tuning", "machine", "repeat")
+NO_TWO_ALIKE = (*axes.SHARD, "repeat")
 """What no two shards of a run have in common: a plan lists nothing twice, and a repeat has one seed."""
 
 
@@ -29,7 +30,7 @@ class Agreeing:
         # A shard that is executed again starts as it did before.
         if self.specs.setdefault(shard, spec) != spec:
             raise Unsound(f"the shard {line(shard)} started as another one above")
-        if self.shards.setdefault(tuple(named(spec[name]) for name in SHARD), shard) != shard:
+        if self.shards.setdefault(tuple(named(spec[name]) for name in NO_TWO_ALIKE), shard) != shard:
             raise Unsound(f"{line(place(spec))} has another shard above")
 
     def _check_units(self, samples: list[list[Any]]) -> None:

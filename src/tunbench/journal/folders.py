@@ -13,10 +13,8 @@ from tunbench.journal import files
 from tunbench.labs.extras import beyond
 from tunbench.plain_text import line
 from tunbench.runner import stack
-from tunbench.runner.declare import topology
+from tunbench.runner.declare import axes, topology
 from tunbench.runner.network import underlay
-
-DEFAULTS = {"topology": "pair", "tuning": "default", "machine": "full"}
 
 COMMANDS = "commands.sh"
 
@@ -56,8 +54,8 @@ def folder_of(spec: dict[str, Any], workload: str) -> Path:
 
 
 def special(spec: dict[str, Any]) -> list[str]:
-    """What of a shard's topology, tuning and machine is not the usual, such as `tuning=jumbo`."""
-    return [f"{name}={named(spec[name])}" for name, usual in DEFAULTS.items() if named(spec[name]) != usual]
+    """What of a shard's tacit axes has another value than the usual, such as `tuning=jumbo`."""
+    return [f"{name}={named(spec[name])}" for name, usual in axes.USUAL.items() if named(spec[name]) != usual]
 
 
 def place(spec: dict[str, Any], workload: str = "") -> str:

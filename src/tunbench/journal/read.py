@@ -15,6 +15,7 @@ from tunbench.labs.real_time import noise
 from tunbench.plain_text import plain
 from tunbench.plan.load import LARGEST
 from tunbench.plan.shard import canonical
+from tunbench.runner.declare import axes
 
 Event = dict[str, Any]
 Key = tuple[str, str]
@@ -22,9 +23,6 @@ Key = tuple[str, str]
 
 UNEQUAL = "unequal"
 """The warning of a trial that was executed twice in virtual time, and came out otherwise."""
-
-GROUP = ("stack", "profile", "topology", "tuning", "machine")
-"""What the shards of a block share."""
 
 
 def record(folder: Path) -> Record:
@@ -155,9 +153,7 @@ def result(
     `texts` holds each name of a metric, unit, pair and node once for many trials: a run has millions of them.
     """
     cell = {
-        "stack": spec["stack"],
-        "profile": spec["profile"]["name"],
-        **{name: named(spec[name]) for name in ("topology", "tuning", "machine")},
+        **{axis: named(spec[axis]) for axis in axes.SHARD},
         "workload": event["workload"],
         **{name: spec[name] for name in ("repeat", "seed")},
     }
@@ -258,10 +254,7 @@ def _conditions(events: Iterable[Event]) -> dict[str, Any]:
 
 def _blocks(events: Iterable[Event]) -> tuple[Block, ...]:
     return tuple(
-        Block(
-            **{name: one[name] for name in (*GROUP, "repeats", "enough", "widest")},
-            goes_on=bool(one["more"]),
-        )
+        Block({axis: one[axis] for axis in axes.SHARD}, one["repeats"], one["enough"], bool(one["more"]), one["widest"])
         for one in answers(events).values()
     )
 

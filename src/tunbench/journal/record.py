@@ -1,12 +1,15 @@
 """What a journal says, as plain data: trials with their verdicts, samples, warnings and facts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-COLUMNS = (
-    *("lab", "clock", "stack", "profile", "topology", "tuning", "machine", "workload", "repeat", "seed"),
-    *("pair", "node", "metric", "unit", "at", "value"),
-)
+from tunbench.runner.declare import axes
+
+OF_TRIAL = ("lab", "clock", *axes.TRIAL)
+"""The columns that all samples of a trial share."""
+
+COLUMNS = (*OF_TRIAL, "pair", "node", "metric", "unit", "at", "value")
 """The columns of a sample, in the order in which they are printed and sorted."""
 
 
@@ -39,7 +42,7 @@ class TrialResult:
         fixed = {"lab": self.lab, "clock": self.clock, **self.cell}
         return tuple(
             {
-                **{name: fixed.get(name) for name in COLUMNS[:10]},
+                **{name: fixed.get(name) for name in OF_TRIAL},
                 **{"pair": pair, "node": node, "metric": metric, "unit": unit, "at": at, "value": value},
             }
             for metric, unit, value, at, pair, node in self.samples
@@ -59,15 +62,12 @@ class Warned:
 class Block:
     """An answer: whether all cells of a group were narrow enough after so many repeats, and whether it went on.
 
+    `shard` names what the group's shards share, axes.SHARD.
     `widest` says which cell had the widest interval: workload, pair, node, metric, statistic, and its relative width,
     None where there was none; it is None where nothing was measured.
     """
 
-    stack: str
-    profile: str
-    topology: str
-    tuning: str
-    machine: str
+    shard: Mapping[str, str]
     repeats: int
     enough: bool
     goes_on: bool

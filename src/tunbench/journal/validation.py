@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tunbench.plan.load import OVERRIDES
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
@@ -238,7 +239,8 @@ NUMBER, WHOLE = _that(_is_number), _that(_is_whole)
 SOME_TEXTS = _that(lambda value: bool(value) and all(isinstance(one, str) for one in value))
 
 SPEC: dict[str, Check] = {
-    **{"stack": NAME, "profile": _profile, "topology": _named, "tuning": _named, "machine": _named},
+    **{axis: _named for axis in axes.SHARD},
+    **{"stack": NAME, "profile": _profile},
     **{"repeat": WHOLE, "seed": WHOLE, "workloads?": _names},
 }
 
@@ -257,7 +259,7 @@ EVENTS: Kinds = {
     "version": {"program": NAME, "text": TEXT},
     "impairment": {"asked": _terms, "installed": _installed},
     "block": {
-        **{name: NAME for name in ("group", "stack", "profile", "topology", "tuning", "machine")},
+        **{name: NAME for name in ("group", *axes.SHARD)},
         **{"repeats": WHOLE, "enough": _that(lambda value: isinstance(value, bool)), "more": WHOLE, "widest": _widest},
     },
 }

@@ -5,10 +5,8 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.declare.options import nearest
-
-AXES = ("topology", "tuning", "machine", "profile", "stack", "workload")
-"""What a cell of a plan is known by."""
 
 Pattern = Mapping[str, str]
 """Shell patterns of the values of some axes; all of them must match."""
@@ -40,8 +38,8 @@ def read_patterns(value: object) -> list[Pattern]:
         if not table:
             raise MistakeAt(f"the table is empty: write for example {EXAMPLE}", number)
         for key, pattern in table.items():
-            if key not in AXES:
-                raise MistakeAt(f'unknown key "{key}"{nearest(key, list(AXES))}', number, key)
+            if key not in NAMES:
+                raise MistakeAt(f'unknown key "{key}"{nearest(key, list(NAMES))}', number, key)
             if not isinstance(pattern, str):
                 raise MistakeAt(f'{shown(pattern)} is not a pattern: write for example "openvpn*"', number, key)
             if len(pattern) > LONGEST:

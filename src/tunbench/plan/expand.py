@@ -7,12 +7,13 @@ from itertools import product
 
 from tunbench.plan.axes import topology
 from tunbench.plan.axes.stack import compared
-from tunbench.plan.cut import AXES, cutting
+from tunbench.plan.cut import cutting
 from tunbench.plan.estimate import wall_clock
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, seed_of_repeat
 from tunbench.plan.until import BLOCK, blocks, fewest
 from tunbench.runner import invocation
+from tunbench.runner.declare import axes
 
 MOST_WORKERS = 1000
 """Labs side by side at most: no machine has as many cores to spare."""
@@ -47,14 +48,14 @@ def shards_of(plan: Plan, repeats: int) -> list[Shard]:
     All workloads that `include` and `exclude` leave share a shard; one that is left without any is not there. What
     restarts the stack comes last, so that nothing else is measured after it.
     """
-    axes = (plan.topology, plan.tuning, plan.machine, plan.profiles, compared(plan.stacks))
+    values = (plan.topology, plan.tuning, plan.machine, plan.profiles, compared(plan.stacks))
     workloads = sorted(plan.workloads, key=restarts)
     probes = None if plan.probes is None else tuple(plan.probes)
     cut, kept = plan.include or plan.exclude, cutting(plan.axes, plan.include, plan.exclude)
     cells = []
-    for shape, tuning, machine, profile, stack in product(*axes):
+    for shape, tuning, machine, profile, stack in product(*values):
         names = (shape, tuning.name, machine.name, profile.name, stack)
-        left = tuple(one for one in workloads if not cut or kept(zip(AXES, (*names, one), strict=True)))
+        left = tuple(one for one in workloads if not cut or kept(zip(axes.NAMES, (*names, one), strict=True)))
         if left:
             cells.append((shape, tuning, machine, profile, stack, left))
     return [

@@ -13,10 +13,10 @@ from tunbench.analysis.study.clusters import Cluster
 from tunbench.analysis.study.grouping import Grouped
 from tunbench.analysis.study.lookup import NOT_RUN, Found
 from tunbench.analysis.study.ranks import Agreement
-from tunbench.plan.cut import AXES
 from tunbench.plan.study.cell import METRIC, Expected
 from tunbench.plan.study.schema import Comparison
 from tunbench.report import units
+from tunbench.runner.declare import axes
 
 MOST = 8
 """Comparisons of a claim that are shown at once."""
@@ -24,7 +24,7 @@ MOST = 8
 NO_NUMBERS = "no numbers"
 """What stands for the agreement of a table of which no number could be compared."""
 
-SIDES = (*AXES, "metric", "statistic", "node", "pair")
+SIDES = (*axes.NAMES, "metric", "statistic", "node", "pair")
 """What two sides of a comparison can differ in."""
 
 NAMED = ("metric", "statistic", "workload")
@@ -243,7 +243,7 @@ def _clusters(found: Grouped) -> dict[str, Any]:
     }
 
 
-def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: Sequence[str] = AXES) -> str:
+def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: Sequence[str] = axes.NAMES) -> str:
     """The sides by what they differ in, and what both have of what varies."""
     differ = _differ(left, right)
     sides = [_side_named(side, differ) for side in (left, right) if side is not None]

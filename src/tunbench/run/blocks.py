@@ -10,6 +10,7 @@ from tunbench.plan.expand import next_block
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import Until
+from tunbench.runner.declare import axes
 
 Event = dict[str, Any]
 
@@ -17,7 +18,7 @@ Event = dict[str, Any]
 class Asked:
     """The shards that a run asks for by group, and what the journal holds of them.
 
-    A group is one stack, profile, topology, tuning and machine. Without `until` it has the shards of the plan. With
+    A group is what has one value of each of axes.SHARD. Without `until` it has the shards of the plan. With
     it, a group whose shards are all done is asked whether its cells are narrow enough, and has another block where
     they are not. The answer depends on samples alone: on no other group, no order and no clock.
     """
@@ -111,7 +112,7 @@ class Asked:
         found = enough(well(trials), until)
         goes_on = not found.enough and found.widest is not None and len(shards) < until.max
         more = sum(len(shard.workloads) + 1 for shard in next_block(shards[-1], self.plan.seed)) if goes_on else 0
-        cell = {name: value for name, value in shards[0].cell_of("").items() if name in read.GROUP}
+        cell = {name: value for name, value in shards[0].cell_of("").items() if name in axes.SHARD}
         return {
             **{"event": "block", "group": shards[0].group, **cell, "repeats": len(shards)},
             **{"enough": found.enough, "widest": found.widest, "more": more},

@@ -36,6 +36,7 @@ from tunbench.run.blocks import Asked
 from tunbench.run.exclusive import alone
 from tunbench.run.interrupt import interruptible
 from tunbench.run.scratch import scratch
+from tunbench.runner.declare import axes
 from tunbench.toolbox import brought
 from tunbench.toolbox.selection import Wanted, equipped, wanted
 
@@ -279,14 +280,14 @@ def _digest(order: Order) -> str:
 
 def _plan_of(order: Order) -> dict[str, Any]:
     specs = [shard.spec() for shard in order.shards]
-    profiles, tunings, machines = (
-        list({spec[axis]["name"]: spec[axis] for spec in specs}.values()) for axis in ("profile", "tuning", "machine")
-    )
+    # What stands in a table is not said by its name alone.
+    tables = [axis for axis in axes.CONDITION if specs and isinstance(specs[0][axis], dict)]
+    listed = {f"{axis}s": list({spec[axis]["name"]: spec[axis] for spec in specs}.values()) for axis in tables}
     stacks = list(dict.fromkeys(shard.stack for shard in order.shards))
     plan = order.plan
     return {
         **{"name": plan.name, "seed": plan.seed, "repeats": plan.repeats},
-        **{"stacks": stacks, "profiles": profiles, "tunings": tunings, "machines": machines},
+        **{"stacks": stacks, **listed},
         **({"until": plan.until._asdict()} if plan.until else {}),
     }
 

@@ -15,6 +15,7 @@ from tunbench.plan.expand import estimate, expand, restarts, shard_seconds
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Machine
 from tunbench.runner import registry
+from tunbench.runner.declare.axes import NAMES
 
 STACKS = ["none", "wireguard", "gre", "vxlan"]
 WORKLOADS = ["ping", "pmtu", "iperf3-tcp"]
@@ -152,7 +153,7 @@ def test_swept_values_can_be_cut() -> None:
 
 def test_a_cell_is_cut_by_the_axes_that_a_table_names() -> None:
     def kept(include: list[dict[str, str]], exclude: list[dict[str, str]]) -> bool:
-        axes = {axis: ["x", "z"] for axis in cut.AXES}
+        axes = {axis: ["x", "z"] for axis in NAMES}
         return cut.cutting(axes, include, exclude)([(axis, "x") for axis in axes])
 
     assert kept([], [])
@@ -162,12 +163,12 @@ def test_a_cell_is_cut_by_the_axes_that_a_table_names() -> None:
 
 
 @given(
-    st.lists(st.dictionaries(st.sampled_from(cut.AXES), st.sampled_from(["x*", "?1", "y2", "*"]), min_size=1)),
+    st.lists(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["x*", "?1", "y2", "*"]), min_size=1)),
     st.data(),
 )
 def test_regions_are_the_cells_that_are_left(exclude: list[dict[str, str]], data: st.DataObject) -> None:
     include = data.draw(st.sampled_from([[], exclude[:1], [{"stack": "x*"}, {"profile": "?2"}]]))
-    axes = {axis: ["x1", "x2", "y1", "y2"][: 2 + place % 3] for place, axis in enumerate(cut.AXES)}
+    axes = {axis: ["x1", "x2", "y1", "y2"][: 2 + place % 3] for place, axis in enumerate(NAMES)}
     kept = cut.cutting(axes, include, exclude)
     found = [cell for region in cut.regions(axes, include, exclude) for cell in product(*region)]
     expected = [cell for cell in product(*axes.values()) if kept(zip(axes, cell, strict=True))]

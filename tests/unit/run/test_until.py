@@ -177,7 +177,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def blocks(folder: Path) -> list[tuple[str, int, bool, bool]]:
-    return sorted((one.stack, one.repeats, one.enough, one.goes_on) for one in read.record(folder).blocks)
+    return sorted((one.shard["stack"], one.repeats, one.enough, one.goes_on) for one in read.record(folder).blocks)
 
 
 EXPECTED = [

@@ -12,10 +12,10 @@ from tunbench.analysis.cells import CENTRAL, METRIC, WHOLE
 from tunbench.analysis.compare.two_samples import holm
 from tunbench.analysis.frame import CELL
 from tunbench.analysis.verdicts import BRING_UP
-from tunbench.journal.folders import DEFAULTS
 from tunbench.journal.record import Warned
 from tunbench.plan.until import UNITS
 from tunbench.runner import probe, registry
+from tunbench.runner.declare import axes
 
 BIMODAL = "bimodal"
 DRIFT = "drift"
@@ -34,7 +34,7 @@ BUSY = 0.95
 SHARE = 0.05
 """The part of the measured time that probes may take."""
 
-PLACE = ("profile", "topology", "tuning", "machine", "workload")
+COMPARED_WITHIN = (*axes.CONDITION, "workload")
 """What stacks are compared within."""
 
 SHOWN = 3
@@ -113,8 +113,8 @@ def drift(values: pl.DataFrame) -> list[Warned]:
 
 def saturated(cells: pl.DataFrame) -> list[Warned]:
     """The throughputs during which the machine had nothing left to give, put together by condition and workload."""
-    fast = cells.filter(unit="bit/s").select("stack", *PLACE).unique()
-    busy = _of_machine(cells, "busy").join(fast, on=["stack", *PLACE], how="semi")
+    fast = cells.filter(unit="bit/s").select("stack", *COMPARED_WITHIN).unique()
+    busy = _of_machine(cells, "busy").join(fast, on=["stack", *COMPARED_WITHIN], how="semi")
     return _together(SATURATED, busy, BUSY, "kept the machine busy for more than {limit} of the time")
 
 
@@ -124,21 +124,25 @@ def costly(cells: pl.DataFrame) -> list[Warned]:
     Only those that measure times or rates: what probes take does not change a number of bytes.
     """
     own = {metric for name in registry.probe_names() for metric in registry.probe(name).ABOUT.metrics}
-    timed = cells.filter(pl.col("unit").is_in(UNITS) & ~pl.col("metric").is_in(own)).select("stack", *PLACE).unique()
-    found = _of_machine(cells, probe.SHARE).join(timed, on=["stack", *PLACE], how="semi")
+    timed = (
+        cells.filter(pl.col("unit").is_in(UNITS) & ~pl.col("metric").is_in(own))
+        .select("stack", *COMPARED_WITHIN)
+        .unique()
+    )
+    found = _of_machine(cells, probe.SHARE).join(timed, on=["stack", *COMPARED_WITHIN], how="semi")
     return _together(COSTLY, found, SHARE, "are so short that the probes took more than {limit} of the time")
 
 
 def _of_machine(cells: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """The largest median of a probe's metric for the whole machine, by stack and PLACE, over pairs."""
+    """The largest median of a probe's metric for the whole machine, by stack and COMPARED_WITHIN, over pairs."""
     found = cells.filter(metric=metric, node=probe.MACHINE, statistic=WHOLE)
-    return found.group_by("stack", *PLACE).agg(pl.col("median").max()).sort(*PLACE, "stack")
+    return found.group_by("stack", *COMPARED_WITHIN).agg(pl.col("median").max()).sort(*COMPARED_WITHIN, "stack")
 
 
 def _together(name: str, found: pl.DataFrame, limit: float, what: str) -> list[Warned]:
     """A warning for each condition and workload in which stacks are above the limit, the highest first."""
     warned = []
-    for _, group in found.group_by(PLACE, maintain_order=True):
+    for _, group in found.group_by(COMPARED_WITHIN, maintain_order=True):
         above = group.filter(pl.col("median") > limit).sort("median", "stack", descending=[True, False])
         if len(above):
             shown = [
@@ -153,7 +157,7 @@ def _together(name: str, found: pl.DataFrame, limit: float, what: str) -> list[W
 
 def _place(cell: dict[str, str]) -> list[str]:
     """Profile, what else is not as usual, and workload."""
-    special = [f"{axis}={cell[axis]}" for axis, usual in DEFAULTS.items() if cell[axis] != usual]
+    special = [f"{axis}={cell[axis]}" for axis, usual in axes.USUAL.items() if cell[axis] != usual]
     return [cell["profile"], *special, cell["workload"]]
 
 

@@ -12,6 +12,7 @@ from tunbench.journal import read
 from tunbench.journal.record import Record, Warned
 from tunbench.labs.real_time import host_condition, noise
 from tunbench.labs.real_time.host_condition import Kind
+from tunbench.runner.declare.axes import CELL
 
 TOO_FEW_TRIALS = "too-few-trials"
 
@@ -112,7 +113,7 @@ def warnings(record: Record, cells: pl.DataFrame, values: pl.DataFrame | None = 
 
 def too_few_trials(cells: pl.DataFrame) -> list[Warned]:
     """One warning for each number of trials that is too small for an interval, saying how many cells have it."""
-    counted = cells.group_by("stack", "profile", "topology", "tuning", "machine", "workload").agg(pl.col("n").max())
+    counted = cells.group_by(CELL).agg(pl.col("n").max())
     few = (
         counted.filter(pl.col("n") < FEWEST)
         .group_by("n")

@@ -27,9 +27,9 @@ from tunbench.analysis.compare.unmeasured import some_failed, without_numbers
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.frame import CELL
 from tunbench.analysis.metrics import headlines, more_is_better, spelled
-from tunbench.analysis.order import PLACE
 from tunbench.analysis.verdicts import BRING_UP, place
 from tunbench.journal.record import Record, TrialResult
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.options import nearest
 
 LEVEL = 0.05
@@ -168,7 +168,7 @@ def _order(a: Record, b: Record) -> _Order:
     stacks, conditions = order.stacks(merged), order.conditions(merged)
     numbers = {values: number for number, values in enumerate(conditions)}
     ranks = {stack: number for number, stack in enumerate(stacks)}
-    places = slice(KEY.index(PLACE[0]), KEY.index(PLACE[-1]) + 1)
+    places = slice(KEY.index(axes.CONDITION[0]), KEY.index(axes.CONDITION[-1]) + 1)
     return _Order(
         lambda key: (numbers[key[places]], ranks[key[0]], key[places.stop :]),
         lambda key: conditions[key[places]],

@@ -8,10 +8,10 @@ import polars as pl
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.study.clusters import Cluster, clusters, rand_index
 from tunbench.analysis.study.lookup import Executed, Measured
-from tunbench.plan.cut import AXES
 from tunbench.plan.study.cell import Cell
 from tunbench.plan.study.grid import NoCell, resolve
 from tunbench.plan.study.schema import Clustering, Study
+from tunbench.runner.declare import axes
 
 
 class Grouped(NamedTuple):
@@ -71,8 +71,8 @@ def _series(cell: Cell, findings: Findings, run: Measured) -> Series | None:
     except NoCell:
         return None
     named = [name for name in ("pair", "node") if name in whole]
-    mine = pl.all_horizontal(pl.col(axis) == whole[axis] for axis in (*AXES, "metric", *named))
+    mine = pl.all_horizontal(pl.col(axis) == whole[axis] for axis in (*axes.NAMES, "metric", *named))
     rows = findings.samples.filter(mine & pl.col("at").is_not_null())
-    trials = run.trials.get(tuple(whole[axis] for axis in AXES), Executed())
+    trials = run.trials.get(tuple(whole[axis] for axis in axes.NAMES), Executed())
     places = rows.select("pair", "node").n_unique()
     return Series(rows["value"].to_list(), places, trials) if len(rows) else None

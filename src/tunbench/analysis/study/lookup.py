@@ -8,10 +8,10 @@ import polars as pl
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.findings import Findings
 from tunbench.journal.record import TrialResult
-from tunbench.plan.cut import AXES
 from tunbench.plan.model import Plan
 from tunbench.plan.study.cell import Cell
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
+from tunbench.runner.declare import axes
 
 MEDIAN = "median"
 """The statistic of a trial that gives a series alone."""
@@ -67,9 +67,9 @@ class Found(NamedTuple):
 
 def measured(findings: Findings, plan: Plan) -> Measured:
     """A run that was made of this plan."""
-    found = findings.values.partition_by(*AXES, as_dict=True)
+    found = findings.values.partition_by(*axes.NAMES, as_dict=True)
     failed = {
-        tuple(trial.cell[axis] for axis in AXES): trial.reason or trial.verdict
+        tuple(trial.cell[axis] for axis in axes.NAMES): trial.reason or trial.verdict
         for trial in reversed(findings.record.trials)
         if trial.verdict != "ok"
     }
@@ -77,10 +77,10 @@ def measured(findings: Findings, plan: Plan) -> Measured:
 
 
 def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], Executed]:
-    """How many trials of each cell are ok, by the cell's AXES."""
+    """How many trials of each cell are ok, by the cell's axes.NAMES."""
     found: dict[tuple[object, ...], Executed] = {}
     for trial in trials:
-        key = tuple(trial.cell[axis] for axis in AXES)
+        key = tuple(trial.cell[axis] for axis in axes.NAMES)
         ok, of = found.get(key, Executed())
         found[key] = Executed(ok + (trial.verdict == "ok"), of + 1)
     return found
@@ -93,8 +93,8 @@ def look(cell: Cell, run: Measured) -> Found:
     except NoCell:
         return Found(dict(cell), "", True, {}, ABSENT, absent=True)
     metric = metric_of(resolved, run.grid)
-    key = tuple(resolved[axis] for axis in AXES)
-    varied = tuple(axis for axis in AXES if len(run.grid.values[axis]) > 1)
+    key = tuple(resolved[axis] for axis in axes.NAMES)
+    varied = tuple(axis for axis in axes.NAMES if len(run.grid.values[axis]) > 1)
     nothing = Found(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
     nothing = nothing._replace(trials=run.trials.get(key, Executed()))
     rows = run.values[key].filter(pl.col("metric") == resolved["metric"]) if key in run.values else None

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tunbench.plain_text import plain
 from tunbench.plan.axes.stack import read_stack, read_workload
-from tunbench.plan.cut import AXES
 from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.options import nearest
 
 UP = "up"
@@ -20,7 +20,7 @@ METRIC = "throughput"
 STATISTICS = ("value", "median", "p95", "p99")
 """What a trial gives: one value, or quantiles of its series."""
 
-CELL_KEYS = (*AXES, "metric", "statistic", "node", "pair")
+CELL_KEYS = (*axes.NAMES, "metric", "statistic", "node", "pair")
 """What a cell of a claim or a table can say."""
 
 CELL = '{ stack = "ipip", workload = "iperf2-tcp:duration=2" }'

@@ -7,12 +7,13 @@ from itertools import chain
 from typing import NamedTuple
 
 from tunbench.plan.axes.stack import Meaning, meaning_of_stack, meaning_of_workload
-from tunbench.plan.cut import AXES, Region, regions
+from tunbench.plan.cut import Region, regions
 from tunbench.plan.expand import restarts
 from tunbench.plan.model import Plan
 from tunbench.plan.study.cell import METRIC, UP, Cell
 from tunbench.plan.toml.positions import MistakeAt
 from tunbench.runner import invocation, probe, registry
+from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import MOST_LISTED, nearest
 
@@ -21,7 +22,7 @@ OF_UP = {"connect": Metric("s", "time until the stack carried its first packet")
 
 
 class Grid(NamedTuple):
-    """The cells of a plan as a few regions, all values of AXES that they have, and the metrics of each workload."""
+    """The cells of a plan as a few regions, all values of the axes that they have, and the metrics of each workload."""
 
     regions: Sequence[Region]
     values: Mapping[str, Mapping[str, None]]
@@ -41,7 +42,7 @@ def grid(plan: Plan) -> Grid:
         found += [(*shards, {UP: None}), (*shards, workloads)]
     values = {
         axis: dict.fromkeys(chain.from_iterable(each))
-        for axis, each in zip(AXES, zip(*found, strict=True), strict=True)
+        for axis, each in zip(NAMES, zip(*found, strict=True), strict=True)
     }
     metrics = {one: OF_UP if one == UP else metrics_of(one, probes) for one in values["workload"]}
     return Grid(found, values, metrics)
@@ -54,11 +55,11 @@ def metrics_of(workload: str, probes: Sequence[str]) -> dict[str, Metric]:
 
 
 def resolve(cell: Cell, of: Grid) -> dict[str, str]:
-    """All AXES and the metric of the one cell that `cell` means.
+    """All axes and the metric of the one cell that `cell` means.
 
     Raises NoCell where the plan has none, and MistakeAt where it has several; each at the key that is wrong.
     """
-    wanted: dict[str, Iterable[str]] = {axis: [_value(axis, cell[axis], of)] for axis in AXES if axis in cell}
+    wanted: dict[str, Iterable[str]] = {axis: [_value(axis, cell[axis], of)] for axis in NAMES if axis in cell}
     if not _within(wanted, of):
         raise NoCell(f"the plan has no cell with {_written(cell)}: what it includes and excludes took it away")
     metric = cell.get("metric", METRIC)
@@ -67,7 +68,7 @@ def resolve(cell: Cell, of: Grid) -> dict[str, str]:
     if not found:
         raise _unmeasured(metric, cell, of)
     whole = {**cell, "metric": metric}
-    for axis, each in zip(AXES, zip(*found, strict=True), strict=True):
+    for axis, each in zip(NAMES, zip(*found, strict=True), strict=True):
         several = list(dict.fromkeys(chain.from_iterable(each)))
         if len(several) > 1:
             raise MistakeAt(f"{_written(cell)} leaves open which {axis} it is: name one of {_listed(several)}")
@@ -79,7 +80,7 @@ def _within(wanted: Mapping[str, Iterable[str]], of: Grid) -> list[tuple[Collect
     """What the regions have of the values that are wanted of some axes; no region of which an axis has nothing."""
     narrowed = (
         tuple([one for one in wanted[axis] if one in there] if axis in wanted else there for axis, there in pairs)
-        for pairs in (list(zip(AXES, region, strict=True)) for region in of.regions)
+        for pairs in (list(zip(NAMES, region, strict=True)) for region in of.regions)
     )
     return [region for region in narrowed if all(region)]
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from tunbench.analysis.order import PLACE
 from tunbench.analysis.verdicts import BRING_UP, Failing, place
 from tunbench.report.view import View
+from tunbench.runner.declare import axes
 
 NONE = "-1"
 """Stands for what is in no filter, such as a stack that was not run: any choice hides it."""
@@ -58,7 +58,7 @@ class Choices(NamedTuple):
 
     def _conditions(self, cell: Mapping[str, Any]) -> list[str | None]:
         """What the runs call the condition of a cell."""
-        if any(name not in cell for name in PLACE):
+        if any(name not in cell for name in axes.CONDITION):
             return [None]
         return [self.view.runs[run].conditions.get(place(cell)) for run in self.runs]
 

@@ -7,13 +7,13 @@ from markupsafe import Markup
 
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.order import PLACE
 from tunbench.analysis.stopping import of_manifest, widths
 from tunbench.plan.until import Until
 from tunbench.report import units
 from tunbench.report.page.filters import Frame
 from tunbench.report.page.template import template
 from tunbench.report.tables.tables import Field
+from tunbench.runner.declare import axes
 
 TEMPLATE = "narrow.html.j2"
 
@@ -46,7 +46,9 @@ def rows(findings: Findings) -> list[Narrow]:
         return []
     found = widths(findings.values, until).sort("width", descending=True, nulls_last=False, maintain_order=True)
     several = found.select("pair", "node").n_unique() > 1
-    return [_row(row, findings.conditions[tuple(row[name] for name in PLACE)], several) for row in found.to_dicts()]
+    return [
+        _row(row, findings.conditions[tuple(row[name] for name in axes.CONDITION)], several) for row in found.to_dicts()
+    ]
 
 
 def section(findings: Findings, frame: Frame = ALONE) -> Markup:

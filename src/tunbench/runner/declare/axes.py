@@ -1,25 +1,35 @@
-"""The axes of a cell, defined once: a plan is their product, and what a shard, a sample or a pattern has follows."""
+"""The axes of a cell, defined once: what a plan multiplies, and what shards, samples, patterns and reports know it by.
+
+A new axis is a line in AXES, a file of its name in `plan/axes` that reads its values, and what the runner does with
+the value that a shard has of it.
+"""
 
 from typing import NamedTuple
 
 
 class Axis(NamedTuple):
-    """An axis: its name in cells, samples and patterns, its key in a plan, and the usual value.
+    """An axis: its name in cells, samples and patterns, its key in a plan, and the value of a plan without that key.
 
-    The usual value is what a plan has that names none, and it goes without saying in names; empty where every name
-    says the value.
+    A plan must have the key where there is no such value. An axis that is `tacit` goes without saying in names as long
+    as its value is that one.
     """
 
     name: str
     key: str
-    usual: str = ""
+    default: str = ""
+    tacit: bool = False
+
+    @property
+    def takes_one(self) -> bool:
+        """Whether the key takes a value that stands in no list: it is in the singular."""
+        return self.key == self.name
 
 
 AXES = (
-    Axis("topology", "topology", "pair"),
-    Axis("tuning", "tuning", "default"),
-    Axis("machine", "machine", "full"),
-    Axis("profile", "profiles"),
+    Axis("topology", "topology", "pair", tacit=True),
+    Axis("tuning", "tuning", "default", tacit=True),
+    Axis("machine", "machine", "full", tacit=True),
+    Axis("profile", "profiles", "baseline"),
     Axis("stack", "stacks"),
     Axis("workload", "workloads"),
 )
@@ -27,8 +37,8 @@ AXES = (
 
 NAMES = tuple(axis.name for axis in AXES)
 
-USUAL = {axis.name: axis.usual for axis in AXES if axis.usual}
-"""The usual value of each axis that has one."""
+USUAL = {axis.name: axis.default for axis in AXES if axis.tacit}
+"""The value that goes without saying, of each axis that has one."""
 
 CONDITION = ("profile", *USUAL)
 """What stacks are compared under; a report calls the names of its values together a condition."""
@@ -38,3 +48,6 @@ SHARD = ("stack", *CONDITION)
 
 CELL = (*SHARD, "workload")
 """What a cell is, in the order of columns."""
+
+TRIAL = (*CELL, "repeat", "seed")
+"""What a trial is, in the order of columns."""
