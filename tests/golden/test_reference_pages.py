@@ -6,12 +6,16 @@ What docs/adding-a-tunnel.md says that a layer carries is what it carries.
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell
+from tests.helpers.documentation import rows
+from tunbench.plan.expand import expand
 from tunbench.plan.load import check
+from tunbench.plan.shard import needed_underlay
 from tunbench.runner import registry, stack
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.netem_terms import TERMS
@@ -24,6 +28,7 @@ WORKLOADS = (DOCS / "workloads.md").read_text()
 PROBES = (DOCS / "probes.md").read_text()
 README = (ROOT / "README.md").read_text()
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
+STUDIES = sorted((DOCS / "studies").glob("*.md"))
 
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -45,17 +50,9 @@ def sharing(name: str) -> list[str]:
     return section(name).partition("\n")[0].split(" and ")
 
 
-def rows(text: str, heading: str) -> list[list[str]]:
-    """The cells of all tables whose first row begins with this heading."""
-    tables = re.findall(rf"^\| {heading} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
-    return [[cell.strip() for cell in line.strip("|").split("|")] for table in tables for line in table.splitlines()]
-
-
-def test_the_tables_of_both_pages_have_every_workload() -> None:
-    for page in (WORKLOADS, README):
-        assert sorted(re.findall(r"`([\w-]+)`", " ".join(cells[0] for cells in rows(page, "workload")))) == sorted(
-            registry.workload_names()
-        )
+def test_the_table_of_the_page_has_every_workload() -> None:
+    told = " ".join(cells[0] for cells in rows(WORKLOADS, "workload"))
+    assert sorted(re.findall(r"`([\w-]+)`", told)) == sorted(registry.workload_names())
 
 
 @pytest.mark.parametrize("name", registry.workload_names())
@@ -85,11 +82,62 @@ def test_every_term_of_netem_has_a_row() -> None:
     assert sorted(named) == sorted(TERMS)
 
 
-def test_the_plans_of_the_readme_can_run() -> None:
-    plans = re.findall(r"^```toml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    assert len(plans) == 2
-    for text in plans:
+def plans() -> Iterator[tuple[str, str]]:
+    """Every whole plan that a page shows, with the page; those for a tunnel that does not ship have their own tests."""
+    for page in PAGES:
+        for text in re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            if text.startswith("name = ") and page.name != "adding-a-tunnel.md":
+                yield page.name, text
+
+
+def test_the_plans_of_all_pages_can_run() -> None:
+    assert {name for name, _ in plans()} == {"README.md", "native.md"}
+    for _, text in plans():
         assert check(text, "plan.toml").name == tomllib.loads(text)["name"]
+
+
+def test_what_the_page_shows_of_a_plan_is_what_it_expands_to() -> None:
+    text = (DOCS / "getting-started.md").read_text()
+    [plan] = [plan for name, plan in plans() if name == "README.md"]
+    shards = expand(check(plan, "wan.toml"))
+    told = re.findall(r"^│ (\w{12}) │ +(\d+) │ (\S+) +│ (\S+) +│ (\S+) +│ +(\d+) │$", text, re.MULTILINE)
+    every = [
+        (one.id, str(one.repeat), one.profile.name, one.stack, needed_underlay(one.stack), str(len(one.workloads)))
+        for one in shards
+    ]
+    assert told == [*every[:3], *every[-3:]]
+    trials = sum(len(one.workloads) for one in shards)
+    for page in (README, text):
+        assert f"wan.toml: ok, {len(shards)} shards, {trials} trials" in page
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    linked = {(ROOT / target).resolve() for target, _ in LINK.findall(README)}
+    assert [page.name for page in PAGES if page not in linked and page.name != "README.md"] == []
+
+
+def test_the_readme_is_read_in_five_minutes() -> None:
+    assert len(README.splitlines()) <= 180
+    assert len(BLOCK.sub("", README).split()) <= 1200
+
+
+NAMED = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|toml|csv|md))`")
+
+
+@pytest.mark.parametrize("page", [*PAGES, *STUDIES], ids=lambda page: page.name)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    """Within the repository, the package or the runner; `erspan` is the example of a page, and NAME stands for any."""
+    roots = (ROOT, ROOT / "src/tunbench", ROOT / "src/tunbench/runner", ROOT / "src/tunbench/runner/tunnels")
+    named = [name for name in NAMED.findall(page.read_text()) if not re.search("erspan|NAME|FOLDER|runs/", name)]
+    assert [name for name in named if not any((root / name).is_file() for root in roots)] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *STUDIES], ids=lambda page: page.name)
+def test_lines_of_prose_are_short(page: Path) -> None:
+    """Tables, code, and what other programs write may be longer."""
+    lines = BLOCK.sub("", page.read_text()).splitlines()
+    long = [line for line in lines if len(line) > 120 and not line.startswith(("|", "    ", "!["))]
+    assert page.name == "tunnels.md" or long == []
 
 
 def test_what_a_layer_carries_is_what_the_page_says() -> None:
@@ -114,7 +162,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *STUDIES], ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target, anchor in LINK.findall(page.read_text()):
         there = (page.parent / target).resolve() if target else page

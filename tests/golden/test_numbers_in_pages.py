@@ -1,0 +1,114 @@
+"""The limits, numbers and entries that pages tell are those of the code."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.documentation import DOCS, ROOT, named, page, rows
+from tunbench import analysis
+from tunbench.executors import pool
+from tunbench.labs.real_time import host_condition, noise
+from tunbench.labs.vm import lab as vm_lab
+from tunbench.run.order import DEPENDS_ON
+from tunbench.runner import shard, stack
+from tunbench.runner.node import communicate, limits, node
+from tunbench.runner.proof import echo, proof
+
+
+def test_the_limits_of_programs_are_those_of_the_page() -> None:
+    table = (DOCS / "reliability.md").read_text().partition("| limit |")[2].partition("\n\n")[0]
+    told = {tuple(cell.strip() for cell in line.split("|")[1:3]) for line in table.splitlines()[2:]}
+    assert told == {
+        (f"{limits.FILE >> 20} MiB", "a file, such as a log"),
+        (f"{limits.MEMORY >> 30} GiB", "memory of its own that a process may write to (`RLIMIT_DATA`)"),
+        (
+            f"{limits.MEMORY >> 30} GiB",
+            "memory that all processes of a node use, on the native lab (one look a second)",
+        ),
+        (vm_lab.MEMORY.replace("G", " GiB"), "all memory of a VM"),
+        (f"{limits.PROCESSES:,}", "processes and threads of a node (native: Linux 6.14 and later), of a VM"),
+        (f"{communicate.PRINTED >> 20} MiB", "what a command prints"),
+        (f"{node.TIMEOUT:g} s, or what the workload declares", "a command"),
+        (f"{limits.ENDLESS / 60:g} min and ten times what it declares", "a workload"),
+        (f"{stack.PATIENCE:g} s", "the overlay's first answer"),
+        ("1 s", "the end of a daemon after `SIGTERM`"),
+        (f"{pool.WALL_LIMIT / 60:g} min of wall clock, or five times its estimate where that is longer", "a shard"),
+    }
+
+
+@pytest.mark.parametrize("name", ["methodology.md", "limitations.md"])
+def test_the_limit_of_a_shard_stands_on_one_page(name: str) -> None:
+    assert [text for text in (f"{pool.WALL_LIMIT:,.0f} s", f"{pool.WALL_LIMIT / 60:g} min") if text in page(name)] == []
+
+
+SENTENCES = {
+    "methodology.md": [
+        f"sends {proof.ECHOES} echo requests with {echo.PAYLOAD} B of payload",
+        f"each {1000 * echo.INTERVAL:g} ms after the reply to the one before, or after {echo.PATIENCE:g} s",
+        f"a random marker of {proof.MARKER} B",
+        f"Packets of at least {echo.PAYLOAD} B are counted",
+        f"fewer than {2 * proof.ECHOES} of them, {proof.ECHOES} requests and {proof.ECHOES} replies",
+        f"the last {node.TAIL:,} characters of every log",
+        f"there are {shard.SETTLE:g} s in which the lab does nothing",
+    ],
+    "native.md": [
+        f"more than {100 * noise.SHARE:g} % of the machine's processor time",
+        f"more than {noise.FAR:g} times as long",
+        f"more than {100 * host_condition.STOLEN:g} %",
+    ],
+    "virtual-time.md": ["`-cpu max,-erms,-fsrm`", "`-icount shift=0,sleep=off,rr=record,rrfile=/dev/null`"],
+}
+"""What pages say with a number that the code has."""
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_sentences_have_the_numbers_of_the_code(name: str) -> None:
+    assert [sentence for sentence in SENTENCES[name] if sentence not in page(name)] == []
+
+
+def test_the_warnings_before_a_run_are_counted_right() -> None:
+    kinds = [cells[0].strip("`") for cells in rows(page("methodology.md"), "warning")]
+    numbers = ("eight", "nine", "ten", "eleven", "twelve")
+    [told] = re.findall(r"The first (\w+) are found before a run", page("methodology.md"))
+    assert set(kinds[: 8 + numbers.index(told)]) == set(host_condition.KINDS)
+
+
+# What equality depends on
+
+
+def test_the_entries_of_the_manifest_are_those_of_the_page() -> None:
+    entries = [entry for cells in rows(page("virtual-time.md"), "what") for entry in named(cells[1])]
+    assert {entry.partition(".")[0] for entry in entries} == set(DEPENDS_ON)
+
+
+def test_no_page_counts_the_entries_of_the_manifest() -> None:
+    assert re.findall(r"(\w+) entries of the manifest", page("virtual-time.md")) in ([], ["of"], ["the"])
+
+
+def test_the_moments_of_the_kills_are_those_of_the_test() -> None:
+    [moments] = re.findall(
+        r'parametrize\("moment", \[(\d+), (\d+)\]', (ROOT / "tests/vm/test_virtual_time.py").read_text()
+    )
+    assert "(SIGKILL) {} s and {} s after".format(*moments) in page("virtual-time.md")
+
+
+READERS = {"study/assessment.py", "study/reference.py"}
+"""The files of the analysis that read more than the record: a run's plan, and a study's published numbers."""
+
+OPENS = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "write_parquet", "write_csv"}
+FROM_FOLDERS = {"files.text", "files.write", "read.plan", "read.begun", "read.record", "journal.events"}
+
+
+def test_the_analysis_reads_what_the_page_says_and_writes_nothing() -> None:
+    root = Path(str(analysis.__path__[0]))
+    found = set()
+    for path in sorted(root.rglob("*.py")):
+        for call in (thing for thing in ast.walk(ast.parse(path.read_text())) if isinstance(thing, ast.Call)):
+            name = ast.unparse(call.func)
+            if name in FROM_FOLDERS or name.rpartition(".")[2] in OPENS:
+                found.add(str(path.relative_to(root)))
+    assert found == READERS
+    [rule] = re.findall(r"^10\. (.*?)\n\n", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert "pure" not in rule and "published" in rule and "plan" in rule
