@@ -32,7 +32,7 @@ def test_the_limits_of_programs_are_those_of_the_page() -> None:
         (f"{communicate.PRINTED >> 20} MiB", "what a command prints"),
         (f"{node.TIMEOUT:g} s, or what the workload declares", "a command"),
         (f"{limits.ENDLESS / 60:g} min and ten times what it declares", "a workload"),
-        (f"{stack.PATIENCE:g} s", "the overlay's first answer"),
+        (f"{stack.ANSWER_TIMEOUT:g} s", "the overlay's first answer"),
         ("1 s", "the end of a daemon after `SIGTERM`"),
         (f"{pool.WALL_LIMIT / 60:g} min of wall clock, or five times its estimate where that is longer", "a shard"),
     }

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fakes import FakeEvents, FakeShell
 from tests.helpers.documentation import rows
+from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.plan.shard import needed_underlay

@@ -7,7 +7,8 @@ import pytest
 from tests.helpers.documentation import DOCS, README, having, named, page, rows, variants
 from tunbench.runner import registry
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.tunnel import CONTROL, About, Tunnel
+from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.tunnel import About, Tunnel
 
 
 def groups() -> dict[str, list[str]]:
