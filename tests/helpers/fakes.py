@@ -10,7 +10,7 @@ import pytest
 
 from tunbench.labs.execution import Execution
 from tunbench.plan.shard import Profile, Shard
-from tunbench.runner import probe, tunnel
+from tunbench.runner import tunnel
 from tunbench.runner.node import namespaces, node
 from tunbench.runner.node.files import LocalFiles
 from tunbench.runner.node.node import Node
@@ -34,10 +34,8 @@ def move_home(monkeypatch: pytest.MonkeyPatch, folder: Path, nodes_are: str = "t
     """Lets the nodes keep their files in this folder instead of /mnt/lab; nodes that are `made` bring their own."""
     for module in (node, namespaces, tunnel):
         monkeypatch.setattr(module, "HOME", folder)
-    # Nodes and probes look at a machine that shows nothing, and not at this one.
+    # Nodes look at a machine that shows nothing, and not at this one.
     monkeypatch.setattr(node, "ROOT", folder / ".nothing")
-    for name in ("PROC", "SYS"):
-        monkeypatch.setattr(probe, name, folder / ".nothing")
     for name in ("a", "b", "control", "relay", "router", "bridge", "edge") if nodes_are == "there" else ():
         (folder / name).mkdir()
     return folder

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell
-from tunbench.runner import probe
 from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.node import node
 from tunbench.runner.node.node import Node
 from tunbench.runner.probe import Scene
 from tunbench.runner.probes.shared import processor_time
@@ -54,8 +54,7 @@ class Machine:
 
 def machine_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine that probes look at instead of this one."""
-    monkeypatch.setattr(probe, "PROC", folder / "proc")
-    monkeypatch.setattr(probe, "SYS", folder / "sys")
+    monkeypatch.setattr(node, "ROOT", folder)
     return Machine(folder)
 
 
@@ -87,7 +86,7 @@ def values(samples: list[Sample], node: str = "lab") -> dict[str, float]:
 
 def carry(machine: Machine, a: tuple[int, int], b: tuple[int, int]) -> None:
     for holder, (size, packets) in (("101", a), ("102", b)):
-        machine.show(f"proc/{holder}/net/dev", DEVICES.format(size=size, packets=packets))
+        machine.show(f"proc/{holder}/root/proc/1/net/dev", DEVICES.format(size=size, packets=packets))
 
 
 def stat(text: str, **ticks: int) -> str:

@@ -26,6 +26,7 @@ import hashlib, json, subprocess, sys, time
 sys.path.insert(0, "/payload")
 from tunbench.runner import probe, registry
 from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import LocalShell
 from tunbench.runner.probes.shared import processor_time
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.workload import Trial
@@ -35,17 +36,17 @@ def held(name):
     outer = subprocess.Popen([*command, "ip link set lo up; sleep 999 & exec sleep 999"])
     time.sleep(0.2)
     inner = subprocess.run(["pgrep", "--parent", str(outer.pid)], capture_output=True, text=True).stdout.strip()
-    return Node(name, None, None, ["nsenter", "--target", inner, "--"])
+    return Node(name, LocalShell(), None, ["nsenter", "--target", inner, "--"])
 
 def work(turns):
     for _ in range(turns):
         hashlib.sha256(block).digest()
 
 def busy(names, turns):
-    before = processor_time.clock()
+    before = processor_time.clock(trial.client.machine)
     with probe.beside(names, trial):
         work(turns)
-    return processor_time.between(before, processor_time.clock()).total
+    return processor_time.between(before, processor_time.clock(trial.client.machine)).total
 
 overlay = Overlay("lo", "127.0.0.1", 8, 65536)
 trial = Trial({}, held("a"), held("b"), {"a": overlay, "b": overlay})

@@ -17,8 +17,8 @@ PAIRS = {
 }
 
 
-class Asked(NamedTuple):
-    """A workload's module with the value of every option."""
+class Invocation(NamedTuple):
+    """A workload's module, with the value of every option."""
 
     module: ModuleType
     options: Options
@@ -55,11 +55,14 @@ def takes(about: About) -> dict[str, Option]:
     return {**about.options, "pairs": Option("choice", "first", f"between which it runs; {what}", choices=choices)}
 
 
-def read(text: str) -> Asked:
-    """What a spelling asks for. Raises ValueError; a workload's own `check` says which options do not go together."""
+def read(text: str) -> Invocation:
+    """The invocation that is spelled so. Raises ValueError.
+
+    A workload's own `check` says which options do not go together.
+    """
     part = spelling.part(text)
     module = registry.workload(part.name)
     options = resolve(takes(module.ABOUT), part.options, part.name)
     if hasattr(module, "check"):
         module.check(options)
-    return Asked(module, options)
+    return Invocation(module, options)

@@ -7,7 +7,6 @@ after)`, which is pure and makes samples of two looks.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner import registry
@@ -15,10 +14,6 @@ from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.workload import Sample, Trial, now
-
-PROC = Path("/proc")
-SYS = Path("/sys")
-"""Where the kernel shows its counters."""
 
 MACHINE = "lab"
 """What stands in the column `node` of a value of the whole machine: both ends, and what stands between them."""
@@ -43,6 +38,11 @@ class Scene(NamedTuple):
 
     nodes: Sequence[Node]
     overlays: Mapping[str, Overlay]
+
+    @property
+    def machine(self) -> Node:
+        """The machine on which the nodes are."""
+        return self.nodes[0].machine
 
 
 @contextmanager
@@ -81,16 +81,3 @@ def scene(trials: Sequence[Trial]) -> Scene:
     others = {name: node for trial in trials if trial.site for name, node in trial.site.nodes.items() if node.holder}
     overlays = {node.name: trial.overlays[node.name] for trial in trials for node in (trial.client, trial.server)}
     return Scene(list({**ends, **others}.values()), overlays)
-
-
-def root(node: Node) -> Path:
-    """The node's file system as the lab sees it: its /proc and /sys show that node alone."""
-    return PROC / (node.holder or "none") / "root"
-
-
-def shown(path: Path) -> str:
-    """The text of a file; empty where this machine does not show it."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""

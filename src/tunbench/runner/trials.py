@@ -12,7 +12,7 @@ from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupport
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.topology import Pair, Topology
-from tunbench.runner.invocation import Asked
+from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import relays
 from tunbench.runner.node import limits
 from tunbench.runner.node.events import Events
@@ -87,7 +87,9 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
         return _execute(what, pairs, site, probes, events)
 
 
-def _execute(what: Asked, pairs: Sequence[Pair], site: Site, probes: Sequence[str], events: Events) -> dict[str, Any]:
+def _execute(
+    what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequence[str], events: Events
+) -> dict[str, Any]:
     trials = [_trial(what.options, site, pair, number * what.together) for number, pair in enumerate(pairs)]
     # The interfaces that are counted do not outlive a workload that takes the tunnel down.
     probes = () if what.module.ABOUT.restarts else probes
@@ -128,7 +130,7 @@ def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
     return Trial(options, client, server, site.overlays, below, number, site)
 
 
-def _attempts(what: Asked, trials: Sequence[Trial], probes: Sequence[str]) -> list[Outcome]:
+def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) -> list[Outcome]:
     """Executes all trials, with the probes before and after what is under way at once."""
     attempt = partial(_attempt, what.module, limits.ENDLESS + 10 * what.seconds)
     if not what.together:

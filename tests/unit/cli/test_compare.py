@@ -1,6 +1,6 @@
 """What `compare` and `gate` print: `tests/golden/compare/CASE.txt`, whose first line is the command and its exit code.
 
-After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_cli_compare.py && git diff tests/golden
+After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/cli/test_compare.py && git diff tests/golden
 """
 
 import csv

@@ -1,6 +1,6 @@
 """The exact message for each mistake with a command other than in a plan: `tests/golden/cli/CASE.txt`.
 
-After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_cli_errors.py && git diff tests/golden
+After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/cli/test_errors.py && git diff tests/golden
 """
 
 import os

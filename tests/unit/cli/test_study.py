@@ -1,6 +1,6 @@
 """`tunbench study` and what a run of a study prints: `tests/golden/study/CASE.txt`.
 
-After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_cli_study.py && git diff tests/golden
+After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/cli/test_study.py && git diff tests/golden
 """
 
 import csv

@@ -1,6 +1,6 @@
 """How tools are built, without building: the commands of each stand in `tests/golden/toolbox/NAME.txt`.
 
-After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_toolbox_build.py && git diff tests/golden
+After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/toolbox/test_build.py && git diff tests/golden
 """
 
 import json

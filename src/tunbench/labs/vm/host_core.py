@@ -7,9 +7,13 @@ gone idle, which can take longer than the turn; on one core it does not (docs/vi
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
-from tunbench.runner import probe
 from tunbench.runner.node import pinning
+
+PROC = Path("/proc")
 
 BOUND = re.compile(r"^Cpus_allowed_list:\s*(\d+)$", re.MULTILINE)
 """A process that runs on one core alone, in /proc/PID/status: proc(5)."""
@@ -23,5 +27,11 @@ def least_taken() -> int:
 
 def _bound() -> list[int]:
     """The core of each process that is bound to one. Threads of the kernel, which have no memory, do not count."""
-    texts = [probe.shown(status) for status in probe.PROC.glob("[0-9]*/status")]
-    return [int(found[1]) for text in texts if "VmSize:" in text and (found := BOUND.search(text))]
+    return [int(found[1]) for text in _statuses() if "VmSize:" in text and (found := BOUND.search(text))]
+
+
+def _statuses() -> Iterator[str]:
+    for status in PROC.glob("[0-9]*/status"):
+        # A process may end meanwhile.
+        with suppress(OSError):
+            yield status.read_text(errors="replace")

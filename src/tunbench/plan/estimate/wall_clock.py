@@ -12,7 +12,7 @@ from tunbench.runner import invocation, registry
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.netem_arithmetic import mean_delay, mean_loss
 from tunbench.runner.declare.netem_terms import Terms, number
-from tunbench.runner.invocation import Asked
+from tunbench.runner.invocation import Invocation
 
 BRING_UP = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
@@ -192,7 +192,7 @@ def busy(workload: str, speed: int = FULL_SPEED, profile: Profile | None = None,
     return what.seconds * share
 
 
-def _held(what: Asked, offered: float, profile: Profile | None) -> float:
+def _held(what: Invocation, offered: float, profile: Profile | None) -> float:
     """Bits a second at most of a workload that offers so many; 0 offers as much as TCP takes, in all of its flows."""
     if profile is None:
         return offered or math.inf
@@ -202,11 +202,11 @@ def _held(what: Asked, offered: float, profile: Profile | None) -> float:
     return min(offered or flows * tcp_limit(profile, what.seconds, back), limit)
 
 
-def _at_once(what: Asked, offered: float, profile: Profile | None) -> bool:
+def _at_once(what: Invocation, offered: float, profile: Profile | None) -> bool:
     """Whether segments are handed on many at once: those of TCP, where no rate holds them back."""
     return not offered and (profile is None or math.isinf(rate_limit(_way(what, profile))))
 
 
-def _way(what: Asked, profile: Profile) -> Terms:
+def _way(what: Invocation, profile: Profile) -> Terms:
     """The direction of a profile that a workload's bulk takes."""
     return profile.reverse if what.options.get("reverse", False) else profile.forward

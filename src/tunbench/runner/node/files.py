@@ -7,13 +7,18 @@ MODE = 0o600
 """Files are for root alone: what stands in them may be a secret."""
 
 
+PIECE = 1 << 16
+"""Bytes that are read at first: room for all that a file may have is made at once, and takes longer than reading."""
+
+
 class LocalFiles:
     """Reads and writes files of this kernel."""
 
     def read_bytes(self, path: Path, most: int = -1) -> bytes:
         """What is in a file: all of it, or so many bytes at most. Raises OSError."""
         with path.open("rb") as file:
-            return file.read(most)
+            data = file.read(min(most, PIECE))
+            return data + file.read(most - PIECE) if most > PIECE and len(data) == PIECE else data
 
     def tail(self, path: Path, size: int) -> bytes:
         """The last bytes of a file, of which there may be a great many. Raises OSError."""

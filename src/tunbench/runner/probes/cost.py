@@ -46,7 +46,7 @@ class State(NamedTuple):
 def look(scene: Scene) -> State:
     """Reads idle time and the counters of interfaces."""
     arrived = overlay_traffic.arrived(scene)
-    return State(processor_time.clock(), arrived)
+    return State(processor_time.clock(scene.machine), arrived)
 
 
 def samples(before: State, after: State) -> list[Sample]:

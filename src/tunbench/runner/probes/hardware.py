@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner import probe
 from tunbench.runner.declare.metrics import Metric, Question
+from tunbench.runner.node.node import Node
 from tunbench.runner.probe import MACHINE, About, Scene
 from tunbench.runner.workload import Sample
 
@@ -45,15 +45,16 @@ class State(NamedTuple):
 
 def look(scene: Scene) -> State:
     """Reads sysfs: kHz of cpufreq, m°C of thermal zones, µJ of powercap (Linux, Documentation/ABI)."""
-    frequencies = _numbers("devices/system/cpu", "cpu[0-9]*/cpufreq/scaling_cur_freq")
-    temperatures = _numbers("class/thermal", "thermal_zone*/temp")
-    energies = _numbers("class/powercap", "intel-rapl:[0-9]*/energy_uj")
+    machine = scene.machine
+    frequencies = _numbers(machine, "/sys/devices/system/cpu", "cpu[0-9]*/cpufreq/scaling_cur_freq")
+    temperatures = _numbers(machine, "/sys/class/thermal", "thermal_zone*/temp")
+    energies = _numbers(machine, "/sys/class/powercap", "intel-rapl:[0-9]*/energy_uj")
     return State(
         [value * 1e3 for value in frequencies.values()],
         [value / 1e3 for value in temperatures.values() if value > NOTHING],
         # A domain within a package has two numbers in its name, and is counted with its package.
         {
-            path.parent.name: (value / 1e6, _number(path.parent / "max_energy_range_uj") / 1e6)
+            path.parent.name: (value / 1e6, _number(machine.read_if_there(path.parent / "max_energy_range_uj")) / 1e6)
             for path, value in energies.items()
             if path.parent.name.count(":") == 1
         },
@@ -79,10 +80,11 @@ def _spent(before: float, after: float, wraps: float) -> float:
     return after - before if after >= before else after - before + wraps
 
 
-def _numbers(folder: str, pattern: str) -> dict[Path, float]:
-    return {path: _number(path) for path in sorted((probe.SYS / folder).glob(pattern)) if probe.shown(path)}
+def _numbers(machine: Node, folder: str, pattern: str) -> dict[Path, float]:
+    texts = {path: machine.read_if_there(path) for path in machine.matching(Path(folder), pattern)}
+    return {path: _number(text) for path, text in texts.items() if text}
 
 
-def _number(path: Path) -> float:
-    text = probe.shown(path).strip()
+def _number(text: str) -> float:
+    text = text.strip()
     return float(text) if text.lstrip("-").isdigit() else 0.0

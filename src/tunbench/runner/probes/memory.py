@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner import probe
 from tunbench.runner.declare.metrics import Metric, Question
+from tunbench.runner.node.node import Node
 from tunbench.runner.probe import MACHINE, About, Scene
 from tunbench.runner.probes.shared import processor_time
 from tunbench.runner.workload import Sample
@@ -29,6 +29,8 @@ ABOUT = About(
         "kernel-memory": Metric("B", "memory of the kernel right after the workload", question=Question.COSTLY),
     },
 )
+
+PROC = Path("/proc")
 
 HOLDER = "1"
 """The process that holds the namespaces of a node, by its ID there."""
@@ -61,14 +63,14 @@ class State(NamedTuple):
 
 def look(scene: Scene) -> State:
     """Reads the processes of the nodes, and lets their peaks begin anew."""
-    found = {node.name: _processes(probe.root(node) / "proc") for node in scene.nodes}
+    found = {node.name: _processes(node) for node in scene.nodes}
     # An endpoint without a process has its tunnel in the kernel, which is worth saying; other nodes may have no part.
     told = {
         name: processes
         for name, processes in found.items()
         if processes is not None and (processes or name in scene.overlays)
     }
-    return State(told, kernel(probe.shown(probe.PROC / "meminfo")))
+    return State(told, kernel(scene.machine.read_if_there(PROC / "meminfo")))
 
 
 def samples(before: State, after: State) -> list[Sample]:
@@ -105,23 +107,23 @@ def kernel(meminfo: str) -> int:
     return sum(int(sizes.get(name, 0)) for name in KERNEL) * KIB
 
 
-def _processes(proc: Path) -> dict[str, Process] | None:
+def _processes(node: Node) -> dict[str, Process] | None:
     """What each process of a node has used, by its ID there; None where that cannot be seen."""
     try:
-        names = [path.name for path in proc.iterdir()]
+        names = node.names(PROC)
     except OSError:
         return None
-    found = ((name, _seen(proc / name)) for name in sorted(names) if name.isdigit() and name != HOLDER)
+    found = ((name, _seen(node, PROC / name)) for name in sorted(names) if name.isdigit() and name != HOLDER)
     return {name: process for name, process in found if process}
 
 
-def _seen(folder: Path) -> Process | None:
+def _seen(node: Node, folder: Path) -> Process | None:
     """What a process has used; None for one of ours, and for one that has just ended."""
-    stat, status = probe.shown(folder / "stat"), probe.shown(folder / "status")
+    stat, status = node.read_if_there(folder / "stat"), node.read_if_there(folder / "status")
     if not stat or not peak(status) or stat.partition("(")[2].rpartition(") ")[0] in OURS:
         return None
     try:
-        (folder / "clear_refs").write_text(RESET)
+        node.set_value(folder / "clear_refs", RESET)
     except OSError:
         return None
     return Process(peak(status), spent(stat))

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from tunbench.runner import probe
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.probe import MACHINE, About, Scene
 from tunbench.runner.probes.shared import processor_time
@@ -47,8 +46,8 @@ class State(NamedTuple):
 
 def look(scene: Scene) -> State:
     """Reads idle time and /proc/stat."""
-    stat = probe.shown(probe.PROC / "stat")
-    return State(processor_time.clock(), processor_time.times(stat), processor_time.switches(stat))
+    stat = scene.machine.read_if_there(processor_time.STAT)
+    return State(processor_time.clock(scene.machine), processor_time.times(stat), processor_time.switches(stat))
 
 
 def samples(before: State, after: State) -> list[Sample]:

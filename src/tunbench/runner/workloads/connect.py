@@ -84,7 +84,7 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
             stack.lift(site.stack, site.members, wait)
         except StackFailed as reason:
             raise WorkloadFailed(f"start {number + 1}: {reason}") from None
-    return start, [log.read_text() for log in logs.values()][-1]
+    return start, [trial.client.read(log) for log in logs.values()][-1]
 
 
 def parse(text: str, start: float, began: float) -> Sample:

@@ -163,7 +163,7 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
     """TCP flows through the tunnel: there for RAMP already, and until the end."""
     port, log = trial.port(iperf3.PORT), _log(phase)
     for node in (trial.client, trial.server):
-        (node.home / f"{log}.log").unlink(missing_ok=True)
+        node.remove(node.log(log))
     duration = float(trial.options["duration"])
     told = ("--json", "--interval", f"{max(INTERVAL, duration / INTERVALS):g}")
     # Longer than irtt may take: the flows are ended when it has ended.
@@ -205,7 +205,7 @@ def _arrived(trial: Trial, phase: str, took: float) -> list[float]:
 
 
 def _printed(trial: Trial, phase: str) -> list[str]:
-    return [node.read(node.home / f"{_log(phase)}.log") for node in (trial.client, trial.server)]
+    return [node.read(node.log(_log(phase))) for node in (trial.client, trial.server)]
 
 
 def _read(text: str) -> Any:

@@ -101,10 +101,10 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
             raise WorkloadFailed("the overlay did not answer before the event")
         prober.run("sleep", f"{CALM:g}")
         happened = _happen(trial, event)
-        if wait_until(lambda: blocked_time.answered_since(log, happened.over), LIMIT):
+        if wait_until(lambda: blocked_time.answered_since(trial.client, log, happened.over), LIMIT):
             time.sleep(CALM)
         prober.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
-    trial.outputs[_output(number)] = log.read_text()
+    trial.outputs[_output(number)] = trial.client.read(log)
     return happened
 
 

@@ -75,7 +75,7 @@ def execute(trial: Trial) -> None:
         trial.outputs["sockperf.txt"] = result.stdout + result.stderr
         if result.status is None:
             raise WorkloadFailed(f"sockperf did not end within {PATIENCE:g} s after the test's duration")
-        text = trial.client.read(log) if log.exists() else ""
+        text = trial.client.read_if_there(log)
     finally:
         trial.client.try_run("rm", "-f", str(log))
     trial.samples += parse(trial.outputs["sockperf.txt"], text, proto, int(options["samples"]))

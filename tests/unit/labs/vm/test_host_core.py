@@ -9,14 +9,13 @@ import pytest
 from tests.helpers.machines import one_core
 from tunbench.labs.execution import Execution
 from tunbench.labs.vm import host_core
-from tunbench.runner import probe
 from tunbench.runner.node import pinning
 
 
 @pytest.fixture
 def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A /proc in which nobody is bound to anything, on a machine that shows no topology."""
-    monkeypatch.setattr(probe, "PROC", tmp_path)
+    monkeypatch.setattr(host_core, "PROC", tmp_path)
     monkeypatch.setattr(pinning, "CORES", tmp_path / "nothing")
     return tmp_path
 

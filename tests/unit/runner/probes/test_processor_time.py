@@ -49,9 +49,9 @@ def test_a_kernel_that_does_not_keep_idle_time_there_is_noticed(text: str) -> No
 def test_busy_is_what_passed_less_what_was_idle(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     one_core(monkeypatch)
     machine.show("proc/timer_list", captured("timer-list-vm.txt"))
-    before = processor_time.clock()
+    before = processor_time.clock(machine.scene.machine)
     machine.show("proc/timer_list", timers(captured("timer-list-vm.txt"), 1.0, {0: 0.9}))
-    busy = processor_time.between(before, processor_time.clock())
+    busy = processor_time.between(before, processor_time.clock(machine.scene.machine))
     assert busy.elapsed == pytest.approx(1.0)
     assert busy.total == pytest.approx(0.1)
 
@@ -59,7 +59,7 @@ def test_busy_is_what_passed_less_what_was_idle(machine: Machine, monkeypatch: p
 def test_idle_time_of_all_cores_is_ended_before_it_is_read(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = one_core(monkeypatch, {0, 1})
     machine.show("proc/timer_list", captured("timer-list-two-cores.txt"))
-    assert set(processor_time.clock().idle) == {"cpu0", "cpu1"}
+    assert set(processor_time.clock(machine.scene.machine).idle) == {"cpu0", "cpu1"}
     assert asked == [{0}, {1}, {0, 1}]
 
 
@@ -70,7 +70,7 @@ def test_where_a_core_cannot_be_visited_ticks_are_read(machine: Machine, monkeyp
     machine.show("proc/stat", captured("stat-two-cores.txt"))
     fields = re.findall(r"^cpu\d (.*)$", captured("stat-two-cores.txt"), re.MULTILINE)
     idle = [int(line.split()[3]) + int(line.split()[4]) for line in fields]
-    clock = processor_time.clock()
+    clock = processor_time.clock(machine.scene.machine)
     assert clock.at == 13916.49
     assert clock.idle == pytest.approx({"cpu0": idle[0] / 100, "cpu1": idle[1] / 100})
 

@@ -1,6 +1,8 @@
 """The commands of every tunnel, as a person would type them: `tests/golden/tunnels/STACK.txt`.
 
-After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/test_tunnels.py && git diff tests/golden
+After a change that is meant:
+
+    TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/runner/tunnels/test_tunnels.py && git diff tests/golden
 """
 
 import os

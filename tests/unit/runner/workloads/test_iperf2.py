@@ -248,7 +248,7 @@ def test_a_test_may_take_its_time_and_20_s(
 
 def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_process, "PATIENCE", 0.05)
-    monkeypatch.setattr("tests.unit.test_workload_iperf2.LISTENING", "")
+    monkeypatch.setitem(globals(), "LISTENING", "")
     trial, _, shell = executed("iperf2-tcp", {}, "tcp")
     assert trial.outputs["reason"] == "the iperf server did not listen on tcp port 5001 in 0.05 s"
     assert shell.started[0].ended == "killed"

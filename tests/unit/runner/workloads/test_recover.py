@@ -36,6 +36,10 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return move_home(monkeypatch, tmp_path)
 
 
+def prober(folder: Path) -> Node:
+    return Node(folder.name, FakeShell(), FakeEvents())
+
+
 def test_a_start_lasts_until_the_first_answer() -> None:
     [gap] = blocked_time.read(CONNECT).gaps
     sample = connect.parse(CONNECT, 2.6, 2.5)
@@ -48,14 +52,15 @@ def test_a_line_without_its_moments_has_failed(line: str, tmp_path: Path) -> Non
     log = tmp_path / "probe.log"
     log.write_text(f"ready\nbegin 1\n{line}\n")
     with pytest.raises(WorkloadFailed, match=f"the probe printed '{line}'"):
-        blocked_time.answered_since(log, 0)
+        blocked_time.answered_since(prober(tmp_path), log, 0)
 
 
 @pytest.mark.parametrize(("line", "answered"), [("gap 1 3 2", True), ("alive 3 2", True), ("end 3 2 1", False)])
 def test_an_answer_is_to_a_request_after_a_moment(line: str, answered: bool, tmp_path: Path) -> None:
     log = tmp_path / "probe.log"
     log.write_text(f"ready\nbegin 1\n{line}\n")
-    assert [blocked_time.answered_since(log, moment) for moment in (1e-9, 2e-9)] == [answered, False]
+    node = prober(tmp_path)
+    assert [blocked_time.answered_since(node, log, moment) for moment in (1e-9, 2e-9)] == [answered, False]
 
 
 def test_a_start_without_an_answer_has_failed() -> None:
@@ -294,7 +299,7 @@ class Lab:
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Events have the moments of the captured output, and nothing is waited for."""
     monkeypatch.setattr(recover, "CALM", 0)
-    monkeypatch.setattr(blocked_time, "answered_since", lambda log, moment: True)
+    monkeypatch.setattr(blocked_time, "answered_since", lambda node, log, moment: True)
     monkeypatch.setattr(recover, "now", lambda: 3.0)
     monkeypatch.setattr(outages, "now", lambda: 3.0)
     monkeypatch.setattr(connect, "now", lambda: 2.6)

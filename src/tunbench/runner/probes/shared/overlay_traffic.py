@@ -1,11 +1,14 @@
 """What a stack carried: bytes and packets that arrived at the interfaces of its overlay."""
 
+from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner import probe
 from tunbench.runner.declare.packet_format import ETHERNET
 from tunbench.runner.node.node import Node
 from tunbench.runner.probe import Scene
+
+DEVICES = Path("/proc/1/net/dev")
+INTERFACES = Path("/sys/class/net")
 
 ARPHRD_ETHER = "1"
 """The type of an interface with Ethernet headers: Linux, include/uapi/linux/if_arp.h."""
@@ -53,7 +56,7 @@ def framing(kind: str, uevent: str) -> int:
 
 
 def _at(node: Node, interface: str) -> Carried:
-    counted = received(probe.shown(probe.PROC / node.holder / "net" / "dev"), interface)
-    about = probe.root(node) / "sys" / "class" / "net" / interface
-    more = framing(probe.shown(about / "type"), probe.shown(about / "uevent"))
+    counted = received(node.read_if_there(DEVICES), interface)
+    about = INTERFACES / interface
+    more = framing(node.read_if_there(about / "type"), node.read_if_there(about / "uevent"))
     return counted._replace(size=counted.size - more * counted.packets)

@@ -2,9 +2,13 @@
 
 import os
 import re
+from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.runner import probe
+from tunbench.runner.node.node import Node
+
+PROC = Path("/proc")
+STAT = PROC / "stat"
 
 TICK = 0.01
 """Seconds of a tick in /proc/stat: USER_HZ is 100 on all architectures of Linux that Debian has."""
@@ -43,13 +47,13 @@ class Busy(NamedTuple):
         return sum(self.by_core.values())
 
 
-def clock() -> Clock:
+def clock(machine: Node) -> Clock:
     """The machine's idle time, to the nanosecond where the kernel shows that, else to the tick."""
     visited = visit_cores()
-    precise = idle_of_timers(probe.shown(probe.PROC / "timer_list"))
+    precise = idle_of_timers(machine.read_if_there(PROC / "timer_list"))
     if precise and precise.idle.keys() <= visited:
         return precise
-    return idle_of_ticks(probe.shown(probe.PROC / "uptime"), probe.shown(probe.PROC / "stat"))
+    return idle_of_ticks(machine.read_if_there(PROC / "uptime"), machine.read_if_there(STAT))
 
 
 def between(before: Clock, after: Clock) -> Busy:

@@ -1,6 +1,5 @@
 """What the workloads share that take the tunnel down: a stream of probes, and what it tells."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.failures import StackFailed, WorkloadFailed
 from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.node import python
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.stack import ANSWER_TIMEOUT
@@ -21,6 +21,9 @@ STARTING, ENDING = 5.0, 5.0
 """Seconds that the program may take to start, and to end."""
 
 NANOSECONDS = 1e-9
+
+LINE = 200
+"""Characters that hold the last line of the program at least."""
 
 DIGITS = 20
 """A number of nanoseconds has fewer."""
@@ -54,41 +57,40 @@ class Seen(NamedTuple):
 @contextmanager
 def ready(node: Node, overlay: Overlay, address: str, interval: float, name: str) -> Iterator[Path]:
     """Has a stream of probes ready until it is left; yields the file in which it tells what was answered."""
-    program, log = node.home / "probe.py", node.home / f"{name}.log"
+    program, log = node.home / "probe.py", node.log(name)
     go, stop = (node.home / f"{name}.{word}" for word in ("go", "stop"))
     node.run("rm", "-f", str(log), str(go), str(stop))
-    if not program.exists():
-        node.write(program, Path(probe_stream.__file__).read_text())
-    interpreter = (str(Path(sys.executable).resolve()), "-I", "-S", str(program))
+    if not node.exists(program):
+        node.write(program, python.source(probe_stream))
     arguments = (overlay.interface, address, f"{interval:g}", f"{LONGEST:g}", str(go), str(stop))
-    process = node.start(*interpreter, *arguments, log=name)
+    process = node.start(*python.INTERPRETER, str(program), *arguments, log=name)
     try:
-        if not wait_until(lambda: _last_line(log) != "", STARTING, 0.005):
+        if not wait_until(lambda: _last_line(node, log) != "", STARTING, 0.005):
             raise WorkloadFailed(f"the probe did not start within {STARTING:g} s")
         yield log
     finally:
         for file in (go, stop):
-            _touch(node, file)
+            node.touch(file)
         wait_until(lambda: process.poll() is not None, ENDING)
         process.kill()
 
 
 def begin(node: Node, log: Path) -> None:
     """Lets a stream of probes begin."""
-    _touch(node, log.with_suffix(".go"))
+    node.touch(log.with_suffix(".go"))
 
 
-def answered_since(log: Path, moment: float) -> bool:
+def answered_since(node: Node, log: Path, moment: float) -> bool:
     """Whether a probe that was sent after that moment of the lab's clock has been answered. Raises WorkloadFailed."""
-    kind, *words = _last_line(log).split(" ")
+    kind, *words = _last_line(node, log).split(" ")
     return kind in ("gap", "alive") and _numbers(kind, words)[-1] * NANOSECONDS > moment
 
 
 def answers(node: Node, log: Path, timeout: float, unless: Callable[[], object] = lambda: None) -> bool:
     """Waits for the first answer; False where `timeout` seconds were not enough, or `unless` says it is in vain."""
-    wait_until(lambda: answered_since(log, 0) or bool(unless()), timeout, 0.005)
+    wait_until(lambda: answered_since(node, log, 0) or bool(unless()), timeout, 0.005)
     node.note(f"until grep -q ^gap {log}; do sleep 0.02; done")
-    return answered_since(log, 0) and not unless()
+    return answered_since(node, log, 0) and not unless()
 
 
 def wait_for_answer(node: Node, log: Path, layer: Tunnel) -> None:
@@ -166,19 +168,7 @@ def _numbers(kind: str, words: list[str]) -> list[int]:
     return [int(word) for word in words]
 
 
-def _touch(node: Node, file: Path) -> None:
-    """Makes an empty file at once; a command would take some milliseconds."""
-    file.touch()
-    node.note(f"touch {file}")
-
-
-def _last_line(log: Path) -> str:
+def _last_line(node: Node, log: Path) -> str:
     """The last whole line of a file that grows; empty as long as there is none."""
-    try:
-        with log.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - 200))
-            lines = file.read().decode(errors="replace").split("\n")
-    except OSError:
-        return ""
+    lines = node.tail(log, LINE).split("\n")
     return lines[-2] if len(lines) > 1 else ""

@@ -79,9 +79,9 @@ def measure(trial: Trial, seconds: float, common: Sequence[str], arguments: Sequ
     port = trial.port(PORT)
     family = ["--ipv6_domain"] if trial.overlay.family == 6 else []
     common = [*common, *family, "--port", port, "--enhanced", "--interval", "1", "--format", "b"]
-    printed = trial.server.home / f"iperf-{port}.log"
+    printed = trial.server.log(f"iperf-{port}")
     # What an earlier server of that port printed says nothing of this one.
-    printed.unlink(missing_ok=True)
+    trial.server.remove(printed)
     serve = ("iperf", "--server", *common)
     proto = "udp" if "--udp" in common else "tcp"
     try:
@@ -93,7 +93,7 @@ def measure(trial: Trial, seconds: float, common: Sequence[str], arguments: Sequ
             streams = int(trial.options["parallel"])
             wait_until(lambda: result.status is None or _has_totals(trial.server.read(printed), streams), PATIENCE)
     finally:
-        if printed.exists():
+        if trial.server.exists(printed):
             trial.outputs["iperf-server.txt"] = trial.server.read(printed)
     trial.outputs["iperf-client.txt"] = result.stdout + result.stderr
     if result.status is None:

@@ -1,7 +1,5 @@
 """What takes a tunnel down, and brings it back, on one node of a laboratory that goes on."""
 
-import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from ipaddress import ip_address, ip_interface, ip_network
@@ -10,7 +8,6 @@ from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import impairment
-from tunbench.runner.node import processes
 from tunbench.runner.node.json_output import tables
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
@@ -160,7 +157,7 @@ def reboot(site: Site, node: Node) -> None:
     leaf = site.underlay.endpoints[node.name]
     gateway = _gateway(node, leaf)
     node.ip(f"link set {leaf.interface} down")
-    _kill(node)
+    node.kill_all()
     for layer in site.stack.layers:
         for daemon in layer.daemons.pop(node.name, []):
             daemon.kill()
@@ -212,18 +209,3 @@ def _unreachable(node: Node, network: str) -> Iterator[None]:
         yield
     finally:
         node.try_run("ip", family, "route", "del", *route)
-
-
-def _kill(node: Node) -> None:
-    """Ends all processes of the node at once, but not the one that holds its namespaces."""
-    # To its own PID namespace a node may say `kill -1`; typed into a shell that has none, it would end everything.
-    node.note(f"ip netns pids {node.name} | xargs --no-run-if-empty kill -KILL")
-    space = processes.namespace(node.holder) if node.holder else ""
-    if not space or space == processes.namespace("self"):
-        return
-    for process in processes.everywhere():
-        if process.name != node.holder and processes.namespace(process.name) == space:
-            try:
-                os.kill(int(process.name), signal.SIGKILL)
-            except ProcessLookupError:
-                continue
