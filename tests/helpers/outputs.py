@@ -12,7 +12,7 @@ from tests.helpers.fakes import CAPTURED, captured
 from tunbench.runner import probe, registry
 from tunbench.runner.bounds import impossible
 from tunbench.runner.declare.metrics import Metric
-from tunbench.runner.network import impairment
+from tunbench.runner.network import netem_report
 from tunbench.runner.probes import memory
 from tunbench.runner.probes.shared import overlay_traffic, processor_time
 from tunbench.runner.proof import pcap
@@ -104,12 +104,12 @@ def of_capture(text: str) -> list[Sample]:
 
 
 def of_qdisc(text: str) -> list[Sample]:
-    qdisc = impairment.netem_of(text)
+    qdisc = netem_report.netem_of(text)
     terms = {"loss": 0.01, "delay": 0.02}
     assert all(
-        isinstance(one, str) for one in (*impairment.deviations(terms, qdisc), impairment.overflow(terms, qdisc))
+        isinstance(one, str) for one in (*netem_report.deviations(terms, qdisc), netem_report.overflow(terms, qdisc))
     )
-    return [Sample("packets", float(impairment.counters(qdisc)["packets"]))]
+    return [Sample("packets", float(netem_report.counters(qdisc)["packets"]))]
 
 
 def as_bytes(text: str) -> bytes:

@@ -196,8 +196,8 @@ def profile(dice: Random) -> Any:
         return dice.choice((*("baseline", "low", "medium", "high") * 4, dice.choice(TEXTS)))
     table: dict[str, Any] = {"name": dice.choice((*("p", "q", "wan", "lan", "far") * 4, "baseline", "A", ""))}
     for name in {"delay": 0, **dict.fromkeys(dice.sample(sorted(TERMS), dice.choice((0, 0, 1, 2))))}:
-        swept = ["1ms", "2ms"] if name == "delay" else [_value(TERMS[name], dice) for _ in range(2)]
-        table[name] = wild(dice) if dice.random() < 0.03 else dice.choice((_value(TERMS[name], dice), swept))
+        swept = ["1ms", "2ms"] if name == "delay" else [_value(TERMS[name].option, dice) for _ in range(2)]
+        table[name] = wild(dice) if dice.random() < 0.03 else dice.choice((_value(TERMS[name].option, dice), swept))
     if dice.random() < 0.1:
         table["reverse"] = dice.choice(({}, {"delay": "40ms"}, {"loss": ["1%", "2%"]}, wild(dice)))
     if dice.random() < 0.1:

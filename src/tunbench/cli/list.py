@@ -217,7 +217,7 @@ def _written(declared: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _in_units(term: str, value: float) -> str:
-    match TERMS[term].kind:
+    match TERMS[term].option.kind:
         case "duration":
             return f"{value * 1000:g} ms"
         case "ratio":

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from tunbench.plan.shard import Profile, Shard, Tuning, needed_underlay
 from tunbench.runner import invocation, stack
+from tunbench.runner.declare.netem_terms import Terms
 from tunbench.runner.declare.tools import HOLDS
-from tunbench.runner.network import impairment, tuning, underlay
+from tunbench.runner.network import netem_command, tuning, underlay
 from tunbench.runner.workloads.shared import congestion_control
 from tunbench.toolbox.tools import TOOLS
 
@@ -158,13 +159,13 @@ def of_stack(text: str, files: Mapping[str, str | None] = MappingProxyType({})) 
 
 def of_profile(profile: Profile) -> list[Lack]:
     """What a profile's impairments lack."""
-    directions = [terms for terms in (profile.forward, profile.reverse) if impairment.acts(terms)]
+    directions = [terms for terms in (profile.forward, profile.reverse) if netem_command.acts(terms)]
     return list(dict.fromkeys(lack for terms in directions for lack in of_impairment(terms)))
 
 
-def of_impairment(terms: impairment.Terms) -> list[Lack]:
+def of_impairment(terms: Terms) -> list[Lack]:
     """What these terms of netem lack: they are installed once, on a loopback interface of their own."""
-    words = " ".join(impairment.netem(terms))
+    words = " ".join(netem_command.arguments(terms))
     refusal = _programs(["tc"]) or tried(f"tc qdisc add dev lo root netem {words}")
     if not isinstance(refusal, str):
         return refusal

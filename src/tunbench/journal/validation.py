@@ -158,7 +158,7 @@ def _paths(value: Any) -> None:
 
 def _terms(value: Any) -> None:
     for name, one in value.items():
-        if not _is_term(TERMS[name], one):
+        if not _is_term(TERMS[name].option, one):
             raise Unsound(f"{name!r:.80}")
 
 
@@ -177,7 +177,7 @@ def _is_term(declared: Option, value: Any) -> bool:
 def _installed(value: Any) -> None:
     _facts(value)
     _terms(terms := value.get("terms", {}))
-    if any(TERMS[name].kind == "choice" for name in terms):
+    if any(TERMS[name].option.kind == "choice" for name in terms):
         raise Unsound("tc does not tell which distribution there is")
 
 

@@ -94,46 +94,17 @@ def _live_with(site: Site, spec: Spec, waiting: list[str], events: Events) -> No
             logs=_tails(site.members),
         )
         events.tell("phase", name="impair", at=now())
-        impaired = impair(spec["profile"], site, events)
+        impaired = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
         while waiting:
             began = _begin(events, "trial", workload=waiting[0])
             told = trials.execute(waiting[0], site, spec.get("probes", registry.probe_names()), events)
             _tell_trial(events, waiting, began=began, logs=_tails([*site.members, *site.hosts]), **told)
-            _look_at_queues(impaired, site.nodes, events)
+            impairment.check_queues(impaired, events)
         events.tell("phase", name="down", at=now())
     if left := sorted(leftovers.look(site.members) - before):
         events.tell("warning", name="left-behind", text="; ".join(left[:SHOWN]))
     if spec["repeat"] == 1:
         _tell_versions(site, spec["workloads"], events)
-
-
-def impair(profile: Mapping[str, Any], site: Site, events: Events) -> list[tuple[str, str, impairment.Terms]]:
-    """Applies a profile and tells what the kernel installed: the nodes, interfaces and terms. Raises CommandFailed.
-
-    The way from the first endpoint, and between all others, has the terms of `forward`; the way to it, of `reverse`.
-    """
-    impaired = []
-    for node, interface, direction in _places(profile["placement"], site):
-        terms = profile[direction]
-        installed = impairment.apply(site.nodes[node], interface, terms)
-        if installed:
-            impaired.append((node, interface, terms))
-            events.tell("impairment", node=node, interface=interface, asked=dict(terms), installed=installed)
-        for deviation in impairment.deviations(terms, installed):
-            events.tell("warning", name="netem-differs", text=f"{node}/{interface}: {deviation}")
-    return impaired
-
-
-def _places(placement: str, site: Site) -> list[tuple[str, str, str]]:
-    """Where netem sits: the node, the interface, and the direction whose terms it gets."""
-    under = site.underlay
-    first, *others = under.endpoints
-    if placement == "router":
-        there = [(under.middle, under.towards[name], "forward") for name in others]
-        return [*there, (under.middle, under.towards[first], "reverse")]
-    own = under.endpoints if placement == "endpoints" else site.stack.overlay
-    back = [(name, own[name].interface, "reverse") for name in others]
-    return [(first, own[first].interface, "forward"), *back]
 
 
 def _begin(events: Events, phase: str, **fields: Any) -> float:
@@ -151,17 +122,6 @@ def _conclude(events: Events, waiting: list[str], verdict: str, reason: Exceptio
     """Gives all trials that still wait the same verdict."""
     while waiting:
         _tell_trial(events, waiting, verdict, f"{reason}", samples=[], began=now(), **fields)
-
-
-def _look_at_queues(
-    impaired: list[tuple[str, str, impairment.Terms]], made: Mapping[str, Node], events: Events
-) -> None:
-    """Tells netem's counters, and warns where it dropped more than its loss explains: its queue was full."""
-    for name, interface, terms in impaired:
-        qdisc = impairment.installed(made[name], interface)
-        events.tell("queue", node=name, interface=interface, counters=impairment.counters(qdisc))
-        if text := impairment.overflow(terms, qdisc):
-            events.tell("warning", name="netem-limit", text=f"{name}/{interface}: {text}")
 
 
 def _tell_versions(site: Site, workloads: list[str], events: Events) -> None:

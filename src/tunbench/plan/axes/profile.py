@@ -19,41 +19,6 @@ KIND = Kind(
     fixed=[("name",), ("reverse",)],
 )
 
-LOSSES = ("loss", "gemodel_p", "state_p13", "state_p14")
-SLOTS = ("slot_min_delay", "slot_delay")
-
-NEEDS: dict[str, tuple[str, ...]] = {
-    "jitter": ("delay",),
-    "delay_correlation": ("jitter",),
-    "distribution": ("jitter",),
-    "loss_correlation": ("loss",),
-    **{name: ("gemodel_p",) for name in ("gemodel_r", "gemodel_1-h", "gemodel_1-k")},
-    **{name: ("state_p13",) for name in ("state_p31", "state_p32", "state_p23")},
-    "ecn": LOSSES,
-    "reorder": ("delay",),
-    "reorder_correlation": ("reorder",),
-    "gap": ("reorder",),
-    "duplicate_correlation": ("duplicate",),
-    "corrupt_correlation": ("corrupt",),
-    "packetoverhead": ("rate",),
-    "cellsize": ("rate",),
-    "celloverhead": ("cellsize",),
-    "slot_max_delay": ("slot_min_delay",),
-    "slot_delay": ("slot_jitter",),
-    "slot_jitter": ("slot_delay",),
-    "slot_distribution": ("slot_delay",),
-    "slot_packets": SLOTS,
-    "slot_bytes": SLOTS,
-}
-"""Terms that do nothing, or that tc refuses, without another one (one of several)."""
-
-EXCLUDES = (
-    *((one, other) for one in LOSSES[2:] for other in LOSSES[:2]),
-    ("gemodel_p", "loss"),
-    ("slot_delay", "slot_min_delay"),
-)
-"""Terms of which netem takes one or the other."""
-
 SLOWEST = 1000
 """Bits a second of the slowest `rate`: the kernel keeps whole bytes a second, and takes less than one as no limit."""
 
@@ -112,15 +77,28 @@ def _terms(table: dict[str, object]) -> dict[str, float | str]:
             terms[name] = _term(name, str(value).lower() if isinstance(value, bool) else str(value))
         except ValueError as error:
             raise MistakeAt(str(error), name) from None
-    for name, needed in NEEDS.items():
-        if terms.get(name) and not any(terms.get(other) for other in needed):
-            one = " or ".join(needed)
-            raise MistakeAt(f"{name} does nothing without {one}: write {one} as well, or take {name} away", name)
-    for name, other in EXCLUDES:
-        if terms.get(name) and terms.get(other):
-            raise MistakeAt(f"netem has either {other} or {name}: take one of them away", name)
+    written = [name for name in TERMS if terms.get(name)]
+    for name in written:
+        _check_needs(name, terms)
+    for name in written:
+        _check_excludes(name, terms)
     _contradictions(terms)
     return terms
+
+
+def _check_needs(name: str, terms: Mapping[str, float | str]) -> None:
+    """Raises MistakeAt where a term has no effect for want of another one."""
+    needed = TERMS[name].needs
+    if needed and not any(terms.get(other) for other in needed):
+        one = " or ".join(needed)
+        raise MistakeAt(f"{name} does nothing without {one}: write {one} as well, or take {name} away", name)
+
+
+def _check_excludes(name: str, terms: Mapping[str, float | str]) -> None:
+    """Raises MistakeAt where there are two terms of which netem takes one."""
+    for other in TERMS[name].excludes:
+        if terms.get(other):
+            raise MistakeAt(f"netem has either {other} or {name}: take one of them away", name)
 
 
 def _contradictions(terms: dict[str, float | str]) -> None:
@@ -137,10 +115,10 @@ def _contradictions(terms: dict[str, float | str]) -> None:
 
 
 def _term(name: str, text: str) -> float | str:
-    if TERMS[name].kind == "duration":
+    if TERMS[name].option.kind == "duration":
         # A bare number is refused: whoever writes 20 has milliseconds in mind as often as seconds.
         quantity.duration(text, bare="")
-    value = TERMS[name].value(text)
+    value = TERMS[name].option.value(text)
     if isinstance(value, str):
         return value
     if name == "rate" and 0 < value < SLOWEST:

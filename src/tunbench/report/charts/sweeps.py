@@ -35,7 +35,7 @@ def of_profiles(view: View) -> list[Sweep]:
     for term in TERMS:
         groups: dict[tuple[tuple[str, ...], Others, tuple[bool, ...]], list[tuple[float, str]]] = {}
         for condition, (rest, both) in terms.items():
-            values = [number(one, term) for one in both if TERMS[term].kind not in ("choice", "switch")]
+            values = [number(one, term) for one in both if TERMS[term].option.kind not in ("choice", "switch")]
             if not values or len({value for value in values if value}) > 1:
                 continue
             ways = tuple(bool(value) for value in values)
@@ -48,7 +48,7 @@ def of_profiles(view: View) -> list[Sweep]:
             once = {value: (value, name) for value, name in reversed(members)}.values()
             if len(once) >= FEWEST:
                 title = term.replace("_", " ") + WAYS[ways]
-                found[Sweep(title, UNITS[TERMS[term].kind], tuple(sorted(once)), " · ".join(rest))] = None
+                found[Sweep(title, UNITS[TERMS[term].option.kind], tuple(sorted(once)), " · ".join(rest))] = None
     return list(found)
 
 

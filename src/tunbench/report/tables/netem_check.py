@@ -13,7 +13,7 @@ from tunbench.plan.shard import Profile
 from tunbench.report import units
 from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
-from tunbench.runner.network.impairment import PRINTED
+from tunbench.runner.network.netem_report import PRINTED
 
 UNITS = {"duration": "s", "ratio": "ratio", "rate": "bit/s", "size": "B", "count": "count"}
 """The unit of each kind of term."""
@@ -124,7 +124,7 @@ def _spread(terms: Terms) -> tuple[float, float, str]:
 
 def _term(name: str, value: float | str) -> str:
     words = name.replace("_", " ")
-    kind = TERMS[name].kind
+    kind = TERMS[name].option.kind
     if kind == "switch":
         return words if value else f"no {words}"
     return f"{words} {value if isinstance(value, str) else units.plain(value, UNITS[kind])}"

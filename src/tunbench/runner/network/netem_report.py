@@ -1,0 +1,90 @@
+"""Reads what `tc -s -j qdisc show` tells of a netem: the terms that the kernel installed, and what it dropped."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tunbench.runner.declare.failures import WorkloadFailed
+from tunbench.runner.declare.netem_arithmetic import loss_deviation, mean_loss
+from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
+from tunbench.runner.network.netem_command import acts, limit
+from tunbench.runner.node.json_output import at, tables
+
+ROUNDED = {"duration": 1.5e-6, "ratio": 1e-9, "rate": 8}
+"""What rounding may change: tc takes and shows whole µs, the kernel keeps 2⁻³² and whole bytes a second."""
+
+LARGEST = 1e18
+"""The largest number of a term: 32 bits of packets, 64 bits of nanoseconds."""
+
+PRINTED = 1.1e-5
+"""How much printing may change a value, relatively: tc is given six digits, and shows six."""
+
+IN_SI_UNIT = {"rate": 8}
+"""What a value is multiplied by, by its kind: tc shows a rate in bytes a second."""
+
+
+def netem_of(text: str) -> dict[str, Any]:
+    """The netem in what `tc -s -j qdisc show` printed; empty where there is none. Raises WorkloadFailed."""
+    return next((qdisc for qdisc in tables(text, "tc") if qdisc.get("kind") == "netem"), {})
+
+
+def counters(qdisc: Mapping[str, Any]) -> dict[str, int]:
+    """What netem has carried, dropped and still holds since it was installed. Raises WorkloadFailed.
+
+    Where there is none, it has carried nothing.
+    """
+    missing = None if qdisc else 0
+    found: dict[str, Any] = {name: qdisc.get(name, missing) for name in ("packets", "bytes", "drops", "qlen")}
+    for name, value in found.items():
+        # The kernel's counters have 64 bits.
+        if type(value) is not int or not 0 <= value < 1 << 64:
+            raise WorkloadFailed(f"tc's JSON has no sound number at {name}: {value!r:.80}")
+    return found
+
+
+def read_back(qdisc: Mapping[str, Any]) -> dict[str, float]:
+    """The terms that `tc` shows, in SI units: what the kernel made of those that were asked for.
+
+    Raises WorkloadFailed.
+    """
+    terms = {}
+    for name, term in TERMS.items():
+        value = at(qdisc.get("options", {}), *term.shown) if term.shown else None
+        if isinstance(value, int | float):
+            if not abs(value) <= LARGEST:
+                raise WorkloadFailed(f"tc's JSON has no sound number at {'.'.join(term.shown)}: {value!r:.80}")
+            terms[name] = float(value) * IN_SI_UNIT.get(term.option.kind, 1)
+    return terms
+
+
+def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
+    """Where what is installed differs from what was asked by more than rounding and printing (ROUNDED, PRINTED)."""
+    found, asked = read_back(qdisc), complete(terms)
+    asked = {**asked, "limit": limit(terms)} if acts(terms) else {}
+    return [
+        f"{name}: asked for {number(asked, name):g}, installed is {number(found, name):g}"
+        for name, term in TERMS.items()
+        if term.shown and not _equal(name, number(asked, name), number(found, name))
+    ]
+
+
+def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
+    """What to warn of where netem dropped more than its loss explains; else an empty text.
+
+    By chance it happens once in 6·10⁷ times at most: Bernstein's inequality, P(X − μ ≥ t) ≤ exp(−t² ÷ 2(σ² + t ÷ 3)),
+    which holds for few packets too, has the bound exp(−18) at t = 6 + 6·√(1 + σ²). Without loss nothing is by chance.
+    """
+    counted = counters(qdisc)
+    dropped, carried = counted["drops"], counted["packets"]
+    mean = mean_loss(terms)
+    # With a correlation, losses are rarer than asked for where they are less than a half, and else more frequent.
+    loss = mean if mean is not None else number(terms, "loss") if number(terms, "loss") <= 0.5 else 1
+    offered = dropped + carried
+    by_chance = 6 + 6 * math.hypot(1, loss_deviation(terms, offered)) if loss else 0
+    if dropped <= loss * offered + by_chance:
+        return ""
+    return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains: raise its limit"
+
+
+def _equal(name: str, asked: float, found: float) -> bool:
+    return math.isclose(asked, found, rel_tol=PRINTED, abs_tol=ROUNDED.get(TERMS[name].option.kind, 0))
