@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.helpers.documentation import ROOT, named, page, rows, variants
+from tests.helpers.documentation import ROOT, named, page, rows
 from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.plan import cut, model
 from tunbench.plan import load as load_plan
@@ -15,6 +15,7 @@ from tunbench.plan.study import schema
 from tunbench.plan.toml import bounded_toml
 from tunbench.runner import registry, stack
 from tunbench.runner.declare import spelling
+from tunbench.runner.variants import variants
 
 
 def shipped_plans() -> list[str]:

@@ -4,11 +4,12 @@ import re
 
 import pytest
 
-from tests.helpers.documentation import DOCS, README, having, named, page, rows, variants
+from tests.helpers.documentation import DOCS, README, having, named, page, rows
 from tunbench.runner import registry
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.tunnel import About, Tunnel
+from tunbench.runner.variants import variants
 
 
 def groups() -> dict[str, list[str]]:

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
-from tunbench.runner import registry, stack
-from tunbench.runner.declare import spelling
+from tunbench.runner import registry
 from tunbench.runner.tunnel import About
+from tunbench.runner.variants import variants
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -28,20 +27,6 @@ def rows(text: str, heading: str) -> list[list[str]]:
     """The cells of all tables whose first row begins with this heading."""
     tables = re.findall(rf"^\| {heading} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
     return [[cell.strip() for cell in line.strip("|").split("|")] for table in tables for line in table.splitlines()]
-
-
-def variants(name: str) -> dict[str, About]:
-    """What a tunnel declares as it is, and with each value of each choice alone, by its spelling."""
-    options = registry.tunnel(name).takes()
-    values = {option: about.choices or ("on", "off") * (about.kind == "switch") for option, about in options.items()}
-    spelled = [name, *(f"{name}:{option}={value}" for option, those in values.items() for value in those)]
-    found = {}
-    for text in spelled:
-        # Some choices go together with others alone.
-        with suppress(ValueError):
-            [part] = spelling.stack(text)
-            found[text] = stack.declared(part)
-    return found
 
 
 def having(what: Callable[[About], object]) -> set[str]:

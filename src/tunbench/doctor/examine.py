@@ -10,8 +10,9 @@ from tunbench.doctor.requirements import APT, Lack
 from tunbench.labs.vm import image, kvm
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import QEMU
-from tunbench.runner import registry, stack
-from tunbench.runner.declare import spelling
+from tunbench.runner import registry
+from tunbench.runner.tunnel import About
+from tunbench.runner.variants import variants
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool
@@ -111,7 +112,7 @@ def _native() -> list[Finding]:
 
 def _tunnel(name: str) -> Finding:
     """What a tunnel lacks with its defaults, and which of its variants lack something else."""
-    usual, *others = variants(name)
+    usual, *others = differing(name)
     known = _at_hand(name)
     missing = requirements.of_stack(usual, known)
     grouped: dict[tuple[Lack, ...], list[str]] = {}
@@ -133,21 +134,13 @@ def _at_hand(tunnel: str) -> dict[str, str]:
         return {}
 
 
-def variants(name: str) -> list[str]:
+def differing(name: str) -> list[str]:
     """The spelling of a tunnel with its defaults, and with each other choice that changes what it needs."""
-    kind = registry.tunnel(name)
-    needs = {name: _needs(name)}
-    for option, declared in kind.takes().items():
-        for choice in declared.choices or (("on", "off") if declared.kind == "switch" else ()):
-            try:
-                needs[f"{name}:{option}={choice}"] = _needs(f"{name}:{option}={choice}")
-            except ValueError:
-                continue
+    needs = {text: _needs(text, about) for text, about in variants(name).items()}
     return [text for text, needed in needs.items() if text == name or needed != needs[name]]
 
 
-def _needs(text: str) -> tuple[object, ...]:
-    about = stack.declared(spelling.stack(text)[0])
+def _needs(text: str, about: About) -> tuple[object, ...]:
     outer = "outer=ipv6" in text
     return about.programs, about.brought, requirements.over(about.modules, 6 if outer else 4)
 

@@ -15,8 +15,8 @@ from tunbench.runner.site import Site
 class About(NamedTuple):
     """What a workload declares.
 
-    The metrics of its `headline` sum it up: the first one, unless it says otherwise. It `restarts` if it takes the
-    tunnel down: then it runs last, and the proof again.
+    `packages` are those of Debian that have its `programs`. The metrics of its `headline` sum it up: the first one,
+    unless it says otherwise. It `restarts` if it takes the tunnel down: then it runs last, and the proof again.
     """
 
     name: str
@@ -24,6 +24,7 @@ class About(NamedTuple):
     options: Mapping[str, Option]
     metrics: Mapping[str, Metric]
     programs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
     restarts: bool = False
     headline: tuple[str, ...] = ()

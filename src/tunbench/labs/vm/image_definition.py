@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tunbench.runner.variants import packages
+
 
 class Image(Protocol):
     """A read-only image in the cache: `folder` has image.squashfs and the manifest."""
@@ -89,19 +91,6 @@ class Definition:
         return cache() / "images" / f"{self.name}-{self.digest[:12]}"
 
 
-BASE = Definition(
-    name="base",
-    packages=(
-        *("linux-image-amd64", "kmod", "busybox-static"),
-        *("iproute2", "iputils-ping", "ethtool", "nftables", "procps", "tcpdump"),
-        *("python3-minimal", "libpython3-stdlib"),
-        *("hey", "iperf", "iperf3", "irtt", "nginx-light", "openssh-client", "openssh-server", "openssl", "sockperf"),
-        *("charon-systemd", "strongswan-swanctl", "libstrongswan-standard-plugins", "libcharon-extra-plugins"),
-        *("nebula", "ocserv", "openconnect", "openvpn", "ppp", "pptpd", "pptp-linux", "tinc"),
-        *("wireguard-tools", "wireguard-go", "wpasupplicant", "yggdrasil"),
-    ),
-)
-
 ADDONS = {
     addon.name: addon
     for addon in [
@@ -117,6 +106,19 @@ ADDONS = {
         Definition(name="mosquitto", packages=("mosquitto",), addon=True),
     ]
 }
+
+GROUND = (
+    *("linux-image-amd64", "kmod", "busybox-static"),
+    *("iproute2", "iputils-ping", "ethtool", "nftables", "openssl", "procps", "tcpdump"),
+    *("python3-minimal", "libpython3-stdlib"),
+)
+"""Packages of the base image, whatever is measured: they boot it, make nodes and links, and run the runner."""
+
+BASE = Definition(
+    name="base",
+    packages=tuple(sorted({*GROUND, *packages()} - {name for addon in ADDONS.values() for name in addon.packages})),
+)
+"""It has besides all that tunnels and workloads declare, but for what stands in an add-on."""
 
 BOOT_MODULES = ("nfit", "nd_pmem", "squashfs", "overlay")
 """Modules that the first stage needs to mount the images."""

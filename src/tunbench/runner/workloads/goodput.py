@@ -40,6 +40,7 @@ ABOUT = About(
         ),
     },
     programs=("iperf3",),
+    packages=("iperf3",),
     version=("iperf3", "--version"),
 )
 

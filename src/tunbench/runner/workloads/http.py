@@ -35,6 +35,7 @@ ABOUT = About(
         "failures": Metric("ratio", "requests that were not answered by 200", question=Question.LATE),
     },
     programs=("nginx", "hey", "openssl"),
+    packages=("nginx-light", "hey", "openssl"),
     version=("nginx", "-v"),
 )
 

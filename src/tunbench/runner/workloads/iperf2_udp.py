@@ -31,6 +31,7 @@ ABOUT = About(
         "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
     },
     programs=("iperf",),
+    packages=("iperf",),
     version=("iperf", "--version"),
 )
 

@@ -34,6 +34,7 @@ ABOUT = About(
         "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
     },
     programs=("iperf3",),
+    packages=("iperf3",),
     version=("iperf3", "--version"),
 )
 

@@ -30,6 +30,7 @@ ABOUT = About(
         )
     },
     programs=("ping", "tcpdump"),
+    packages=("iputils-ping", "tcpdump"),
     version=("ping", "-V"),
 )
 

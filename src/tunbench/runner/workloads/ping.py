@@ -32,6 +32,7 @@ ABOUT = About(
         ),
     },
     programs=("ping",),
+    packages=("iputils-ping",),
     version=("ping", "-V"),
 )
 

@@ -41,6 +41,7 @@ ABOUT = About(
         ),
     },
     programs=("ping", "iperf3", "tcpdump"),
+    packages=("iputils-ping", "iperf3", "tcpdump"),
     version=("ping", "-V"),
 )
 

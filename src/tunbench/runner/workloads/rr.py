@@ -28,6 +28,7 @@ ABOUT = About(
         "rtt": Metric("s", "round-trip time of a request and its reply", main=True),
     },
     programs=("sockperf",),
+    packages=("sockperf",),
     version=("sockperf", "--version"),
 )
 

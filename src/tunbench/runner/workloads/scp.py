@@ -31,6 +31,7 @@ ABOUT = About(
         "duration": Metric("s", "logging in and the copy"),
     },
     programs=("scp", "ssh", "ssh-keygen", "sshd", "openssl", "sha256sum"),
+    packages=("openssh-client", "openssh-server", "openssl"),
     version=("ssh", "-V"),
 )
 

@@ -153,7 +153,10 @@ DAEMON = Daemon(
     programs=("charon-systemd", "swanctl", "openssl", "nft"),
     # --version asks the daemon, which is gone by then; the first line of --help has it too.
     version=("swanctl", "--help"),
-    packages=("charon-systemd", "strongswan-swanctl"),
+    packages=(
+        *("charon-systemd", "strongswan-swanctl"),
+        *("libstrongswan-standard-plugins", "libcharon-extra-plugins"),
+    ),
     addons=(),
     interfaces={},
     configure=configure,
