@@ -5,7 +5,8 @@ from typing import Any
 
 from tunbench.journal import read
 from tunbench.journal.record import Record
-from tunbench.run import order as run
+from tunbench.run import execution
+from tunbench.run.order import read_order
 
 
 def plan(stacks: list[str], profiles: str, workloads: list[str], repeats: int = 1, clock: str = "virtual") -> str:
@@ -18,9 +19,9 @@ def plan(stacks: list[str], profiles: str, workloads: list[str], repeats: int = 
 
 def execute(folder: Path, text: str, workers: int = 2, **overrides: Any) -> Record:
     """Runs a plan's text into a folder and reads what came out."""
-    order = run.order(text, "test.toml", overrides)
-    run.create(folder, order)
-    assert run.go(folder, order, workers, lambda told: None) == []
+    order = read_order(text, "test.toml", overrides)
+    execution.create(folder, order)
+    assert execution.go(folder, order, workers, lambda told: None) == []
     record = read.record(folder)
     assert record.interrupted == ()
     return record

@@ -15,7 +15,8 @@ from tunbench.doctor import choose_lab
 from tunbench.executors import pool
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.shard import Shard
-from tunbench.run import order as run
+from tunbench.run import execution
+from tunbench.run.order import Order, read_order
 
 PLAN = """\
 name = "any"
@@ -80,16 +81,16 @@ class ScriptedLab(FakeLab):
         return self.facts
 
 
-def ordered(lab: FakeLab | None = None, text: str = PLAN) -> run.Order:
+def ordered(lab: FakeLab | None = None, text: str = PLAN) -> Order:
     """An order of the plan in a scripted lab."""
-    return run.order(text, "any.toml", {})._replace(lab=cast("VmLab", lab or ScriptedLab()))
+    return read_order(text, "any.toml", {})._replace(lab=cast("VmLab", lab or ScriptedLab()))
 
 
-def finished(folder: Path, order: run.Order | None = None, workers: int = 1) -> list[str]:
+def finished(folder: Path, order: Order | None = None, workers: int = 1) -> list[str]:
     """Creates a run and executes all of it."""
     order = order or ordered()
-    run.create(folder, order)
-    return run.go(folder, order, workers, lambda _: None)
+    execution.create(folder, order)
+    return execution.go(folder, order, workers, lambda _: None)
 
 
 VM_LAB = choose_lab.lab

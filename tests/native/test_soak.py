@@ -12,7 +12,8 @@ from tests.helpers.traces import traces
 from tests.native.test_native_lab import native
 from tunbench.executors.pool import Told
 from tunbench.journal import read
-from tunbench.run import order as run
+from tunbench.run import execution
+from tunbench.run.order import read_order
 
 pytestmark = [
     pytest.mark.native,
@@ -40,9 +41,9 @@ def soaked(trials: int, folder: Path, record_property: Property) -> None:
 
     before = traces()
     text = native(["none"], '["baseline"]', WORKLOADS).replace("repeats = 1", f"repeats = {trials // 4}")
-    order = run.order(text, "soak.toml", {})
-    run.create(folder, order)
-    run.go(folder, order, 1, look)
+    order = read_order(text, "soak.toml", {})
+    execution.create(folder, order)
+    execution.go(folder, order, 1, look)
     record = read.record(folder)
     assert len(record.trials) == trials
     assert {trial.verdict for trial in record.trials} == {"ok"}

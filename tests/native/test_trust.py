@@ -14,7 +14,8 @@ from tests.helpers.kills import RUN
 from tests.native.test_native_lab import native
 from tunbench.executors import pool
 from tunbench.journal import read
-from tunbench.run import order as run
+from tunbench.run import execution
+from tunbench.run.order import read_order
 
 pytestmark = [
     pytest.mark.native,
@@ -63,9 +64,9 @@ def test_the_machine_has_been_looked_at_before_a_trial_begins(
             margins.append(event["began"] - done["up" if event["workload"] == "up" else "trial"])
 
     pings = [f"ping:count={count},interval=0.01" for count in range(10, 15)]
-    order = run.order(native(["none"], '["baseline"]', pings), "test.toml", {})
-    run.create(tmp_path / "run", order)
-    run.go(tmp_path / "run", order, 1, watch)
+    order = read_order(native(["none"], '["baseline"]', pings), "test.toml", {})
+    execution.create(tmp_path / "run", order)
+    execution.go(tmp_path / "run", order, 1, watch)
     assert len(margins) == 1 + len(pings)
     found = statistics.median(margins)
     record_property("reliability", f"{1e3 * found:.0f} ms before, at the median of {len(margins)} trials")

@@ -9,10 +9,11 @@ import pytest
 from tests.helpers.leaks import FORMS, leaks
 from tests.helpers.measuring import execute, values, verdicts
 from tunbench.analysis.overhead import workloads
+from tunbench.cli.run import finish
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.plan import load
-from tunbench.run import order, overhead
+from tunbench.run import overhead
 from tunbench.runner import registry
 from tunbench.runner.declare import spelling
 from tunbench.runner.stack import declared
@@ -195,7 +196,7 @@ def test_results_are_plausible(every: tuple[Path, Record]) -> None:
 
 @pytest.mark.reliability
 def test_secrets_stay_in_the_lab(every: tuple[Path, Record], record_property: Callable[[str, object], None]) -> None:
-    order.finish(every[0])
+    finish(every[0])
     assert leaks(every[0]) == []
     files = [path.stat().st_size for path in every[0].rglob("*") if path.is_file()]
     record_property(

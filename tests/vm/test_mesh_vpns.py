@@ -6,10 +6,10 @@ import pytest
 
 from tests.helpers.leaks import leaks
 from tests.helpers.measuring import execute, verdicts
+from tunbench.cli.run import finish
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.labs import payload
-from tunbench.run import order
 from tunbench.runner import registry
 from tunbench.toolbox.tools import TOOLS
 
@@ -50,7 +50,7 @@ def test_a_mesh_comes_up_in_a_ring_and_goes_direct(name: str, tmp_path: Path) ->
     proofs = [event for event in journal.events(tmp_path / "run") if event["event"] == "proof"]
     assert {event["pair"] for event in proofs} == {"a-b", "b-c", "c-a"}
     assert {warning.name for warning in record.warnings} & {"relayed", "outside", "left-behind"} == set()
-    order.finish(tmp_path / "run")
+    finish(tmp_path / "run")
     assert leaks(tmp_path / "run") == []
 
 

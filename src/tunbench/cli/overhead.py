@@ -14,11 +14,12 @@ from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
-from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.run import MISTAKES, SOME_FAILED, execute, finish
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.expand import MOST_WORKERS
-from tunbench.run import order as running
+from tunbench.run import execution
 from tunbench.run import overhead as measuring
+from tunbench.run.order import default_folder, read_order
 from tunbench.runner.declare.packet_format import Format
 
 
@@ -49,11 +50,11 @@ def overhead(
     payloads = tuple(sorted(set(payload or measuring.PAYLOADS)))
     with bad_input_exits(ValueError, *MISTAKES):
         wanted = list(dict.fromkeys(read_stack(stack) for stack in stacks))
-        order = running.order(measuring.plan(wanted, payloads), "overhead", {})
-        folder = out or running.default_folder("overhead")
-        running.create(folder, order)
+        order = read_order(measuring.plan(wanted, payloads), "overhead", {})
+        folder = out or default_folder("overhead")
+        execution.create(folder, order)
         execute(folder, order, workers or os.cpu_count() or 1, console)
-        running.finish(folder)
+        finish(folder)
         found = measuring.findings(folder, order.plan.stacks, payloads)
     if as_json:
         print_json([_as_data(finding) for finding in found])

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,21 +12,26 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
 from tunbench.journal.folders import resuming
 from tunbench.journal.journal import JournalError
-from tunbench.journal.record import Record
 from tunbench.labs.vm.image import ImageError
 from tunbench.labs.vm.lab import LabError
 from tunbench.plan import load
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.expand import MOST_WORKERS
 from tunbench.plan.model import KINDS
-from tunbench.run import order as running
+from tunbench.run import execution, results
 from tunbench.run.interrupt import INTERRUPTED
+from tunbench.run.order import Order, RunError, default_folder, read_order
+from tunbench.run.resume import reopen
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 
+if TYPE_CHECKING:
+    from tunbench.report.reported_run import ReportedRun
+
 SOME_FAILED = 1
 
-MISTAKES = (running.RunError, JournalError, ImageError, LabError, ToolError)
+MISTAKES = (RunError, JournalError, ImageError, LabError, ToolError)
 
 
 def run(
@@ -64,82 +69,89 @@ def run(
     console = screen(stderr=True)
     with bad_input_exits(*MISTAKES):
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
-        folder, order = _asked(plan, out, resume, options, tool or [])
+        folder, order = _order_in(plan, out, resume, options, tool or [])
         for line in [*([order.chosen] if order.chosen else []), *order.wanted.notes]:
             say(console, line)
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
-        with running.held(order):
+        with execution.held(order):
             if resume is None:
-                running.create(folder, order)
+                execution.create(folder, order)
             changed = execute(folder, order, count, console)
         raise typer.Exit(conclude(folder, changed, console))
 
 
-def execute(folder: Path, order: running.Order, workers: int, console: Console) -> list[str]:
+def execute(folder: Path, order: Order, workers: int, console: Console) -> list[str]:
     """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
 
     Ends the command on Ctrl-C.
     """
-    ahead = running.ahead(folder, order)
+    ahead = execution.ahead(folder, order)
     waiting, possible = ahead.waiting(), ahead.possible()
     seconds = estimate([*waiting, *possible], workers, order.lab.clock)
     most = order.plan.until.max if order.plan.until else 0
-    found = running.examine(order)
+    found = execution.examine(order)
     for line in found.lines if found else ():
         say(console, line)
     try:
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
-            return running.go(folder, order, workers, display.watch, found)
+            return execution.go(folder, order, workers, display.watch, found)
     except KeyboardInterrupt:
         say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resuming(folder)}")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _asked(
+def _order_in(
     plan: str | None, out: Path | None, resume: Path | None, options: dict[str, Any], tools: list[str]
-) -> tuple[Path, running.Order]:
+) -> tuple[Path, Order]:
     """The folder of a run, and what is to be run in it: as a plan says it, or as it was begun."""
     given = {name: value for name, value in options.items() if value is not None}
     if resume is not None:
         if plan or out or given or tools:
             others = "--out, --seed, --lab, --clock, --scale or --tool"
-            raise running.RunError(f"--resume goes on with a run as it was begun: give no plan, {others}")
-        return resume, running.reopen(resume)
+            raise RunError(f"--resume goes on with a run as it was begun: give no plan, {others}")
+        return resume, reopen(resume)
     if plan is None:
-        raise running.RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
+        raise RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
     loaded = load.load(plan, **options)
     if loaded.beside.study:
         from tunbench.analysis.study import reference
 
         # What cannot be compared afterwards is told before hours are spent on it.
         reference.read(loaded)
-    order = running.order(loaded.text, str(loaded.path), given, brought.parsed(tools))
-    return out or running.default_folder(order.plan.name), order
+    order = read_order(loaded.text, str(loaded.path), given, brought.parsed(tools))
+    return out or default_folder(order.plan.name), order
+
+
+def finish(folder: Path) -> "ReportedRun":
+    """Writes what follows from the journal: manifest, samples and report. Raises JournalError and RunError."""
+    from tunbench.analysis.findings import Findings
+    from tunbench.report.page import html
+    from tunbench.report.reported_run import ReportedRun, reported_run
+
+    def write_report(findings: Findings) -> ReportedRun:
+        reported = reported_run(findings, folder)
+        html.write(reported, folder / "report.html")
+        return reported
+
+    return results.finish(folder, write_report)
 
 
 def conclude(folder: Path, changed: list[str], console: Console) -> int:
-    """Prints the final table and where the report is; returns the exit code."""
-    from tunbench.analysis.findings import find
-    from tunbench.report.terminal import run_table
+    """Prints the final table, how far a study's run agrees with it, and where the report is; returns the exit code."""
+    from tunbench.report.terminal import run_table, study_tables
 
-    record = running.finish(folder)
-    screen().print(run_table.table(find(record)))
-    _assess(folder, record)
+    reported = finish(folder)
+    record = reported.findings.record
+    screen().print(run_table.table(reported.findings))
+    if reported.assessment:
+        screen().print(study_tables.rendered(reported.assessment))
+    if reported.unreadable:
+        say(console, reported.unreadable)
     say(console, f"report       {folder}/report.html")
     say(console, f"fingerprint  {record.manifest['fingerprint']}")
     for trial in changed:
         say(console, f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
     if record.interrupted:
         say(console, f"{len(record.interrupted)} shards were interrupted; go on with: {resuming(folder)}")
-    failed = any(trial.verdict == "failed" for trial in record.trials)
+    failed = any(trial.verdict == Verdict.FAILED for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0
-
-
-def _assess(folder: Path, record: Record) -> None:
-    """Prints how far a study's run agrees with it."""
-    from tunbench.analysis.findings import find
-    from tunbench.analysis.study import assessment
-    from tunbench.report.terminal import study_tables
-
-    if assessment.is_study(loaded := assessment.of_run(folder)):
-        screen().print(study_tables.rendered(assessment.assess(find(record), loaded)))

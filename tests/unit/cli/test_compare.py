@@ -21,7 +21,7 @@ from tunbench.analysis.compare.cell_change import VERDICTS, Row
 from tunbench.journal.journal import NAME, VERSION
 from tunbench.plan.shard import Shard
 from tunbench.report.tables import changes
-from tunbench.run import order as running
+from tunbench.run import manifest
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "compare"
 
@@ -50,9 +50,9 @@ def told(shard: Shard, changed: bool) -> list[dict[str, Any]]:
 def write(folder: Path, text: str, changed: bool = False, executed: int = 1000, clock: str = "virtual") -> None:
     """The journal of a run of which so many shards were executed."""
     order = ordered(ScriptedLab(), text)
-    manifest = {**running.describe(order), "lab": {"kind": "vm", "clock": clock}}
+    made = {**manifest.describe(order), "lab": {"kind": "vm", "clock": clock}}
     planned = sum(len(shard.workloads) + 1 for shard in order.shards)
-    lines = [{"event": "run", "journal": VERSION, "planned": planned, "overrides": {}, "manifest": manifest}]
+    lines = [{"event": "run", "journal": VERSION, "planned": planned, "overrides": {}, "manifest": made}]
     for shard in order.shards[:executed]:
         lines += [{"event": "shard", "shard": shard.id, "state": "started", "spec": shard.spec()}]
         lines += [{**event, "shard": shard.id} for event in told(shard, changed)]

@@ -13,7 +13,7 @@ from tests.helpers.runs import VM_LAB, ScriptedLab, invoke, ordered, real_lab, r
 from tunbench.doctor import choose_lab
 from tunbench.labs.vm import image
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.run import order as running
+from tunbench.run import execution
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "cli"
 
@@ -25,7 +25,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def another_run(_: pytest.MonkeyPatch) -> None:
-    running.create(Path("begun"), ordered())
+    execution.create(Path("begun"), ordered())
 
 
 def not_empty(_: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def damaged_journal(monkeypatch: pytest.MonkeyPatch) -> None:
 def another_image(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = ScriptedLab()
     lab.facts["image"] = {"digest": "old", "packages": {}}
-    running.create(Path("begun"), ordered(lab))
+    execution.create(Path("begun"), ordered(lab))
 
 
 def built_image(monkeypatch: pytest.MonkeyPatch) -> None:

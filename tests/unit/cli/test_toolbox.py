@@ -196,7 +196,7 @@ def test_a_plan_that_lacks_nothing_is_told_nothing() -> None:
 def test_a_brought_program_stands_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = ScriptedLab()
     monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
-    monkeypatch.setattr("tunbench.run.equipped", lambda given, wanted: given)
+    monkeypatch.setattr("tunbench.run.order.equipped", lambda given, wanted: given)
     monkeypatch.setattr("tunbench.toolbox.brought.check_known", lambda name, file: None)
     Path("zt").touch(0o755)
     assert invoke("run", "plan.toml", "--out", "begun", "--tool", "zerotier-one=zt").exit_code == 0

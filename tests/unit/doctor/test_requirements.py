@@ -14,7 +14,7 @@ from tunbench.doctor import choose_lab, requirements
 from tunbench.plan.expand import expand
 from tunbench.plan.load import PlanError, check
 from tunbench.plan.shard import Tuning
-from tunbench.run import order as run
+from tunbench.run.order import read_order
 
 REFUSED = "Error: Unknown device type."
 
@@ -124,7 +124,7 @@ AUTO = PLAN + '[lab]\nkind = "auto"\n'
 
 
 def test_auto_is_native_where_nothing_is_lacking() -> None:
-    order = run.order(AUTO, "any.toml", {})
+    order = read_order(AUTO, "any.toml", {})
     assert (order.lab.kind, order.lab.clock, order.plan.lab.clock) == ("native", "real", "real")
     assert order.overrides == {"lab": "native", "clock": "real"}
     assert order.chosen == "lab native: this machine has all that the plan needs"
@@ -135,11 +135,11 @@ def test_auto_is_vm_where_something_is_lacking_with_the_clock_of_the_plan(
     clock: str, expected: str, path: Path
 ) -> None:
     kernel_without(path, "wireguard")
-    order = run.order(AUTO + clock, "any.toml", {})
+    order = read_order(AUTO + clock, "any.toml", {})
     assert (order.lab.kind, order.lab.clock) == ("vm", expected)
     assert order.overrides == {"lab": "vm", "clock": expected}
     assert order.chosen == f"lab vm: natively this machine lacks the kernel's wireguard ({REFUSED})"
-    again = run.order(AUTO + clock, "any.toml", order.overrides)
+    again = read_order(AUTO + clock, "any.toml", order.overrides)
     assert (again.lab.kind, again.lab.clock, again.chosen) == ("vm", expected, ""), "as a run that goes on"
 
 
@@ -156,9 +156,9 @@ def test_of_many_things_the_first_are_named(path: Path) -> None:
 def test_the_command_line_asks_for_auto_and_keeps_the_clock_of_the_plan(path: Path) -> None:
     kernel_without(path, "wireguard")
     text = PLAN + '[lab]\nkind = "vm"\nclock = "real"\n'
-    assert run.order(text, "any.toml", {"lab": "auto"}).lab.clock == "real"
+    assert read_order(text, "any.toml", {"lab": "auto"}).lab.clock == "real"
     with pytest.raises(PlanError, match="model machine belongs to the"):
-        run.order('machine = "slow"\n' + text, "any.toml", {"lab": "auto"})
+        read_order('machine = "slow"\n' + text, "any.toml", {"lab": "auto"})
 
 
 def test_other_plans_choose_nothing() -> None:

@@ -18,8 +18,11 @@ from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN, finished
 from tests.helpers.strangers import OPENED, SECONDS, Property, commands, run_of_ours, told, write
 from tests.unit.journal.test_read import EVENTS
-from tunbench.journal import files, folders, journal, read
-from tunbench.run import order as running
+from tunbench.cli.run import finish
+from tunbench.journal import files, journal, read
+from tunbench.run import execution, trial_folders
+from tunbench.run.order import RunError, read_order
+from tunbench.run.trial_folders import TrialFolders
 
 MEMORY = 2 << 30
 """Bytes in which what is too large must be refused."""
@@ -93,8 +96,8 @@ def test_events_that_nothing_reads_take_no_memory(tmp_path: Path) -> None:
 
 
 def test_a_capture_that_unpacks_to_gigabytes_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "LARGEST", 1000)
-    taker = folders.TrialFolders(tmp_path, shard().spec())
+    monkeypatch.setattr(trial_folders, "LARGEST_CAPTURE", 1000)
+    taker = TrialFolders(tmp_path, shard().spec())
     bomb = b64encode(zlib.compress(bytes(1 << 24))).decode()
     taker.take({"event": "capture", "name": "proof-0.pcap", "pcap": bomb})
     assert taker.captures == {"proof-0.pcap": bytes(1000)}
@@ -203,7 +206,7 @@ def test_what_is_written_does_not_follow_a_link(good: Path, tmp_path: Path, reco
     for name in ("report.html", "manifest.json", "samples.parquet"):
         (run / name).unlink(missing_ok=True)
         (run / name).symlink_to(mine)
-    running.finish(run)
+    finish(run)
     (run / "report.html").unlink()
     (run / "report.html").symlink_to(mine)
     assert told("report", str(run))[0] == 0
@@ -233,11 +236,11 @@ def test_an_export_into_the_folder_of_a_run_does_not_follow_a_link(good: Path, t
 def test_the_folders_of_trials_do_not_follow_a_link(good: Path, tmp_path: Path, record_property: Property) -> None:
     outside, run = tmp_path / "outside", tmp_path / "run"
     outside.mkdir()
-    order_of = running.order(PLAN, "any.toml", {})
-    running.create(run, order_of)
+    order_of = read_order(PLAN, "any.toml", {})
+    execution.create(run, order_of)
     (run / "trials").symlink_to(outside)
-    with pytest.raises(running.RunError, match="trials is a link, and may lead out of the folder"):
-        running.go(run, order_of, 1, lambda _: None)
+    with pytest.raises(RunError, match="trials is a link, and may lead out of the folder"):
+        execution.go(run, order_of, 1, lambda _: None)
     assert not list(outside.iterdir())
     record_property("reliability", "--resume ends with exit code 2, nothing is written where the link leads")
 

@@ -13,14 +13,17 @@ import pytest
 
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import FACTS, PLAN, ScriptedLab, batches, events, finished, ordered
+from tunbench.cli.run import finish
 from tunbench.executors import pool
 from tunbench.executors.pool import Told
 from tunbench.journal import files, journal, read
 from tunbench.journal.journal import Journal
 from tunbench.labs.vm.lab import LabError
 from tunbench.plan.shard import Shard
-from tunbench.run import order as run
-from tunbench.run.order import RunError, create, go
+from tunbench.run import manifest
+from tunbench.run import order as run_order
+from tunbench.run.execution import create, go
+from tunbench.run.order import RunError, default_folder
 
 
 @pytest.fixture(autouse=True)
@@ -111,11 +114,11 @@ def test_nothing_is_made_where_the_lab_cannot_run(tmp_path: Path, monkeypatch: p
 
 def test_a_machine_without_git_does_not_know_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert run.describe(ordered())["tunbench"]["commit"] == "unknown"
+    assert manifest.describe(ordered())["tunbench"]["commit"] == "unknown"
 
 
 def test_a_default_folder_has_time_and_plan() -> None:
-    assert run.default_folder("quick").match("runs/20??????T??????Z-quick")
+    assert default_folder("quick").match("runs/20??????T??????Z-quick")
 
 
 def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
@@ -271,15 +274,15 @@ def test_a_clock_that_is_set_back_changes_nothing(
             return cls(2026, 1, 1, tzinfo=tz) - timedelta(hours=cls.looks)
 
     finished(tmp_path / "whole")
-    monkeypatch.setattr(run, "datetime", Back)
+    monkeypatch.setattr(run_order, "datetime", Back)
     monkeypatch.setattr(time, "time", lambda: 2e9 - 3600 * Back.looks)
     order = ordered()
-    folder = tmp_path / run.default_folder("any").name
+    folder = tmp_path / default_folder("any").name
     create(folder, order)
     with pytest.raises(KeyboardInterrupt):
         go(folder, order, 2, after(2, KeyboardInterrupt))
     assert go(folder, ordered(), 2, lambda _: None) == []
-    assert run.finish(folder).manifest["fingerprint"] == fingerprint(tmp_path / "whole")
+    assert finish(folder).findings.record.manifest["fingerprint"] == fingerprint(tmp_path / "whole")
     assert Back.looks >= 2
     # An hour that comes twice has a name that is taken: nothing is written over.
     before = (folder / journal.NAME).read_bytes()
@@ -314,7 +317,7 @@ def test_a_full_disk_is_a_message_and_what_was_measured_is_kept(
 
 def test_a_finished_run_has_its_derived_files(tmp_path: Path) -> None:
     finished(tmp_path)
-    record = run.finish(tmp_path)
+    record = finish(tmp_path).findings.record
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["fingerprint"] == record.manifest["fingerprint"]
     assert (tmp_path / "samples.parquet").read_bytes()[:4] == b"PAR1"
@@ -328,4 +331,4 @@ def test_a_disk_that_is_full_at_the_end_is_a_message(tmp_path: Path, monkeypatch
     finished(tmp_path)
     monkeypatch.setattr(files, "write", full)
     with pytest.raises(RunError, match="No space left on device"):
-        run.finish(tmp_path)
+        finish(tmp_path)

@@ -14,7 +14,7 @@ from tunbench.journal import journal, read
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
-from tunbench.run import order as run
+from tunbench.run import execution
 from tunbench.run.blocks import Asked
 
 STACKS = ["none", "vxlan", "gre", "ipip", "geneve", "fou"]
@@ -65,11 +65,11 @@ def test_a_run_that_goes_on_keeps_the_order(tmp_path: Path) -> None:
     whole = ScriptedLab()
     finished(tmp_path / "whole", ordered(whole, REAL))
     order = ordered(text=REAL)
-    run.create(tmp_path / "torn", order)
+    execution.create(tmp_path / "torn", order)
     with pytest.raises(KeyboardInterrupt):
-        run.go(tmp_path / "torn", order, 1, after(7, KeyboardInterrupt))
+        execution.go(tmp_path / "torn", order, 1, after(7, KeyboardInterrupt))
     again = ScriptedLab()
-    run.go(tmp_path / "torn", ordered(again, REAL), 1, lambda _: None)
+    execution.go(tmp_path / "torn", ordered(again, REAL), 1, lambda _: None)
     begun = executed(tmp_path / "torn")
     assert begun == executed(tmp_path / "whole") == [one.id for one in waiting()]
     assert len(cast("ScriptedLab", order.lab).executions) + len(again.executions) == len(begun) + 1

@@ -10,8 +10,10 @@ from tunbench.doctor import choose_lab
 from tunbench.journal.journal import JournalError
 from tunbench.labs import payload
 from tunbench.plan.load import PlanError
-from tunbench.run import order as run
-from tunbench.run.order import RunError, create, reopen
+from tunbench.run import manifest
+from tunbench.run.execution import create
+from tunbench.run.order import RunError, read_order
+from tunbench.run.resume import reopen
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> ScriptedLab:
 
 
 def test_a_run_goes_on_as_it_was_begun(tmp_path: Path, lab: ScriptedLab) -> None:
-    order = run.order(PLAN, "any.toml", {"seed": 9})
+    order = read_order(PLAN, "any.toml", {"seed": 9})
     create(tmp_path, order)
     again = reopen(tmp_path)
     assert (again.text, again.overrides, again.plan.seed) == (PLAN, {"seed": 9}, 9)
@@ -43,7 +45,7 @@ def test_a_run_does_not_go_on_with_another_machine(name: str, value: Any, tmp_pa
     create(tmp_path, ordered(lab))
     lab.facts[name] = value
     with pytest.raises(
-        RunError, match=f"the {run.DEPENDS_ON[name]} is not the one that .* was begun with; begin a new run"
+        RunError, match=f"the {manifest.DEPENDS_ON[name]} is not the one that .* was begun with; begin a new run"
     ):
         reopen(tmp_path)
 

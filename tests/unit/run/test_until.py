@@ -28,7 +28,8 @@ from tunbench.plan.expand import estimate, expand, least, most, next_block
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK, Until, fewest
-from tunbench.run import order as run
+from tunbench.run import execution, resume
+from tunbench.run.order import Order, RunError, read_order
 
 RTT = Until(0.1, metrics=("rtt",))
 
@@ -168,7 +169,7 @@ def scripted(shard: Shard, verdict: str = "ok", base: float = 1.0) -> FakeExecut
     return FakeExecution(batches(told))
 
 
-def adaptive(**how: Any) -> run.Order:
+def adaptive(**how: Any) -> Order:
     return ordered(ScriptedLab(lambda shard: scripted(shard, **how)), ADAPTIVE)
 
 
@@ -223,7 +224,7 @@ def test_a_block_with_an_interrupted_shard_waits_for_it(tmp_path: Path) -> None:
 
     finished(tmp_path, ordered(ScriptedLab(broken), ADAPTIVE))
     assert blocks(tmp_path) == EXPECTED[4:]
-    assert run.go(tmp_path, adaptive(), 2, lambda _: None) == []
+    assert execution.go(tmp_path, adaptive(), 2, lambda _: None) == []
     assert blocks(tmp_path) == EXPECTED
     finished(tmp_path / "whole", adaptive())
     assert fingerprint(tmp_path) == fingerprint(tmp_path / "whole")
@@ -247,7 +248,7 @@ def cut(whole: Path, folder: Path, size: int) -> Path:
 
 
 def goes_on(folder: Path, whole: Path, workers: int) -> None:
-    assert run.go(folder, adaptive(), workers, lambda _: None) == []
+    assert execution.go(folder, adaptive(), workers, lambda _: None) == []
     assert fingerprint(folder) == fingerprint(whole)
     assert blocks(folder) == EXPECTED
     told = [event for event in journal.events(folder) if event["event"] == "block"]
@@ -287,17 +288,19 @@ def test_an_answer_that_does_not_follow_from_the_samples_is_told_and_kept(whole:
         )
     )
     order = adaptive()
-    assert run.go(folder, order, 1, lambda _: None) == ["none, baseline, repeat 15: whether more repeats are needed"]
+    assert execution.go(folder, order, 1, lambda _: None) == [
+        "none, baseline, repeat 15: whether more repeats are needed"
+    ]
     assert order.lab.executions == []  # type: ignore[union-attr]
 
 
 def test_a_run_does_not_go_on_with_another_until(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
-    run.create(tmp_path, run.order(ADAPTIVE, "any.toml", {}))
-    assert run.reopen(tmp_path).plan.until == plan().until
+    execution.create(tmp_path, read_order(ADAPTIVE, "any.toml", {}))
+    assert resume.reopen(tmp_path).plan.until == plan().until
     (tmp_path / "plan.toml").write_text(ADAPTIVE.replace('"10%"', '"20%"'))
-    with pytest.raises(run.RunError, match="the plan is not the one"):
-        run.reopen(tmp_path)
+    with pytest.raises(RunError, match="the plan is not the one"):
+        resume.reopen(tmp_path)
 
 
 # What people see.

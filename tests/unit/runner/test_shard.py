@@ -19,9 +19,9 @@ from tests.helpers.fakes import (
     move_home,
     shard,
 )
-from tunbench.journal.folders import TrialFolders
 from tunbench.plan.axes.profile import read_profile
 from tunbench.plan.shard import Profile, Shard
+from tunbench.run.trial_folders import TrialFolders
 from tunbench.runner import registry, stack
 from tunbench.runner.node import limits
 from tunbench.runner.node.shell import Result

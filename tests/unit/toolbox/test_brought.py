@@ -15,7 +15,9 @@ from tunbench.labs import extras
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import image
 from tunbench.labs.vm.lab import VmLab
-from tunbench.run import order as running
+from tunbench.run import execution, manifest, resume
+from tunbench.run import order as run_order
+from tunbench.run.order import RunError, read_order
 from tunbench.runner import registry
 from tunbench.toolbox import brought, libraries, selection
 from tunbench.toolbox.brought import Brought
@@ -257,12 +259,12 @@ def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monk
         taken.append(wanted)
         return given
 
-    monkeypatch.setattr(running, "equipped", equip)
+    monkeypatch.setattr(run_order, "equipped", equip)
     file = str(program(home / "zt"))
-    order = running.order(PLAN, "any.toml", {}, {"zerotier-one": file})
-    running.create(home / "run", order)
+    order = read_order(PLAN, "any.toml", {}, {"zerotier-one": file})
+    execution.create(home / "run", order)
     brought.taken("zerotier-one", file)
-    running.reopen(home / "run")
+    resume.reopen(home / "run")
     assert [wanted.files for wanted in taken] == [{"zerotier-one": file}] * 2
 
 
@@ -270,29 +272,29 @@ def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
-    monkeypatch.setattr(running, "equipped", lambda given, wanted: given)
+    monkeypatch.setattr(run_order, "equipped", lambda given, wanted: given)
     file = program(home / "zt")
-    running.create(home / "run", running.order(PLAN, "any.toml", {}, {"zerotier-one": str(file)}))
+    execution.create(home / "run", read_order(PLAN, "any.toml", {}, {"zerotier-one": str(file)}))
     file.write_text(f"#!/bin/sh\ntouch {home}/started\n")
     with pytest.raises(ToolError, match="zt was never brought on this machine, and no program is started because"):
-        running.reopen(home / "run")
+        resume.reopen(home / "run")
     assert not (home / "started").exists()
     # A pipe or device would be read for ever.
     file.unlink()
     os.mkfifo(file)
     with pytest.raises(ToolError, match="zt cannot be read: zt is no regular file"):
-        running.reopen(home / "run")
+        resume.reopen(home / "run")
     # As the kernel's own log, which is no pipe.
     file.unlink()
     file.symlink_to("/proc/self/maps")
     with pytest.raises(ToolError, match="zt cannot be read: it is empty"):
-        running.reopen(home / "run")
+        resume.reopen(home / "run")
     # All of it would be read.
     file.unlink()
     file.touch(0o755)
     os.truncate(file, brought.LARGEST + 1)
     with pytest.raises(ToolError, match="zt cannot be read: it is larger than 1024 MiB"):
-        running.reopen(home / "run")
+        resume.reopen(home / "run")
 
 
 def test_a_run_from_elsewhere_names_no_place_in_the_cache(home: Path) -> None:
@@ -306,7 +308,7 @@ def test_a_run_does_not_go_on_with_other_ones(kind: str, home: Path, monkeypatch
     lab = ScriptedLab()
     monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
     lab.facts[kind] = {"it": {"version": "1", "digest": "a"}}
-    running.create(home / "run", running.order(PLAN, "any.toml", {}))
+    execution.create(home / "run", read_order(PLAN, "any.toml", {}))
     lab.facts[kind] = {"it": {"version": "1", "digest": "b"}}
-    with pytest.raises(running.RunError, match=rf"the {running.DEPENDS_ON[kind]} is not the one that .* begun with"):
-        running.reopen(home / "run")
+    with pytest.raises(RunError, match=rf"the {manifest.DEPENDS_ON[kind]} is not the one that .* begun with"):
+        resume.reopen(home / "run")

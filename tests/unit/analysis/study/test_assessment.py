@@ -14,7 +14,8 @@ from tunbench.plan.load import PlanError, load, read, shipped_studies
 from tunbench.plan.study.cell import read_expected
 from tunbench.plan.study.grid import NoCell, grid, resolve
 from tunbench.plan.toml.positions import MistakeAt
-from tunbench.run import order as run
+from tunbench.run import execution, resume
+from tunbench.run.order import read_order
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["<", "<=", ">", ">="]))
@@ -107,11 +108,11 @@ def test_a_claim_needs_no_study(tmp_path: Path) -> None:
 def test_a_run_keeps_its_scale_and_its_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
     path, folder = studies.written(tmp_path), tmp_path / "run"
-    order = run.order(path.read_text(), str(path), {"scale": "quick"})
-    run.create(folder, order)
+    order = read_order(path.read_text(), str(path), {"scale": "quick"})
+    execution.create(folder, order)
     path.unlink()
     (tmp_path / "tiny.csv").unlink()
-    assert run.reopen(folder).shards == order.shards
+    assert resume.reopen(folder).shards == order.shards
     assert len(order.shards) == 12
     again = of_run(folder)
     assert (again.scale, again.plan) == ("quick", order.plan)
@@ -122,7 +123,7 @@ def test_a_study_without_its_reference_does_not_begin(tmp_path: Path, monkeypatc
     monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
     text = studies.PLAN + studies.STUDY
     with pytest.raises(PlanError, match=r'16: study.reference: there is no file "tiny.csv"'):
-        run.order(text, str(tmp_path / "any.toml"), {})
+        read_order(text, str(tmp_path / "any.toml"), {})
 
 
 @pytest.mark.parametrize("name", shipped_studies())

@@ -14,7 +14,7 @@ from tunbench.labs.real_time.host_condition import Condition, examine
 from tunbench.labs.real_time.noise import Reading
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
-from tunbench.run import order
+from tunbench.run import execution
 from tunbench.runner.node import pinning
 
 GOOD = {
@@ -184,7 +184,7 @@ def test_the_journal_has_it_and_the_run_warns_of_it_once(tmp_path: Path, monkeyp
     finished(tmp_path)
     assert "condition" not in read.record(tmp_path).manifest
     for governor in ("ondemand", "powersave"):
-        order.go(tmp_path, ordered(), 1, lambda _: None, FOUND._replace(facts={"governor": governor}))
+        execution.go(tmp_path, ordered(), 1, lambda _: None, FOUND._replace(facts={"governor": governor}))
     assert [event["facts"] for event in journal.events(tmp_path) if event["event"] == "condition"] == [
         {"governor": "ondemand"},
         {"governor": "powersave"},

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import shard
-from tunbench.journal.folders import TrialFolders, folder_of
+from tunbench.journal.folders import folder_of
+from tunbench.run.trial_folders import TrialFolders
 
 SPEC = shard("wireguard", 3).spec()
 

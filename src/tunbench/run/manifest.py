@@ -1,0 +1,81 @@
+"""What the numbers of a run depend on, as its manifest says it before the run begins."""
+
+import hashlib
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tunbench import __version__
+from tunbench.labs import payload
+from tunbench.plan.shard import canonical
+from tunbench.run.order import Order
+from tunbench.runner.declare import axes
+
+DEPENDS_ON = {
+    "shards": "plan",
+    "runner": "runner",
+    "image": "image",
+    "addons": "set of add-on images",
+    "tools": "set of tools",
+    "brought": "set of brought programs",
+    "qemu": "version of QEMU",
+    "command": "command line of QEMU",
+}
+"""What of the manifest decides the numbers in virtual time, and its name; it must not change within a run."""
+
+
+def describe(order: Order) -> dict[str, Any]:
+    """What the numbers of a run depend on, as far as it is known before it begins. Raises LabError and ImageError."""
+    machines = {shard.machine.name: shard.machine for shard in order.shards}
+    return {
+        "tunbench": {"version": __version__, "commit": _commit()},
+        "plan": _plan_of(order),
+        "lab": {"kind": order.lab.kind, "clock": order.lab.clock},
+        "host": {"processor": _processor(), "cores": os.cpu_count(), "kernel": platform.release()},
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "shards": _digest(order),
+        "runner": payload.digest(),
+        **order.lab.check({shard.stack for shard in order.shards}, machines.values()),
+    }
+
+
+def _digest(order: Order) -> str:
+    """SHA-256 over the shards that are asked for whatever they measure, and over what decides on others."""
+    until = [canonical(order.plan.until._asdict())] if order.plan.until else []
+    return hashlib.sha256(" ".join([*(shard.id for shard in order.shards), *until]).encode()).hexdigest()
+
+
+def _plan_of(order: Order) -> dict[str, Any]:
+    specs = [shard.spec() for shard in order.shards]
+    # What stands in a table is not said by its name alone.
+    tables = [axis for axis in axes.CONDITION if specs and isinstance(specs[0][axis], dict)]
+    listed = {f"{axis}s": list({spec[axis]["name"]: spec[axis] for spec in specs}.values()) for axis in tables}
+    stacks = list(dict.fromkeys(shard.stack for shard in order.shards))
+    plan = order.plan
+    return {
+        **{"name": plan.name, "seed": plan.seed, "repeats": plan.repeats},
+        **{"stacks": stacks, **listed},
+        **({"until": plan.until._asdict()} if plan.until else {}),
+    }
+
+
+def _commit() -> str:
+    root = Path(__file__).parents[3]
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty"], capture_output=True, text=True
+        )
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
