@@ -11,7 +11,7 @@ from tunbench import analysis
 from tunbench.executors import pool
 from tunbench.labs.real_time import host_condition, noise
 from tunbench.labs.vm import lab as vm_lab
-from tunbench.run.order import DEPENDS_ON
+from tunbench.run.manifest import DEPENDS_ON
 from tunbench.runner import shard, stack
 from tunbench.runner.node import communicate, limits, node
 from tunbench.runner.proof import echo, proof
