@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
@@ -12,6 +12,7 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.json_output import table
 from tunbench.runner.tunnels.shared import certificates
 from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workloads.shared.output_bounds import MOST_IN_JSON
 from tunbench.runner.workloads.shared.server_process import serving
 
 ABOUT = About(
@@ -148,35 +149,65 @@ def _nginx(folder: Path, file: Path) -> tuple[str, ...]:
     return ("nginx", "-e", "stderr", "-p", f"{folder}/", "-c", str(file))
 
 
+class Report(NamedTuple):
+    """What hey reports: seconds and bytes in all, errors by text, and status, start and latency of each answer."""
+
+    seconds: float
+    bytes: float
+    errors: dict[str, float]
+    codes: list[float]
+    starts: list[float]
+    latencies: list[float]
+
+    @property
+    def answered(self) -> list[tuple[float, float]]:
+        """Start and latency of each request that was answered by 200."""
+        every = zip(self.codes, self.starts, self.latencies, strict=True)
+        return [(start, latency) for code, start, latency in every if code == 200]
+
+
 def parse(text: str, requests: int, size: int) -> list[Sample]:
     """The samples in hey's report on so many requests for an object of so many bytes. Raises WorkloadFailed."""
+    report = consistent(read(text), requests, size)
+    answered, began = report.answered, min(report.starts)
+    return [
+        Sample("request-rate", _finite(len(answered) / report.seconds)),
+        Sample("throughput", _finite(8 * size * len(answered) / report.seconds)),
+        Sample("failures", 1 - len(answered) / requests),
+        *(Sample("latency", took, round(start - began, 9)) for start, took in answered),
+    ]
+
+
+def read(text: str) -> Report:
+    """Hey's report. Raises WorkloadFailed where it is torn, or has no sound numbers."""
     data = table(text, "hey")
     errors = data.get("errors")
     if not isinstance(errors, dict):
         raise WorkloadFailed("hey's report has no errors")
     codes, starts, latencies = (_numbers(data.get(key), key) for key in ("codes", "starts", "latencies"))
-    failed = sum(_numbers(list(errors.values()), "errors"))
-    if not len(codes) == len(starts) == len(latencies) or len(codes) + failed != requests:
-        raise WorkloadFailed(f"hey reports on {len(codes)} answers and {failed:g} errors of {requests} requests")
     if broken := [code for code in codes if not code.is_integer()]:
         raise WorkloadFailed(f"hey reports the status {broken[0]:g}, which is no whole number")
-    answered = [(start, took) for code, start, took in zip(codes, starts, latencies, strict=True) if code == 200]
-    if not answered:
-        raise WorkloadFailed(f"no request was answered by 200: {_first(errors, codes)}")
-    (total,) = _numbers([data.get("total")], "total")
-    (carried,) = _numbers([data.get("bytes")], "bytes")
-    if not total or (len(answered) == len(codes) and carried != len(answered) * size):
-        raise WorkloadFailed(f"hey reports {carried:g} B in {total:g} s for {len(answered)} objects of {size} B")
-    began = min(starts)
-    last = max(start - began + took for start, took in zip(starts, latencies, strict=True))
+    counts = dict(zip(errors, _numbers(list(errors.values()), "errors"), strict=True))
+    [total], [carried] = (_numbers([data.get(key)], key) for key in ("total", "bytes"))
+    return Report(total, carried, counts, codes, starts, latencies)
+
+
+def consistent(report: Report, requests: int, size: int) -> Report:
+    """The same, where it is on so many requests for an object of so many bytes. Raises WorkloadFailed."""
+    codes, failed = report.codes, sum(report.errors.values())
+    if not len(codes) == len(report.starts) == len(report.latencies) or len(codes) + failed != requests:
+        raise WorkloadFailed(f"hey reports on {len(codes)} answers and {failed:g} errors of {requests} requests")
+    objects = len(report.answered)
+    if not objects:
+        raise WorkloadFailed(f"no request was answered by 200: {_first(report)}")
+    total, carried = report.seconds, report.bytes
+    if not total or (objects == len(codes) and carried != objects * size):
+        raise WorkloadFailed(f"hey reports {carried:g} B in {total:g} s for {objects} objects of {size} B")
+    began = min(report.starts)
+    last = max(start - began + took for start, took in zip(report.starts, report.latencies, strict=True))
     if last > total + ROUNDING or total > (LIMIT if failed else last + AFTER):
         raise WorkloadFailed(f"hey reports an answer {last:g} s after the first request, and {total:g} s for all")
-    return [
-        Sample("request-rate", _finite(len(answered) / total)),
-        Sample("throughput", _finite(8 * size * len(answered) / total)),
-        Sample("failures", 1 - len(answered) / requests),
-        *(Sample("latency", took, round(start - began, 9)) for start, took in answered),
-    ]
+    return report
 
 
 def _numbers(found: Any, key: str) -> list[float]:
@@ -184,7 +215,7 @@ def _numbers(found: Any, key: str) -> list[float]:
     if not isinstance(found, list):
         raise WorkloadFailed(f"hey's report has no list at {key}")
     for one in found:
-        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1e15:
+        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= MOST_IN_JSON:
             raise WorkloadFailed(f"hey's report has no sound number at {key}: {one!r:.80}")
     return [float(one) for one in found]
 
@@ -195,6 +226,6 @@ def _finite(value: float) -> float:
     return value
 
 
-def _first(errors: dict[str, Any], codes: list[float]) -> str:
+def _first(report: Report) -> str:
     """Why requests failed: the first error, or the first status."""
-    return next(iter(errors), "") or f"the answer was {codes[0]:g}"
+    return next(iter(report.errors), "") or f"the answer was {report.codes[0]:g}"

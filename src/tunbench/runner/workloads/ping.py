@@ -2,12 +2,14 @@
 
 import math
 import re
+from typing import NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared.icmp import REFUSED
+from tunbench.runner.workloads.shared.output_bounds import COUNT, FRACTION, last_words
 
 ABOUT = About(
     name="ping",
@@ -39,13 +41,13 @@ ABOUT = About(
 LINGER = 5.0
 """Seconds that ping waits for the last reply."""
 
-REPLY = re.compile(r"icmp_seq=(\d{1,5}) ttl=\d+ time=(\d{1,12}(?:\.\d{1,9})?) ms( \(DUP!\))?", re.ASCII)
-SUMMARY = re.compile(r"^(\d{1,12}) packets transmitted, (\d{1,12}) received.*", re.ASCII | re.MULTILINE)
-DUPLICATES = re.compile(r", \+(\d{1,12}) duplicates", re.ASCII)
-ERRORS = re.compile(r", \+(\d{1,12}) errors", re.ASCII)
+REPLY = re.compile(rf"icmp_seq=(\d{{1,5}}) ttl=\d+ time=({COUNT}(?:{FRACTION})?) ms( \(DUP!\))?", re.ASCII)
+SUMMARY = re.compile(rf"^({COUNT}) packets transmitted, ({COUNT}) received.*", re.ASCII | re.MULTILINE)
+DUPLICATES = re.compile(rf", \+({COUNT}) duplicates", re.ASCII)
+ERRORS = re.compile(rf", \+({COUNT}) errors", re.ASCII)
 LOSS = re.compile(r" (\d{1,3}(?:\.\d{1,9})?(?:e-\d\d)?)% packet loss", re.ASCII)
 EXTREMES = re.compile(
-    r"^rtt min/avg/max/mdev = (\d{1,12}\.\d{3})/(\d{1,12}\.\d{3})/(\d{1,12}\.\d{3})/\d{1,12}\.\d{3} ms",
+    rf"^rtt min/avg/max/mdev = ({COUNT}\.\d{{3}})/({COUNT}\.\d{{3}})/({COUNT}\.\d{{3}})/{COUNT}\.\d{{3}} ms",
     re.ASCII | re.MULTILINE,
 )
 
@@ -80,41 +82,102 @@ def execute(trial: Trial) -> None:
     trial.samples += parse(trial.outputs["ping.txt"], float(options["interval"]), bool(options["df"]))
 
 
+class Reply(NamedTuple):
+    """The first reply to the request of that number, counted from 1, and its round-trip time."""
+
+    number: int
+    ms: float
+
+
+class Printed(NamedTuple):
+    """What ping printed: replies and requests that were refused, and behind them its summary.
+
+    `repeated` are the round-trip times of replies that came twice, and `extremes` those of all: the shortest, the mean
+    and the longest. Ping says nothing of what it counts none of.
+    """
+
+    replies: list[Reply]
+    repeated: list[float]
+    refused: int
+    summary: str
+    sent: int
+    received: int
+    loss: float | None
+    duplicates: int
+    errors: int
+    extremes: tuple[float, float, float] | None
+    last_words: str
+
+    @property
+    def times(self) -> list[float]:
+        """All round-trip times in milliseconds."""
+        return [*(one.ms for one in self.replies), *self.repeated]
+
+    @property
+    def answered(self) -> set[int]:
+        """The requests that were answered. A reply whose number was corrupted may have that of another, or of none."""
+        return {one.number for one in self.replies if 1 <= one.number <= self.sent}
+
+
 def parse(text: str, interval: float, df: bool = False) -> list[Sample]:
     """The samples in ping's output; `interval` in seconds places each in time. Raises WorkloadFailed.
 
     With `df`, what did not fit is lost, and counted as refused where anybody said so.
     """
+    printed = consistent(read(text))
+    answered = printed.answered
+    samples = [
+        Sample("rtt", one.ms / 1000, round((one.number - 1) * interval, 6))
+        for one in printed.replies
+        if one.number in answered
+    ]
+    samples.append(Sample("loss", (printed.sent - printed.received) / printed.sent))
+    samples.append(Sample("duplicates", len(printed.repeated)))
+    return [*samples, Sample("refused", printed.refused)] if df else samples
+
+
+def read(text: str) -> Printed:
+    """What ping printed. Raises WorkloadFailed where it printed no summary."""
     summary = SUMMARY.search(text)
     if not summary:
-        raise WorkloadFailed(f"ping printed no summary: {text[-200:].strip()!r}")
-    sent, received = int(summary[1]), int(summary[2])
-    if sent == 0 or received > sent or not _agrees(LOSS.search(summary[0]), (sent - received) / sent):
-        raise WorkloadFailed(f"ping's summary makes no sense: {summary[0]}")
-    replies = REPLY.findall(text)
+        raise WorkloadFailed(f"ping printed no summary: {last_words(text)}")
+    sent, replies = int(summary[1]), REPLY.findall(text)
     first = [(int(seq), float(ms)) for seq, ms, duplicate in replies if not duplicate]
-    if len(first) != received:
-        raise WorkloadFailed(f"ping counted {received} replies and printed {len(first)}")
-    twice = len(replies) - len(first)
-    if twice != (counted := _counted(DUPLICATES, summary[0])):
-        raise WorkloadFailed(f"ping counted {counted} duplicates and printed {twice}")
-    if replies:
-        _check_extremes(text, [float(ms) for _, ms, _ in replies])
     numbers = _unwrapped([seq for seq, _ in first], sent)
-    # A reply whose number was corrupted may have that of another one, or of none.
-    answered = {number for number in numbers if 1 <= number <= sent}
-    if 2 * len(answered) < len(numbers):
-        raise WorkloadFailed(f"ping printed {len(numbers)} first replies to {len(answered)} requests")
-    samples = [
-        Sample("rtt", ms / 1000, round((number - 1) * interval, 6))
-        for number, (_, ms) in zip(numbers, first, strict=True)
-        if number in answered
-    ]
-    samples.append(Sample("loss", (sent - received) / sent))
-    samples.append(Sample("duplicates", twice))
-    if df:
-        samples.append(Sample("refused", _refused(text, _counted(ERRORS, summary[0]))))
-    return samples
+    loss, extremes = LOSS.search(summary[0]), EXTREMES.search(text)
+    return Printed(
+        [Reply(number, ms) for number, (_, ms) in zip(numbers, first, strict=True)],
+        [float(ms) for _, ms, duplicate in replies if duplicate],
+        len(REFUSED.findall(text)),
+        summary[0],
+        sent,
+        int(summary[2]),
+        float(loss[1]) / 100 if loss else None,
+        _counted(DUPLICATES, summary[0]),
+        _counted(ERRORS, summary[0]),
+        (float(extremes[1]), float(extremes[2]), float(extremes[3])) if extremes else None,
+        last_words(text),
+    )
+
+
+def consistent(printed: Printed) -> Printed:
+    """The same, where the summary is that of the replies. Raises WorkloadFailed."""
+    sent, received, replies = printed.sent, printed.received, printed.replies
+    if sent == 0 or received > sent or not _agrees(printed.loss, (sent - received) / sent):
+        raise WorkloadFailed(f"ping's summary makes no sense: {printed.summary}")
+    if len(replies) != received:
+        raise WorkloadFailed(f"ping counted {received} replies and printed {len(replies)}")
+    if len(printed.repeated) != printed.duplicates:
+        raise WorkloadFailed(f"ping counted {printed.duplicates} duplicates and printed {len(printed.repeated)}")
+    if printed.times:
+        _check_extremes(printed.extremes, printed.times, printed.last_words)
+    if 2 * len(printed.answered) < len(replies):
+        raise WorkloadFailed(f"ping printed {len(replies)} first replies to {len(printed.answered)} requests")
+    if printed.refused > printed.errors:
+        raise WorkloadFailed(
+            f"ping counted {printed.errors} errors and printed {printed.refused} requests that were refused"
+        )
+    return printed
 
 
 def _counted(kind: re.Pattern[str], summary: str) -> int:
@@ -123,34 +186,25 @@ def _counted(kind: re.Pattern[str], summary: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _refused(text: str, errors: int) -> int:
-    """How many requests were refused. Raises WorkloadFailed where they are more than the errors that ping counted."""
-    refused = len(REFUSED.findall(text))
-    if refused > errors:
-        raise WorkloadFailed(f"ping counted {errors} errors and printed {refused} requests that were refused")
-    return refused
-
-
-def _agrees(printed: re.Match[str] | None, loss: float) -> bool:
+def _agrees(printed: float | None, loss: float) -> bool:
     """Whether ping printed this loss, of whose percentage it has six digits."""
-    return printed is not None and math.isclose(float(printed[1]), 100 * loss, rel_tol=1e-5)
+    return printed is not None and math.isclose(printed, loss, rel_tol=1e-5)
 
 
-def _check_extremes(text: str, times: list[float]) -> None:
+def _check_extremes(extremes: tuple[float, float, float] | None, times: list[float], words: str) -> None:
     """Raises WorkloadFailed where the round-trip times (in ms) are not those that ping sums up."""
-    summed = EXTREMES.search(text)
-    if not summed:
-        raise WorkloadFailed(f"ping summed up none of {len(times)} round-trip times: {text[-200:].strip()!r}")
-    low, mean, high = map(float, summed.groups())
+    if not extremes:
+        raise WorkloadFailed(f"ping summed up none of {len(times)} round-trip times: {words}")
+    low, mean, high = extremes
     if not low <= mean <= high:
-        raise WorkloadFailed(f"ping's summary makes no sense: {summed[0]}")
+        raise WorkloadFailed(f"ping's summary makes no sense: rtt min/avg/max/mdev = {low:g}/{mean:g}/{high:g}/… ms")
     # Replies have three digits, and the summary has microseconds: of the mean, which is that of duplicates too, whole
     # ones (iputils 20221126, ping_common.c, gather_statistics() and finish()).
     if not (math.isclose(min(times), low, rel_tol=0.006) and math.isclose(max(times), high, rel_tol=0.006)):
         raise WorkloadFailed(f"ping printed {min(times):g} to {max(times):g} ms and summed up {low:g} to {high:g} ms")
-    printed = math.fsum(times) / len(times)
-    if abs(printed - mean) > 0.006 * mean + 0.001:
-        raise WorkloadFailed(f"ping printed {printed:g} ms on average and summed up {mean:g} ms")
+    average = math.fsum(times) / len(times)
+    if abs(average - mean) > 0.006 * mean + 0.001:
+        raise WorkloadFailed(f"ping printed {average:g} ms on average and summed up {mean:g} ms")
 
 
 def _unwrapped(seqs: list[int], sent: int) -> list[int]:

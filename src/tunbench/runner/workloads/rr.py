@@ -2,11 +2,13 @@
 
 import re
 from random import Random
+from typing import NamedTuple
 
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workloads.shared.output_bounds import COUNT, SECONDS, last_words
 from tunbench.runner.workloads.shared.server_process import serving
 
 LONGEST = 30.0
@@ -46,12 +48,16 @@ ROUNDING = 1e-6
 
 # A bound where anything may stand: without one, a long line takes the square of its length.
 TOTAL = re.compile(
-    r"\[Total Run\] RunTime=(\d{1,9}\.\d{3}) sec; .{0,99}?SentMessages=(\d{1,12}); ReceivedMessages=(\d{1,12})",
+    rf"\[Total Run\] RunTime=({SECONDS}\.\d{{3}}) sec; .{{0,99}}?SentMessages=({COUNT}); ReceivedMessages=({COUNT})",
     re.ASCII,
 )
-VALID = re.compile(r"\[Valid Duration\] RunTime=(\d{1,9}\.\d{3}) sec; .{0,99}?ReceivedMessages=(\d{1,12})", re.ASCII)
-ERRORS = re.compile(r"# dropped messages = (\d{1,12}); # duplicated messages = (\d{1,12});", re.ASCII)
-ROW = re.compile(r"^(\d{1,12}), (\d{1,9}\.\d{9}), (\d{1,9}\.\d{9}), (\d{1,12}\.\d{3})$", re.ASCII | re.MULTILINE)
+VALID = re.compile(
+    rf"\[Valid Duration\] RunTime=({SECONDS}\.\d{{3}}) sec; .{{0,99}}?ReceivedMessages=({COUNT})", re.ASCII
+)
+ERRORS = re.compile(rf"# dropped messages = ({COUNT}); # duplicated messages = ({COUNT});", re.ASCII)
+ROW = re.compile(
+    rf"^({COUNT}), ({SECONDS}\.\d{{9}}), ({SECONDS}\.\d{{9}}), ({COUNT}\.\d{{3}})$", re.ASCII | re.MULTILINE
+)
 
 
 def seconds(options: Options) -> float:
@@ -82,48 +88,116 @@ def execute(trial: Trial) -> None:
     trial.samples += parse(trial.outputs["sockperf.txt"], text, proto, int(options["samples"]))
 
 
+class Trip(NamedTuple):
+    """A row of the full log: its number, when request and reply passed, and the round trip, in seconds."""
+
+    number: int
+    request: float
+    reply: float
+    took: float
+
+
+class Counted(NamedTuple):
+    """What sockperf counted in so many seconds."""
+
+    seconds: float
+    sent: int
+    received: int
+
+
+class Printed(NamedTuple):
+    """What sockperf printed of the whole test, of its part that counts, of errors, and the log of that part."""
+
+    total: Counted
+    valid: Counted | None
+    dropped: int
+    duplicated: int
+    trips: list[Trip]
+    last_words: str
+
+
 def parse(text: str, log: str, proto: str, most: int) -> list[Sample]:
     """The samples in what sockperf printed and in its full log. Raises WorkloadFailed."""
-    total = TOTAL.search(text)
+    printed = consistent(read(text, log), proto)
+    return [
+        Sample("transactions", printed.total.received / printed.total.seconds),
+        *_round_trips(printed.trips, most),
+    ]
+
+
+def read(text: str, log: str) -> Printed:
+    """What sockperf printed, and its full log. Raises WorkloadFailed where it printed no result."""
+    total, valid, errors = TOTAL.search(text), VALID.search(text), ERRORS.search(text)
     if not total or not float(total[1]):
-        raise WorkloadFailed(f"sockperf printed no result: {text[-200:].strip()!r}")
-    lasted, sent, received = float(total[1]), int(total[2]), int(total[3])
+        raise WorkloadFailed(f"sockperf printed no result: {last_words(text)}")
+    return Printed(
+        Counted(float(total[1]), int(total[2]), int(total[3])),
+        Counted(float(valid[1]), int(valid[2]), int(valid[2])) if valid else None,
+        int(errors[1]) if errors else 0,
+        int(errors[2]) if errors else 0,
+        [Trip(int(row[0]), float(row[1]), float(row[2]), float(row[3]) / 1e6) for row in ROW.findall(log)],
+        last_words(text),
+    )
+
+
+def consistent(printed: Printed, proto: str) -> Printed:
+    """The same, where counts and log agree, and UDP lost and doubled nothing. Raises WorkloadFailed."""
+    total, valid, trips = printed.total, printed.valid, printed.trips
     # Longer than that no client is waited for.
-    if received > sent or lasted > LONGEST + PATIENCE:
-        raise WorkloadFailed(f"sockperf's counts make no sense: {total[0]}")
-    valid, errors, rows = VALID.search(text), ERRORS.search(text), ROW.findall(log)
-    times = [float(micro) / 1e6 for *_, micro in rows]
-    if proto == "udp" and errors and (int(errors[1]) or int(errors[2])):
+    if total.received > total.sent or total.seconds > LONGEST + PATIENCE:
         raise WorkloadFailed(
-            f"{errors[2]} messages came twice, {errors[1]} were lost: over UDP sockperf takes a copy for the next reply"
+            f"sockperf's counts make no sense: {total.sent} sent, {total.received} received in {total.seconds:g} s"
         )
-    if proto == "udp" and sent > received and _stalled(lasted, float(valid[1]) if valid else 0, times):
-        raise WorkloadFailed(
-            f"a request or its reply was lost after {received} round trips: over UDP sockperf waits for it to the end"
-        )
+    if proto == "udp":
+        _check_udp(printed)
     if not valid:
-        raise WorkloadFailed(f"sockperf counts no round trip of {received}: {text[-200:].strip()!r}")
-    if float(valid[1]) > lasted or int(valid[2]) > received:
+        raise WorkloadFailed(f"sockperf counts no round trip of {total.received}: {printed.last_words}")
+    if valid.seconds > total.seconds or valid.received > total.received:
         raise WorkloadFailed(
-            f"sockperf counts {valid[2]} round trips in {valid[1]} s, of {received} in {lasted:g} s altogether"
+            f"sockperf counts {valid.received} round trips in {valid.seconds:.3f} s,"
+            f" of {total.received} in {total.seconds:g} s altogether"
         )
-    if not 0 < len(rows) == int(valid[2]) or [int(number) for number, *_ in rows] != list(range(len(rows))):
-        raise WorkloadFailed(f"sockperf counted {valid[2]} round trips and logged {len(rows)}")
-    return [Sample("transactions", received / lasted), *_round_trips(rows, times, most)]
+    if not 0 < len(trips) == valid.received or [one.number for one in trips] != list(range(len(trips))):
+        raise WorkloadFailed(f"sockperf counted {valid.received} round trips and logged {len(trips)}")
+    _check_moments(trips)
+    return printed
 
 
-def _stalled(lasted: float, valid: float, times: list[float]) -> bool:
-    """Whether the test waited at its end for longer than a few of its round trips take (all in seconds)."""
-    return lasted - WARM_UP - COOL_DOWN - valid > 3 * max(times, default=0) + 0.01
+def _check_udp(printed: Printed) -> None:
+    """Raises WorkloadFailed where a message came twice, or where sockperf waited to the end for one that was lost."""
+    if printed.dropped or printed.duplicated:
+        raise WorkloadFailed(
+            f"{printed.duplicated} messages came twice, {printed.dropped} were lost: over UDP sockperf takes a copy for"
+            " the next reply"
+        )
+    if printed.total.sent > printed.total.received and _stalled(printed):
+        raise WorkloadFailed(
+            f"a request or its reply was lost after {printed.total.received} round trips: over UDP sockperf waits for"
+            " it to the end"
+        )
 
 
-def _round_trips(rows: list[tuple[str, str, str, str]], times: list[float], most: int) -> list[Sample]:
-    """A simple random sample of the round trips: one taken at even distances could keep step with the kernel's tick."""
-    moments = [float(request) for _, request, _, _ in rows]
+def _stalled(printed: Printed) -> bool:
+    """Whether the test waited at its end for longer than a few of its round trips take."""
+    waited = printed.total.seconds - WARM_UP - COOL_DOWN - (printed.valid.seconds if printed.valid else 0)
+    return waited > 3 * max((one.took for one in printed.trips), default=0) + 0.01
+
+
+def _check_moments(trips: list[Trip]) -> None:
+    """Raises WorkloadFailed where requests are out of order, or round trips are not those between their moments."""
+    moments = [one.request for one in trips]
     if moments != sorted(moments):
         raise WorkloadFailed("sockperf logged requests out of their order")
-    for (_, request, reply, micro), time in zip(rows, times, strict=True):
-        if abs(float(reply) - float(request) - time) > ROUNDING:
-            raise WorkloadFailed(f"sockperf logged {micro} µs from a request at {request} s to its reply at {reply} s")
-    chosen = sorted(Random(0).sample(range(len(rows)), min(most, len(rows))))
-    return [Sample("rtt", times[index], round(moments[index] - moments[0], 9)) for index in chosen]
+    for one in trips:
+        if abs(one.reply - one.request - one.took) > ROUNDING:
+            raise WorkloadFailed(
+                f"sockperf logged {1e6 * one.took:.3f} µs from a request at {one.request:.9f} s to its reply at"
+                f" {one.reply:.9f} s"
+            )
+
+
+def _round_trips(trips: list[Trip], most: int) -> list[Sample]:
+    """A simple random sample of the round trips: one taken at even distances could keep step with the kernel's tick."""
+    chosen = sorted(Random(0).sample(range(len(trips)), min(most, len(trips))))
+    began = trips[0].request
+    return [Sample("rtt", trips[index].took, round(trips[index].request - began, 9)) for index in chosen]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.json_output import at, table
 from tunbench.runner.workload import Trial
+from tunbench.runner.workloads.shared.output_bounds import MOST_NANOSECONDS
 from tunbench.runner.workloads.shared.server_process import serving
 
 PORT = 2112
@@ -15,9 +16,6 @@ PORT = 2112
 
 PATIENCE = 30.0
 """Seconds that the client may take beyond the test's own duration: 15 to connect, and to wait for late replies."""
-
-LONGEST = 1e13
-"""Nanoseconds beyond which a time makes no sense."""
 
 SENT, RECEIVED = (("timestamps", "client", name, "monotonic") for name in ("send", "receive"))
 """Where the moments of a round trip stand."""
@@ -65,8 +63,40 @@ def measure(trial: Trial, address: str, duration: float, interval: float, name: 
     return parse(trial.outputs[name])
 
 
+class RoundTrip(NamedTuple):
+    """What the JSON tells of a request, in nanoseconds: its round trip and moments are missing where it was lost.
+
+    The round trip is without the time that passed `inside` the server.
+    """
+
+    number: int
+    sent: int
+    lost: bool
+    received: int = 0
+    inside: int = 0
+    rtt: int = 0
+
+
+class Report(NamedTuple):
+    """The client's JSON: every round trip, and what irtt itself counted: requests, replies, and the longest of them."""
+
+    trips: list[RoundTrip]
+    counted: list[Any]
+
+    @property
+    def answered(self) -> list[RoundTrip]:
+        """The requests that were answered."""
+        return [one for one in self.trips if not one.lost]
+
+
 def parse(text: str) -> Trips:
     """The round trips in the client's JSON. Raises WorkloadFailed."""
+    report = consistent(read(text))
+    return Trips(tuple((one.sent / 1e9, one.rtt / 1e9) for one in report.answered), len(report.trips))
+
+
+def read(text: str) -> Report:
+    """The client's JSON. Raises WorkloadFailed where it is torn, or of a test that ended early."""
     data = table(text, "irtt")
     # A reply that does not belong to the test ends it early; irtt's exit status is 0 all the same.
     for name in ("send_err", "receive_err"):
@@ -75,37 +105,42 @@ def parse(text: str) -> Trips:
     trips = at(data, "round_trips")
     if not isinstance(trips, list) or not trips:
         raise WorkloadFailed("irtt's JSON has no round trips")
-    for number, one in enumerate(trips):
-        if type(at(one, "seqno")) is not int or one["seqno"] != number:
-            raise WorkloadFailed(f"irtt's round trip {number} has the number {at(one, 'seqno')!r:.80}")
-    sent = [_nanoseconds(one, *SENT) for one in trips]
-    if sent != sorted(sent):
+    counted = [at(data, "stats", *path) for path in (("packets_sent",), ("rtt", "n"), ("rtt", "max"))]
+    return Report([_round_trip(number, one) for number, one in enumerate(trips)], counted)
+
+
+def consistent(report: Report) -> Report:
+    """The same, where moments are in order, and times and counts are those of the moments. Raises WorkloadFailed."""
+    moments = [one.sent for one in report.trips]
+    if moments != sorted(moments):
         raise WorkloadFailed("irtt's requests are not in the order of their sending")
-    times = {number: _round_trip(one) for number, one in enumerate(trips) if not _lost(one)}
-    _require_counts(data, len(trips), list(times.values()))
-    return Trips(tuple((sent[number] / 1e9, rtt / 1e9) for number, rtt in times.items()), len(trips))
+    for one in report.answered:
+        if one.received < one.sent or one.inside < 0 or one.rtt != one.received - one.sent - one.inside:
+            raise WorkloadFailed(
+                f"irtt counted a round trip of {one.rtt} ns, {one.inside} ns in the server, from {one.sent} to"
+                f" {one.received} ns"
+            )
+    times = [one.rtt for one in report.answered]
+    if report.counted != [len(report.trips), len(times), max(times, default=0)]:
+        requests, replies, longest = report.counted
+        raise WorkloadFailed(
+            f"irtt counted {requests!r:.40} requests, {replies!r:.40} replies and {longest!r:.40} ns at most,"
+            f" and tells of {len(report.trips)}, {len(times)} and {max(times, default=0)}"
+        )
+    return report
 
 
-def _round_trip(trip: Any) -> int:
-    """The nanoseconds of a round trip. Raises WorkloadFailed where they are not those between its moments."""
-    rtt, sent, received = (_nanoseconds(trip, *path) for path in (("delay", "rtt"), SENT, RECEIVED))
+def _round_trip(number: int, trip: Any) -> RoundTrip:
+    """The round trip of that number. Raises WorkloadFailed."""
+    if type(at(trip, "seqno")) is not int or trip["seqno"] != number:
+        raise WorkloadFailed(f"irtt's round trip {number} has the number {at(trip, 'seqno')!r:.80}")
+    sent = _nanoseconds(trip, *SENT)
+    if _lost(trip):
+        return RoundTrip(number, sent, lost=True)
+    rtt, received = (_nanoseconds(trip, *path) for path in (("delay", "rtt"), RECEIVED))
     took = [at(trip, "timestamps", "server", name, "monotonic") for name in ("receive", "send")]
     inside = took[1] - took[0] if all(type(moment) is int for moment in took) else 0
-    if received < sent or inside < 0 or rtt != received - sent - inside:
-        raise WorkloadFailed(
-            f"irtt counted a round trip of {rtt} ns, {inside} ns in the server, from {sent} to {received} ns"
-        )
-    return rtt
-
-
-def _require_counts(data: Any, sent: int, times: list[int]) -> None:
-    """Raises WorkloadFailed where irtt's own counts are not those of its round trips."""
-    told = [at(data, "stats", *path) for path in (("packets_sent",), ("rtt", "n"), ("rtt", "max"))]
-    if told != [sent, len(times), max(times, default=0)]:
-        raise WorkloadFailed(
-            f"irtt counted {told[0]!r:.40} requests, {told[1]!r:.40} replies and {told[2]!r:.40} ns at most,"
-            f" and tells of {sent}, {len(times)} and {max(times, default=0)}"
-        )
+    return RoundTrip(number, sent, False, received, inside, rtt)
 
 
 def _lost(trip: Any) -> bool:
@@ -119,7 +154,7 @@ def _lost(trip: Any) -> bool:
 def _nanoseconds(data: Any, *path: str) -> int:
     """The whole nanoseconds at a path of the JSON."""
     found = at(data, *path)
-    if type(found) is not int or not 0 <= found <= LONGEST:
+    if type(found) is not int or not 0 <= found <= MOST_NANOSECONDS:
         raise WorkloadFailed(f"irtt's JSON has no sound time at {'.'.join(path)}: {found!r:.80}")
     return found
 
