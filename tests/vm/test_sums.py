@@ -86,7 +86,7 @@ def counted(looks: Any) -> tuple[int, int]:
 def reported(folder: Path, workload: str) -> tuple[float, float]:
     """Bytes of payload that the receiver had read, and that the sender had written: the same, but for iperf3's TCP."""
     if workload.startswith("iperf2"):
-        [total] = iperf2.totals((folder / "iperf-server.txt").read_text(), 1, "server")
+        [total] = iperf2.read((folder / "iperf-server.txt").read_text()).totals
         return total.size, total.size
     data = iperf3.load((folder / "iperf3.json").read_text())
     received, sent = (iperf3.number(data, "end", name, "bytes") for name in ("sum_received", "sum_sent"))

@@ -89,7 +89,7 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
 
 def parse(text: str, start: float, began: float) -> Sample:
     """The time from `start` to the first answer, with its moment since the trial `began`. Raises WorkloadFailed."""
-    seen = blocked_time.read(text)
+    seen = blocked_time.parse(text)
     if not seen.gaps or seen.gaps[0].end < start:
         raise WorkloadFailed("no probe was answered after the start")
     return Sample("connect", seen.gaps[0].end - start, start - began)

@@ -72,17 +72,16 @@ def execute(trial: Trial) -> None:
 
 def parse(client: str, server: str, streams: int = 1) -> list[Sample]:
     """The samples in what client and server printed. Raises WorkloadFailed, also where bytes are missing."""
-    sent = iperf2.totals(client, streams, "client")
-    received = iperf2.totals(server, streams, "server")
-    here, there = (sum(one.size for one in found) for found in (sent, received))
-    if here != there:
-        raise WorkloadFailed(f"iperf sent {here:.0f} B, and {there:.0f} B arrived")
+    sent = iperf2.consistent(iperf2.read(client), streams, "client")
+    received = iperf2.consistent(iperf2.read(server), streams, "server")
+    if sent.size != received.size:
+        raise WorkloadFailed(f"iperf sent {sent.size:.0f} B, and {received.size:.0f} B arrived")
     samples = [
-        Sample("throughput", iperf2.throughput(received)),
-        Sample("retransmits", sum(_state(one)[0] for one in sent)),
-        *iperf2.series(server),
+        Sample("throughput", iperf2.throughput(received.totals)),
+        Sample("retransmits", sum(_state(one)[0] for one in sent.totals)),
+        *iperf2.series(received),
     ]
-    for at, found in iperf2.intervals(client).items():
+    for at, found in iperf2.intervals(sent).items():
         states = [_state(one) for one in found]
         samples.append(Sample("retransmits", sum(retransmits for retransmits, _, _ in states), at))
         samples += [Sample("cwnd", window, at) for _, window, _ in states if window is not None]

@@ -1,12 +1,14 @@
 """UDP at a given rate by iperf 2."""
 
 import re
+from typing import NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared import iperf2
+from tunbench.runner.workloads.shared.output_bounds import COUNT, IDENTIFIER, SECONDS
 
 ABOUT = About(
     name="iperf2-udp",
@@ -35,11 +37,10 @@ ABOUT = About(
     version=("iperf", "--version"),
 )
 
-SENT = re.compile(r"^\[ *\d{1,6}\] Sent (\d{1,15}) datagrams", re.ASCII | re.MULTILINE)
-ARRIVED = re.compile(r" pps +(\d{1,15})/", re.ASCII)
-RECEIVER = re.compile(r" +(\d{1,9}\.\d{3}) ms +(\d{1,15})/ *(\d{1,15}) \((\S{1,12})%\)", re.ASCII)
+SENT = re.compile(rf"^\[ *{IDENTIFIER}\] Sent ({COUNT}) datagrams", re.ASCII | re.MULTILINE)
+ARRIVED = re.compile(rf" pps +({COUNT})/", re.ASCII)
+RECEIVER = re.compile(rf" +({SECONDS}\.\d{{3}}) ms +({COUNT})/ *({COUNT}) \((\S{{1,12}})%\)", re.ASCII)
 LATE = r"^\[ *{stream}\] 0\.0000-{end:.4f} sec +(\d{{1,15}}) datagrams received out-of-order"
-
 
 ENDS = 200
 """Times that the last datagram of a stream is sent again at most: iperf 2.1, src/Client.cpp, RETRYCOUNT."""
@@ -63,50 +64,68 @@ def execute(trial: Trial) -> None:
     trial.samples += parse(client, server, int(options["parallel"]))
 
 
+class Counted(NamedTuple):
+    """What the server counted of a stream: jitter in seconds, lost datagrams, all, the share of those, and late ones.
+
+    What came twice counts as late as well, so that there may be more late ones than were sent.
+    """
+
+    jitter: float
+    lost: float
+    packets: float
+    share: str
+    late: float
+    arrived: float
+
+
 def parse(client: str, server: str, streams: int = 1) -> list[Sample]:
     """The samples in what client and server printed. Raises WorkloadFailed, also where datagrams are missing."""
-    received = iperf2.totals(server, streams, "server")
-    found = [_counted(one) for one in received]
-    lost, packets = (sum(one[place] for one in found) for place in (1, 2))
+    received = iperf2.consistent(iperf2.read(server), streams, "server")
+    counted = [consistent(read(one, server)) for one in received.totals]
     # iperf 2.1.8 counts one datagram more than each stream sends.
     sent = sum(int(one) - 1 for one in SENT.findall(client))
+    lost, packets = sum(one.lost for one in counted), sum(one.packets for one in counted)
     # A datagram that ends a stream is sent again until it is answered, and the server counts those that did not arrive.
     ends = packets - sent
     if sent < 1 or not 0 <= ends <= ENDS * streams or not ends <= lost <= packets:
         raise WorkloadFailed(f"iperf counted {lost:g} lost of {packets:g} datagrams, and had sent {sent:g}")
     return [
-        Sample("throughput", iperf2.throughput(received)),
-        Sample("jitter", sum(jitter for jitter, _, _ in found) / streams),
+        Sample("throughput", iperf2.throughput(received.totals)),
+        Sample("jitter", sum(one.jitter for one in counted) / streams),
         Sample("loss", (lost - ends) / sent),
-        Sample("out-of-order", sum(_late(server, one) for one in received)),
-        *iperf2.series(server),
+        Sample("out-of-order", sum(one.late for one in counted)),
+        *iperf2.series(received),
     ]
 
 
-def _counted(line: iperf2.Line) -> tuple[float, float, float]:
-    """Jitter in seconds, lost datagrams, and all."""
-    found = RECEIVER.match(line.rest)
+def read(total: iperf2.Line, server: str) -> Counted:
+    """What the server printed of a stream that has this total. Raises WorkloadFailed where it printed no count."""
+    found = RECEIVER.match(total.rest)
     if not found:
-        raise WorkloadFailed(f"the iperf server printed no count of datagrams: {line.rest.strip()[:80]!r}")
-    lost, packets = float(found[2]), float(found[3])
-    if packets and found[4] != f"{100 * lost / packets:.2g}":
-        raise WorkloadFailed(f"the iperf server counted {lost:g} lost of {packets:g} datagrams as {found[4]} %")
-    return float(found[1]) / 1000, lost, packets
-
-
-def _late(server: str, total: iperf2.Line) -> float:
-    """How many datagrams of a stream came behind a later one: there is a line for it where there were any.
-
-    Those that came twice count as well, so that there may be more than were sent.
-    """
-    found = re.search(LATE.format(stream=total.stream, end=total.end), server, re.ASCII | re.MULTILINE)
-    if not found:
-        return 0.0
+        raise WorkloadFailed(f"the iperf server printed no count of datagrams: {total.rest.strip()[:80]!r}")
+    # There is a line for late datagrams where there were any.
+    late = re.search(LATE.format(stream=total.stream, end=total.end), server, re.ASCII | re.MULTILINE)
     arrived = ARRIVED.search(total.rest)
-    if not arrived or float(found[1]) > float(arrived[1]):
-        of = arrived[1] if arrived else "no"
-        raise WorkloadFailed(f"the iperf server counted {found[1]} datagrams out of order of {of} that arrived")
-    return float(found[1])
+    return Counted(
+        float(found[1]) / 1000,
+        float(found[2]),
+        float(found[3]),
+        found[4],
+        float(late[1]) if late else 0.0,
+        float(arrived[1]) if arrived else 0.0,
+    )
+
+
+def consistent(counted: Counted) -> Counted:
+    """The same, where the share is that of the counts, and no more came late than arrived. Raises WorkloadFailed."""
+    lost, packets = counted.lost, counted.packets
+    if packets and counted.share != f"{100 * lost / packets:.2g}":
+        raise WorkloadFailed(f"the iperf server counted {lost:g} lost of {packets:g} datagrams as {counted.share} %")
+    if counted.late > counted.arrived:
+        raise WorkloadFailed(
+            f"the iperf server counted {counted.late:.0f} datagrams out of order of {counted.arrived:.0f} that arrived"
+        )
+    return counted
 
 
 def _by_rate(options: Options) -> float:

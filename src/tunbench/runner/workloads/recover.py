@@ -149,11 +149,11 @@ def _output(number: int) -> str:
 
 def parse(text: str, event: Event, began: float, interval: float) -> list[Sample]:
     """The samples of an event, by what the probe told; `began` is when the trial did. Raises WorkloadFailed."""
-    seen, at = blocked_time.read(text), event.began - began
+    seen, at = blocked_time.parse(text), event.began - began
     if not any(moment > event.over for moment in seen.answered):
         raise WorkloadFailed(f"no probe was answered within {LIMIT:g} s after the event")
-    blocked_time.require_time(seen, interval, LIMIT)
-    blocked_time.require_signs(seen, interval)
+    blocked_time.check_time(seen, interval, LIMIT)
+    blocked_time.check_signs(seen, interval)
     blocked = blocked_time.blocked(seen, event.began, interval)
     samples = [Sample("blocked", blocked, at), Sample("lost", seen.requests - seen.replies, at)]
     if event.outage is not None:

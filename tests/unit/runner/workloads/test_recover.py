@@ -41,7 +41,7 @@ def prober(folder: Path) -> Node:
 
 
 def test_a_start_lasts_until_the_first_answer() -> None:
-    [gap] = blocked_time.read(CONNECT).gaps
+    [gap] = blocked_time.parse(CONNECT).gaps
     sample = connect.parse(CONNECT, 2.6, 2.5)
     assert (sample.metric, sample.node) == ("connect", "")
     assert (sample.value, sample.at) == pytest.approx((gap.end - 2.6, 0.1))
@@ -98,12 +98,12 @@ def test_what_was_never_interrupted_was_not_blocked() -> None:
     assert recover.parse(CONNECT + "", Event(2.76, 2.766), 2.0, 0.001)[0].value == pytest.approx(
         2.769814557 - 2.766663670 - 0.001
     )
-    seen = blocked_time.read(LINK)
+    seen = blocked_time.parse(LINK)
     assert blocked_time.blocked(seen, 4.3, 0.001) == 0
 
 
 def test_no_time_without_answers_is_shorter_than_nothing() -> None:
-    seen = blocked_time.read("ready\nbegin 5000000\ngap 5000000 5400000 5100000\nend 1 1 1\n")
+    seen = blocked_time.parse("ready\nbegin 5000000\ngap 5000000 5400000 5100000\nend 1 1 1\n")
     assert blocked_time.blocked(seen, 0.005, 0.001) == 0
 
 
@@ -118,7 +118,7 @@ def test_who_did_not_recover_has_failed() -> None:
 def test_what_the_probe_told_was_torn(text: str) -> None:
     for end in range(0, len(text) - 1, 1 if len(text) < 2000 else 37):
         with pytest.raises(WorkloadFailed):
-            blocked_time.read(text[:end])
+            blocked_time.parse(text[:end])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_the_probe_told_was_torn(text: str) -> None:
 )
 def test_what_makes_no_sense_has_failed(text: str, message: str) -> None:
     with pytest.raises(WorkloadFailed, match=message):
-        blocked_time.read(text)
+        blocked_time.parse(text)
 
 
 @pytest.mark.parametrize("text", [LINK, RESTART])
@@ -162,8 +162,8 @@ def test_the_probe_is_never_silent_for_longer_than_it_can_be(step: int, waits: l
             moment += wait
             patch.setattr("time.monotonic_ns", lambda moment=moment: moment)
             record.add(number, moment)
-    seen = blocked_time.read(f"ready\n{told.getvalue()}end {len(waits)} {len(waits)} 1\n")
-    blocked_time.require_signs(seen, step * 1e-9)
+    seen = blocked_time.parse(f"ready\n{told.getvalue()}end {len(waits)} {len(waits)} 1\n")
+    blocked_time.check_signs(seen, step * 1e-9)
 
 
 def ending(requests: int, replies: int) -> str:
@@ -193,7 +193,7 @@ def test_requests_may_go_on_unanswered_or_be_answered_late(requests: int, replie
 
 def test_an_answer_may_come_twice_and_behind_a_later_one() -> None:
     text = "ready\nbegin 1000\ngap 1000 9000 7000\ngap 9000 20000 5000\ngap 20000 30000 5000\nend 9 2 1\n"
-    assert blocked_time.read(text).replies == 2
+    assert blocked_time.parse(text).replies == 2
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -13,6 +13,7 @@ from tunbench.runner.node.shell import wait_until
 from tunbench.runner.stack import ANSWER_TIMEOUT
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workloads.shared import probe_stream
+from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, MOST_DIGITS
 
 LONGEST = 3600.0
 """Seconds after which a stream of probes ends by itself, if nobody ended it."""
@@ -24,9 +25,6 @@ NANOSECONDS = 1e-9
 
 LINE = 200
 """Characters that hold the last line of the program at least."""
-
-DIGITS = 20
-"""A number of nanoseconds has fewer."""
 
 FIELDS = {"ready": 0, "begin": 1, "gap": 3, "alive": 2, "end": 3}
 """The numbers in each line that the program prints."""
@@ -101,38 +99,81 @@ def wait_for_answer(node: Node, log: Path, layer: Tunnel) -> None:
         )
 
 
-def read(text: str) -> Seen:
-    """What the program printed. Raises WorkloadFailed."""
+class Answer(NamedTuple):
+    """A line that tells of an answer at `end` to the request of `sent`, and of a gap since `start`, in nanoseconds."""
+
+    kind: str
+    start: int
+    end: int
+    sent: int
+
+
+class Printed(NamedTuple):
+    """What the program printed: when it began, in nanoseconds, the answers of which it tells, and its counts."""
+
+    began: int
+    answers: list[Answer]
+    requests: int
+    replies: int
+
+
+def parse(text: str) -> Seen:
+    """What the program saw. Raises WorkloadFailed."""
+    printed = consistent(read(text))
+    began, answers = printed.began, printed.answers
+    before = [began, *(one.end for one in answers)]
+    silences = [
+        (one.start if one.kind == "gap" else one.end) - last for one, last in zip(answers, before, strict=False)
+    ]
+    return Seen(
+        [Gap(one.start * NANOSECONDS, one.end * NANOSECONDS) for one in answers if one.kind == "gap"],
+        [one.sent * NANOSECONDS for one in answers],
+        printed.requests,
+        printed.replies,
+        (before[-1] - began) * NANOSECONDS,
+        max(silences, default=0) * NANOSECONDS,
+    )
+
+
+def read(text: str) -> Printed:
+    """What the program printed. Raises WorkloadFailed where a line is torn, or the first or last ones are missing."""
     lines = [line.split(" ") for line in text.splitlines()]
     numbers = [_numbers(kind, words) for kind, *words in lines]
     kinds = [kind for kind, *_ in lines]
     if kinds[:2] != ["ready", "begin"] or kinds[-1] != "end" or not text.endswith("\n"):
-        raise WorkloadFailed(f"the probe's output has no beginning or no end: {text[-200:]!r}")
+        raise WorkloadFailed(f"the probe's output has no beginning or no end: {text[-LAST_WORDS:]!r}")
+    if any(kind not in ("gap", "alive") for kind in kinds[2:-1]):
+        raise WorkloadFailed("the probe's output begins or ends twice")
     [began], (requests, replies, _) = numbers[1], numbers[-1]
-    gaps: list[Gap] = []
-    answered: list[float] = []
-    last, silence = began, 0
+    answers: list[Answer] = []
     for kind, values in zip(kinds[2:-1], numbers[2:-1], strict=True):
-        if kind not in ("gap", "alive"):
-            raise WorkloadFailed("the probe's output begins or ends twice")
-        start, end, sent = values if kind == "gap" else (last, *values)
-        if not last <= start <= end or not began <= sent <= end:
-            raise WorkloadFailed(f"the probe's moments are out of order: {kind} {' '.join(map(str, values))}")
-        if not answered and (kind != "gap" or start != began):
-            raise WorkloadFailed(f"the probe's first answer ends no gap from its beginning: {kind} {values[0]}")
-        silence = max(silence, (start if kind == "gap" else end) - last)
-        last = end
-        answered.append(sent * NANOSECONDS)
-        if kind == "gap":
-            gaps.append(Gap(start * NANOSECONDS, end * NANOSECONDS))
+        # An answer that ends no gap follows the one before it.
+        start, end, sent = values if kind == "gap" else (answers[-1].end if answers else began, *values)
+        answers.append(Answer(kind, start, end, sent))
+    return Printed(began, answers, requests, replies)
+
+
+def consistent(printed: Printed) -> Printed:
+    """The same, where moments are in order, and counts are those of the answers. Raises WorkloadFailed."""
+    began, answers, last = printed.began, printed.answers, printed.began
+    for one in answers:
+        if not last <= one.start <= one.end or not began <= one.sent <= one.end:
+            told = [one.start, one.end, one.sent] if one.kind == "gap" else [one.end, one.sent]
+            raise WorkloadFailed(f"the probe's moments are out of order: {one.kind} {' '.join(map(str, told))}")
+        last = one.end
+    if answers and (answers[0].kind != "gap" or answers[0].start != began):
+        first = answers[0].start if answers[0].kind == "gap" else answers[0].end
+        raise WorkloadFailed(f"the probe's first answer ends no gap from its beginning: {answers[0].kind} {first}")
     # Of an answer that comes twice it may tell twice.
-    told = len(set(answered))
-    if not told <= replies <= requests or bool(replies) != bool(answered):
-        raise WorkloadFailed(f"the probe counted {replies} answers to {requests} requests, and tells of {told}")
-    return Seen(gaps, answered, requests, replies, (last - began) * NANOSECONDS, silence * NANOSECONDS)
+    told_of = len({one.sent for one in answers})
+    if not told_of <= printed.replies <= printed.requests or bool(printed.replies) != bool(answers):
+        raise WorkloadFailed(
+            f"the probe counted {printed.replies} answers to {printed.requests} requests, and tells of {told_of}"
+        )
+    return printed
 
 
-def require_time(seen: Seen, interval: float, longest: float) -> None:
+def check_time(seen: Seen, interval: float, longest: float) -> None:
     """Raises WorkloadFailed where the probe had no time for its requests, one each `interval` seconds.
 
     So many seconds as `longest` it may have gone on after the last answer of which it told.
@@ -143,7 +184,7 @@ def require_time(seen: Seen, interval: float, longest: float) -> None:
         )
 
 
-def require_signs(seen: Seen, interval: float) -> None:
+def check_signs(seen: Seen, interval: float) -> None:
     """Raises WorkloadFailed where the probe was silent for longer than it can be: a line of it is lost.
 
     It tells of the first answer that comes SIGN after the last one that it told of, or of the gap before that.
@@ -162,7 +203,7 @@ def blocked(seen: Seen, event: float, interval: float) -> float:
 
 
 def _numbers(kind: str, words: list[str]) -> list[int]:
-    sound = all(word.isascii() and word.isdigit() and len(word) < DIGITS for word in words)
+    sound = all(word.isascii() and word.isdigit() and len(word) < MOST_DIGITS for word in words)
     if not sound or len(words) != FIELDS.get(kind):
         raise WorkloadFailed(f"the probe printed {' '.join([kind, *words])[:80]!r}")
     return [int(word) for word in words]

@@ -12,6 +12,7 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads.shared.iperf3 import REST, SLOWEST, USUAL
+from tunbench.runner.workloads.shared.output_bounds import COUNT, FRACTION, IDENTIFIER, SECONDS
 from tunbench.runner.workloads.shared.server_process import serving
 
 PORT = 5001
@@ -34,9 +35,10 @@ DURATION = Option("seconds", "2", "whole seconds to send", low=1, high=86400)
 PARALLEL = Option("count", "1", "streams at once", low=1, high=128)
 WINDOW = Option("size", "0", "bytes of each socket's buffers, 0: the system's", low=2048, high=512 << 20, zero=True)
 
-NUMBER = r"(\d{1,18}(?:\.\d{1,6})?)"
+NUMBER = rf"({COUNT}(?:{FRACTION})?)"
 LINE = re.compile(
-    rf"^\[ *(\d{{1,6}})\] (\d{{1,9}}\.\d{{4}})-(\d{{1,9}}\.\d{{4}}) sec +{NUMBER} Bytes +{NUMBER} bits/sec\b(.*)$",
+    rf"^\[ *({IDENTIFIER})\] ({SECONDS}\.\d{{4}})-({SECONDS}\.\d{{4}}) sec"
+    rf" +{NUMBER} Bytes +{NUMBER} bits/sec\b(.*)$",
     re.ASCII | re.MULTILINE,
 )
 
@@ -50,6 +52,23 @@ class Line(NamedTuple):
     size: float
     rate: float
     rest: str
+
+
+class Printed(NamedTuple):
+    """The lines of each stream, and the last line that is not about a stream, such as an error."""
+
+    streams: dict[int, list[Line]]
+    last_words: str
+
+    @property
+    def totals(self) -> list[Line]:
+        """The last line of each stream, which is about all of its time."""
+        return [of_stream[-1] for of_stream in self.streams.values()]
+
+    @property
+    def size(self) -> float:
+        """The bytes of all streams."""
+        return sum(one.size for one in self.totals)
 
 
 def amount(options: Options) -> tuple[str, str]:
@@ -91,44 +110,41 @@ def measure(trial: Trial, seconds: float, common: Sequence[str], arguments: Sequ
                 *("iperf", "--client", trial.target, *common, *arguments), timeout=seconds + PATIENCE
             )
             streams = int(trial.options["parallel"])
-            wait_until(lambda: result.status is None or _has_totals(trial.server.read(printed), streams), PATIENCE)
+            wait_until(
+                lambda: result.status is None or _has_totals(read(trial.server.read(printed)), streams), PATIENCE
+            )
     finally:
         if trial.server.exists(printed):
             trial.outputs["iperf-server.txt"] = trial.server.read(printed)
     trial.outputs["iperf-client.txt"] = result.stdout + result.stderr
     if result.status is None:
-        trial.samples += series(trial.outputs["iperf-server.txt"])
+        trial.samples += series(read(trial.outputs["iperf-server.txt"]))
         raise WorkloadFailed(f"iperf did not end within {PATIENCE:g} s after the time that the test may take")
     return trial.outputs["iperf-client.txt"], trial.outputs["iperf-server.txt"]
 
 
-def lines(text: str) -> dict[int, list[Line]]:
-    """The lines of each stream, in the order in which they were printed."""
+def read(text: str) -> Printed:
+    """What a client or a server printed. A line that cannot be read is none of a stream."""
     found: dict[int, list[Line]] = {}
     for stream, *numbers, rest in LINE.findall(text):
         start, end, size, rate = map(float, numbers)
         found.setdefault(int(stream), []).append(Line(int(stream), start, end, size, rate, rest))
-    return found
+    return Printed(found, _last_words(text))
 
 
-def totals(text: str, streams: int, who: str) -> list[Line]:
-    """The last line of each stream, which is about all of its time. Raises WorkloadFailed where one is missing.
-
-    Also where the lines before it contradict it, or one another.
-    """
-    of_all = list(lines(text).values())
-    found = [of_stream[-1] for of_stream in of_all]
-    if len(found) != streams or any(one.start != 0 or one.end <= 0 for one in found):
-        raise WorkloadFailed(f"the iperf {who} printed no total for each of {streams} streams: {_last_words(text)!r}")
-    for of_stream in of_all:
+def consistent(printed: Printed, streams: int, who: str) -> Printed:
+    """The same, where each of so many streams has a total, and its lines agree with it. Raises WorkloadFailed."""
+    if len(printed.streams) != streams or any(one.start != 0 or one.end <= 0 for one in printed.totals):
+        raise WorkloadFailed(f"the iperf {who} printed no total for each of {streams} streams: {printed.last_words!r}")
+    for of_stream in printed.streams.values():
         for one in of_stream:
-            _require_rate(one, who)
+            _check_rate(one, who)
         if len(of_stream) > 1:
-            _require_sum(of_stream[:-1], of_stream[-1], who)
-    return found
+            _check_sum(of_stream[:-1], of_stream[-1], who)
+    return printed
 
 
-def _require_rate(line: Line, who: str) -> None:
+def _check_rate(line: Line, who: str) -> None:
     """Raises WorkloadFailed where a rate is not its bytes in its time."""
     seconds = line.end - line.start
     # Times are rounded to 0.1 ms, and small numbers to three digits.
@@ -136,7 +152,7 @@ def _require_rate(line: Line, who: str) -> None:
         raise WorkloadFailed(f"the iperf {who} printed {line.size:g} B in {seconds:g} s as {line.rate:g} bit/s")
 
 
-def _require_sum(found: Sequence[Line], total: Line, who: str) -> None:
+def _check_sum(found: Sequence[Line], total: Line, who: str) -> None:
     """Raises WorkloadFailed where intervals do not follow one another, or leave out more of the total than iperf does.
 
     It prints no short interval at the end, and none in which there was nothing any more.
@@ -162,10 +178,10 @@ def throughput(found: Sequence[Line]) -> float:
     return 8 * sum(one.size for one in found) / longest_of_all if longest_of_all else 0.0
 
 
-def intervals(text: str) -> dict[float, list[Line]]:
+def intervals(printed: Printed) -> dict[float, list[Line]]:
     """The lines of all streams in each interval, by the seconds at which it starts."""
     found: dict[float, list[Line]] = {}
-    for of_stream in lines(text).values():
+    for of_stream in printed.streams.values():
         # The last line is the total, unless there is no other one.
         for one in of_stream[: max(1, len(of_stream) - (of_stream[-1].start == 0))]:
             if one.end - one.start >= REST or len(of_stream) == 1:
@@ -173,10 +189,10 @@ def intervals(text: str) -> dict[float, list[Line]]:
     return dict(sorted(found.items()))
 
 
-def series(text: str) -> list[Sample]:
+def series(printed: Printed) -> list[Sample]:
     """The throughput of all streams together in each interval."""
     samples = []
-    for start, found in intervals(text).items():
+    for start, found in intervals(printed).items():
         longest_of_all = max(one.end for one in found) - start
         if longest_of_all > 0:
             samples.append(Sample("throughput", 8 * sum(one.size for one in found) / longest_of_all, start))
@@ -189,5 +205,5 @@ def _last_words(text: str) -> str:
     return words[-1][:200] if words else ""
 
 
-def _has_totals(text: str, streams: int) -> bool:
-    return sum(of_stream[-1].start == 0 for of_stream in lines(text).values()) >= streams
+def _has_totals(printed: Printed, streams: int) -> bool:
+    return sum(one.start == 0 for one in printed.totals) >= streams
