@@ -8,7 +8,7 @@ from tunbench.analysis.cells import METRIC, estimates
 from tunbench.analysis.frame import CELL, TRIAL
 from tunbench.plan.shard import needed_underlay
 from tunbench.runner.declare import spelling
-from tunbench.runner.network.underlay import KINDS
+from tunbench.runner.network.underlay import UNDERLAY_KINDS
 
 BASELINE = "none"
 
@@ -20,7 +20,7 @@ def underlay(stack: str) -> str:
         kind = needed_underlay(stack)
     except ValueError:
         return ""
-    return kind if kind in KINDS else ""
+    return kind if kind in UNDERLAY_KINDS else ""
 
 
 @cache

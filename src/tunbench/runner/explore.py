@@ -2,7 +2,7 @@
 
 import subprocess
 
-from tunbench.runner.network import underlay
+from tunbench.runner.network import links, underlay
 from tunbench.runner.node import namespaces
 from tunbench.runner.node.node import HOME
 from tunbench.runner.node.shell import LocalShell
@@ -28,7 +28,7 @@ def main() -> None:
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
     kind = underlay.UNDERLAYS["ip"]
     with namespaces.made(kind.names, kind.name_server, LocalShell(), Silent()) as made:
-        underlay.build(kind, made)
+        links.build(kind, made)
         print(GREETING, flush=True)
         # setsid and a controlling terminal: job control and Ctrl-C work as they do everywhere.
         subprocess.run(

@@ -97,7 +97,7 @@ def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> dict[str, Node]:
 
 def require(node: Node, program: str, about: About | None = None) -> None:
     """Raises Unsupported where a program is not installed; `about` is of the tunnel that needs it."""
-    if node.ask("sh", "-c", 'command -v "$0"', program).status != 0:
+    if not node.has(program):
         raise Unsupported(_missing(program, about) if about else f"the program {program} is not installed")
 
 

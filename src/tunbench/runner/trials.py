@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tunbench.runner import bounds, invocation, probe, stack
+from tunbench.runner import bounds, evidence, invocation, probe, stack
 from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.topology import Pair, Topology
+from tunbench.runner.declare.verdicts import WORST_FIRST, Verdict
 from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import relays
 from tunbench.runner.node import limits
@@ -19,7 +19,6 @@ from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import CommandFailed
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.proof import proof
-from tunbench.runner.proof.vantage import views
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Sample, Trial, now
 
@@ -33,22 +32,30 @@ Anything else is a mistake of ours, and ends the runner with a traceback.
 """
 
 
-class Outcome(NamedTuple):
-    """How an execution ended: a verdict, and its reason if it is not `ok`."""
+class Judgement(NamedTuple):
+    """A verdict, and its reason if it is not `ok`."""
 
-    verdict: str
+    verdict: Verdict
     reason: str = ""
 
 
-OK = Outcome("ok")
+OK = Judgement(Verdict.OK)
 
-SHOWN = 5
+
+class Executed(NamedTuple):
+    """What came of a workload, as the journal has it: its samples have the columns that `journaled` says."""
+
+    verdict: Verdict
+    reason: str
+    samples: list[list[Any]]
+    outputs: dict[str, str]
+
+
+MAX_NAMED = 5
 """Values that cannot be, of which a reason tells."""
 
-FOLLOWS = 0.2
+DEATH_NOTICE_TIME = 0.2
 """Seconds within which a daemon is seen to have ended by what made a workload fail: all processes may have ended."""
-
-WORST_FIRST = ("failed", "unsupported", "ok")
 
 
 def pairs_of(workloads: Sequence[str], topology: Topology) -> list[Pair]:
@@ -57,13 +64,13 @@ def pairs_of(workloads: Sequence[str], topology: Topology) -> list[Pair]:
     return list(dict.fromkeys([topology.pairs[0], *used]))
 
 
-def prove(site: Site, pair: Pair, events: Events, least: int = 2 * proof.ECHOES) -> None:
+def prove(site: Site, pair: Pair, events: Events, least: int = proof.ALL_ECHOES) -> None:
     """Waits until the pair can talk, and proves how by at least so many packets. Raises StackFailed and ProofFailed."""
     try:
         _prove(site, pair, events, least)
     except FAILURES as why:
         # That a daemon is gone says more than what is not seen any more.
-        if (ended := _ended(site)) != OK:
+        if (ended := _check_stack(site)) != OK:
             raise StackFailed(f"{ended.reason}; {why}") from None
         raise
 
@@ -72,52 +79,54 @@ def _prove(site: Site, pair: Pair, events: Events, least: int) -> None:
     client, target = site.nodes[pair.client], site.overlays[pair.server].address
     if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.ANSWER_TIMEOUT):
         raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.ANSWER_TIMEOUT:g} s")
-    findings = proof.prove(site, pair, events, least)
+    prefix = "" if pair == site.pair else f"{pair.name}-"
+    findings = proof.prove(evidence.claims(site, pair), client, target, events, prefix, least)
     events.tell("proof", pair=pair.name, findings=[finding._asdict() for finding in findings])
 
 
-def execute(workload: str, site: Site, probes: Sequence[str], events: Events) -> dict[str, Any]:
-    """Executes a workload; its verdict, with the reason, the samples and the raw outputs as the journal has them.
+def execute(workload: str, site: Site, probes: Sequence[str], events: Events) -> Executed:
+    """Executes a workload between all pairs that it asks for.
 
     After one that takes the tunnel down the proof is repeated, and without it no sample counts.
     """
     what = invocation.read(workload)
     pairs = what.pairs(site.underlay.topology)
-    with nullcontext() if what.module.ABOUT.restarts else relays.watched(workload, site, events):
+    if what.module.ABOUT.restarts:
+        # The interfaces that are counted do not outlive it.
+        return _execute(what, pairs, site, (), events)
+    with relays.watched(workload, site.underlay, site.nodes, events):
         return _execute(what, pairs, site, probes, events)
 
 
-def _execute(
-    what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequence[str], events: Events
-) -> dict[str, Any]:
+def _execute(what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequence[str], events: Events) -> Executed:
     trials = [_trial(what.options, site, pair, number * what.together) for number, pair in enumerate(pairs)]
-    # The interfaces that are counted do not outlive a workload that takes the tunnel down.
-    probes = () if what.module.ABOUT.restarts else probes
     began = now()
-    outcomes = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
+    by_pair = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
     metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
-    possible = _possible(trials, metrics, max(now() - began, what.seconds))
-    again = _proof_again(site, events) if what.module.ABOUT.restarts else OK
-    ended = _ended(site, FOLLOWS if any(one.verdict == "failed" for one in outcomes.values()) else 0)
-    told = list(zip(pairs, trials, strict=True))
+    plausible = _check_bounds(trials, metrics, max(now() - began, what.seconds))
+    proven = _prove_again(site, events) if what.module.ABOUT.restarts else OK
+    some_failed = any(one.verdict == Verdict.FAILED for one in by_pair.values())
+    alive = _check_stack(site, DEATH_NOTICE_TIME if some_failed else 0)
+    judgements = {**by_pair, "what was measured": plausible, "the proof afterwards": proven, "the stack": alive}
+    measured = list(zip(pairs, trials, strict=True)) if proven == plausible == OK else []
+    return Executed(
+        min((one.verdict for one in judgements.values()), key=WORST_FIRST.index),
+        _reason(judgements, alone=len(pairs) == 1),
+        [row for pair, trial in measured for row in journaled(trial.samples, metrics, pair)],
+        _outputs(pairs, trials),
+    )
+
+
+def _outputs(pairs: Sequence[Pair], trials: Sequence[Trial]) -> dict[str, str]:
+    """The raw outputs by their name, with that of the pair before it where there are several."""
     return {
-        "verdict": min((one.verdict for one in (*outcomes.values(), possible, again, ended)), key=WORST_FIRST.index),
-        "reason": _reason(
-            {**outcomes, "what was measured": possible, "the proof afterwards": again, "the stack": ended},
-            alone=len(pairs) == 1,
-        ),
-        "samples": [
-            row for pair, trial in told if again == possible == OK for row in rows(trial.samples, metrics, pair)
-        ],
-        "outputs": {
-            name if len(pairs) == 1 else f"{pair.name}-{name}": text
-            for pair, trial in told
-            for name, text in trial.outputs.items()
-        },
+        name if len(pairs) == 1 else f"{pair.name}-{name}": text
+        for pair, trial in zip(pairs, trials, strict=True)
+        for name, text in trial.outputs.items()
     }
 
 
-def rows(samples: Sequence[Sample], metrics: Mapping[str, Metric], pair: Pair) -> list[list[Any]]:
+def journaled(samples: Sequence[Sample], metrics: Mapping[str, Metric], pair: Pair) -> list[list[Any]]:
     """Samples as the journal has them: metric, unit, value, moment, pair and node."""
     return [
         [one.metric, metrics[one.metric].unit, one.value, one.at, pair.name, one.node or pair.client] for one in samples
@@ -126,11 +135,10 @@ def rows(samples: Sequence[Sample], metrics: Mapping[str, Metric], pair: Pair) -
 
 def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
     client, server = site.nodes[pair.client], site.nodes[pair.server]
-    below = views(site.stack, site.underlay, site.nodes, pair)
-    return Trial(options, client, server, site.overlays, below, number, site)
+    return Trial(options, client, server, site.overlays, evidence.views(site, pair), number, site)
 
 
-def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) -> list[Outcome]:
+def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) -> list[Judgement]:
     """Executes all trials, with the probes before and after what is under way at once."""
     attempt = partial(_attempt, what.module, limits.ENDLESS + 10 * what.seconds)
     if not what.together:
@@ -139,7 +147,7 @@ def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) 
         return list(several.map(attempt, trials))
 
 
-def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[str] = ()) -> Outcome:
+def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[str] = ()) -> Judgement:
     try:
         for program in module.ABOUT.programs:
             stack.require(trial.client, program)
@@ -148,41 +156,41 @@ def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[st
             if not trial.samples:
                 raise WorkloadFailed("it ended without a result")
     except Unsupported as why:
-        return Outcome("unsupported", str(why))
+        return Judgement(Verdict.UNSUPPORTED, str(why))
     except FAILURES as why:
-        return Outcome("failed", str(why))
+        return Judgement(Verdict.FAILED, str(why))
     return OK
 
 
-def _possible(trials: Sequence[Trial], metrics: Mapping[str, Metric], lasted: float) -> Outcome:
+def _check_bounds(trials: Sequence[Trial], metrics: Mapping[str, Metric], lasted: float) -> Judgement:
     """Whether all that was measured in so many seconds can be; where it cannot, none of it is believed."""
     wrong = [what for trial in trials for what in bounds.impossible(trial.samples, metrics, lasted)]
-    return Outcome("failed", f"what was measured cannot be: {', '.join(wrong[:SHOWN])}") if wrong else OK
+    return Judgement(Verdict.FAILED, f"what was measured cannot be: {', '.join(wrong[:MAX_NAMED])}") if wrong else OK
 
 
-def _proof_again(site: Site, events: Events) -> Outcome:
+def _prove_again(site: Site, events: Events) -> Judgement:
     """The proof once more, under the profile, which may lose packets of it: one of five echoes is enough."""
     events.tell("phase", name="proof", at=now())
     try:
         prove(site, site.pair, events, least=2)
     except FAILURES as why:
-        return Outcome("failed", str(why))
+        return Judgement(Verdict.FAILED, str(why))
     return OK
 
 
-def _ended(site: Site, patience: float = 0) -> Outcome:
+def _check_stack(site: Site, timeout: float = 0) -> Judgement:
     """Whether a daemon of the stack has ended or fills a log: what was measured is not of the stack that was asked for.
 
-    A daemon ends where nobody asked it to, for which `patience` seconds are waited, and a log is full where it has
+    A daemon ends where nobody asked it to, for which `timeout` seconds are waited, and a log is full where it has
     grown as far as it may.
     """
-    wait_until(lambda: any(layer.ended() for layer in site.stack.layers), patience)
+    wait_until(lambda: any(layer.ended() for layer in site.stack.layers), timeout)
     ended = [f"{layer.about.name}: {how}" for layer in site.stack.layers if (how := layer.ended())]
     ended += [how for node in site.nodes.values() if (how := node.cut_logs())]
-    return Outcome("failed", "; ".join(ended)) if ended else OK
+    return Judgement(Verdict.FAILED, "; ".join(ended)) if ended else OK
 
 
-def _reason(outcomes: Mapping[str, Outcome], alone: bool) -> str:
+def _reason(judgements: Mapping[str, Judgement], alone: bool) -> str:
     """Why it is not `ok`: of each pair, where there are several."""
-    reasons = {name: one.reason for name, one in outcomes.items() if one.reason}
+    reasons = {name: one.reason for name, one in judgements.items() if one.reason}
     return "; ".join(reason if alone else f"{name}: {reason}" for name, reason in reasons.items())

@@ -1,14 +1,14 @@
 """What a workload declares and is given: the contract of the files in `workloads/`."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.node.node import Node
+from tunbench.runner.proof.capture import View
 from tunbench.runner.site import Site
 
 
@@ -41,10 +41,6 @@ class Sample(NamedTuple):
     value: float
     at: float | None = None
     node: str = ""
-
-
-View = Callable[[], AbstractContextManager[tuple[Node, str]]]
-"""Opens a place where one sees what a layer sends: a node, and an interface of it."""
 
 
 class Trial:

@@ -14,7 +14,8 @@ from tunbench.runner.declare.options import Option, Options, resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import IP, UDP, Header
 from tunbench.runner.network import underlay
-from tunbench.runner.network.underlay import OUTSIDE, UNDERLAYS
+from tunbench.runner.network.links import OUTSIDE
+from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import About, Claims, LayerContext, Nodes, Tunnel, address, common_options
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tunbench.runner.declare.failures import Unsupported
+from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network.underlay import MTU
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
-from tunbench.runner.site import Site
-from tunbench.runner.stack import require
 
 CONGESTION = "net.ipv4.tcp_congestion_control"
 
@@ -31,19 +30,20 @@ Settings = dict[str, str]
 """Settings by what they are called in events: `sysctl NAME`, `offload NAME`, `mtu`."""
 
 
-def apply(tuning: Mapping[str, Any], site: Site, events: Events) -> None:
+def apply(
+    tuning: Mapping[str, Any], lab: Node, endpoints: Sequence[Node], hosts: Sequence[Node], events: Events
+) -> None:
     """Tunes the endpoints and the hosts behind them, once the underlay stands; tells what the kernel made of it.
 
     The underlay has its MTU already. Raises Unsupported where this lab cannot set something, and CommandFailed.
     """
-    lab = site.nodes["lab"]
-    own, shared = _by_owner(tuning["sysctl"], site.endpoints[0], lab)
+    own, shared = _by_owner(tuning["sysctl"], endpoints[0], lab)
     if shared:
         _tell(lab, _set_sysctls(lab, shared), _sysctls(lab, shared), events)
-    for node in site.ends:
+    for node in (*endpoints, *hosts):
         asked = _set_sysctls(node, own) | _set_congestion(node, tuning["congestion"])
         asked |= _set_offloads(node, tuning["offloads"])
-        if tuning["mtu"] != MTU and node in site.endpoints:
+        if tuning["mtu"] != MTU and node in endpoints:
             asked["mtu"] = str(tuning["mtu"])
         if asked:
             _tell(node, asked, installed(node, tuning, own), events)
@@ -114,7 +114,8 @@ def _set_congestion(node: Node, algorithm: str) -> Settings:
 def _set_offloads(node: Node, offloads: Mapping[str, bool]) -> Settings:
     if not offloads:
         return {}
-    require(node, "ethtool")
+    if not node.has("ethtool"):
+        raise Unsupported("the program ethtool is not installed")
     states = {name: "on" if wanted else "off" for name, wanted in offloads.items()}
     node.run("ethtool", "-K", INTERFACE, *(word for pair in states.items() for word in pair))
     return {f"offload {name}": state for name, state in states.items()}
@@ -133,4 +134,4 @@ def _offloads(node: Node, names: Mapping[str, bool]) -> Settings:
 def _tell(node: Node, asked: Settings, found: Settings, events: Events) -> None:
     events.tell("tuning", node=node.name, asked=asked, installed=found)
     for difference in differences(asked, found):
-        events.tell("warning", name="tuning-differs", text=f"{node.name}: {difference}")
+        events.tell("warning", name=WarningKind.TUNING_DIFFERS, text=f"{node.name}: {difference}")

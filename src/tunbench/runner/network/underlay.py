@@ -1,4 +1,4 @@
-"""The underlay: links between the nodes, and the router or bridge that stands between the endpoints."""
+"""The underlay as data: the nodes, their addresses, and the router or bridge that stands between the endpoints."""
 
 from collections.abc import Collection, Mapping
 from ipaddress import ip_interface
@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
-from tunbench.runner.node.node import Node
 
 MTU = 1500
 """MTU of every link, in bytes, unless a tuning says otherwise."""
@@ -59,7 +58,7 @@ class Underlay(NamedTuple):
         return {**self.endpoints, **self.roles, EDGE: edge}
 
 
-class Kind(NamedTuple):
+class UnderlayKind(NamedTuple):
     """A kind of underlay: what stands in the middle, and the addresses of an endpoint by its number, counted from 1."""
 
     middle: str
@@ -68,10 +67,10 @@ class Kind(NamedTuple):
     name_server: str
 
 
-KINDS = {
-    "ip": Kind("router", "10.0.{0}.2", 24, "10.0.255.2"),
-    "ip6": Kind("router", "fd00:0:0:{0:x}::2", 64, "fd00:0:0:ff::2"),
-    "ethernet": Kind("bridge", "10.0.0.{0}", 24, "10.0.0.254"),
+UNDERLAY_KINDS = {
+    "ip": UnderlayKind("router", "10.0.{0}.2", 24, "10.0.255.2"),
+    "ip6": UnderlayKind("router", "fd00:0:0:{0:x}::2", 64, "fd00:0:0:ff::2"),
+    "ethernet": UnderlayKind("bridge", "10.0.0.{0}", 24, "10.0.0.254"),
 }
 """By what the lowest layer of a stack needs."""
 
@@ -85,7 +84,7 @@ ROLES = {CONTROL: 252, RELAY: 251}
 
 def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[str] = ()) -> Underlay:
     """The underlay of that kind, with links of that MTU in bytes, and nodes for these roles; nothing is made."""
-    plan = KINDS[kind]
+    plan = UNDERLAY_KINDS[kind]
     return Underlay(
         kind,
         plan.middle,
@@ -100,7 +99,7 @@ def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[s
     )
 
 
-UNDERLAYS = {kind: of(kind) for kind in KINDS}
+UNDERLAYS = {kind: of(kind) for kind in UNDERLAY_KINDS}
 """The underlay of the topology `pair`, by its kind."""
 
 
@@ -114,97 +113,3 @@ def lans(topology: Topology, overlay: Mapping[str, Overlay]) -> dict[str, Lan]:
             here, there = (Overlay("", text.format(number, host), prefix, mtu) for host in (1, 2))
             found[name] = Lan(topology.hosts[name], there._replace(interface="eth0"), here._replace(interface="lan"))
     return found
-
-
-FORWARDING = {4: "net.ipv4.ip_forward=1", 6: "net.ipv6.conf.all.forwarding=1"}
-
-NO_REDIRECTS = ("net.ipv4.conf.all.send_redirects=0", "net.ipv4.conf.default.send_redirects=0")
-"""A hub passes packets on to where they came from, and must not tell spokes to go there by themselves."""
-
-OUTSIDE = {
-    4: ("10.0.0.0/16", "10.0.0.0/8", "0.0.0.0/0"),
-    6: ("fd00::/16", "fd00::/8", "::/0"),
-}
-"""By address family: the networks of the underlay, those of the lab, and everything there is."""
-
-
-def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-    """Builds an underlay between the nodes. Raises CommandFailed."""
-    if underlay.kind == "ip6":
-        # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
-        nodes[underlay.middle].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
-    nodes["lab"].ip(
-        *(
-            f"link add to-{name} netns {underlay.middle}{_mtu(leaf)} type veth peer name eth0 netns {name}{_mtu(leaf)}"
-            for name, leaf in underlay.leaves.items()
-        )
-    )
-    (_bridge if underlay.kind == "ethernet" else _route)(underlay, nodes)
-
-
-def _mtu(leaf: Overlay) -> str:
-    """The words that give a link another MTU than the usual one."""
-    return "" if leaf.mtu == MTU else f" mtu {leaf.mtu}"
-
-
-def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str, Node]) -> None:
-    """Joins the hosts behind the endpoints with them, and lets a hub pass packets on. Raises CommandFailed."""
-    family = next(iter(overlay.values())).family
-    bare = overlay == underlay.endpoints
-    for name, lan in lans(underlay.topology, overlay).items():
-        nodes["lab"].ip(f"link add lan netns {name} type veth peer name eth0 netns {lan.host}")
-        nodes[name].ip("link set lan up", f"address add {lan.here.given}")
-        nodes[name].run("sysctl", "-qw", FORWARDING[family])
-        _connect(nodes[lan.host], lan.there, lan.here.address)
-        if bare and underlay.kind != "ethernet":
-            nodes[underlay.middle].ip(f"route add {lan.network} via {underlay.endpoints[name].address}")
-    if hub := underlay.topology.hub:
-        nodes[hub].run("sysctl", "-qw", FORWARDING[family], *NO_REDIRECTS)
-
-
-def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-    leaves = underlay.leaves
-    edge = leaves[EDGE]
-    gateways = {name: leaf._replace(address=_gateway(leaf.address)) for name, leaf in leaves.items()}
-    nodes[underlay.middle].ip(
-        "link set lo up",
-        *(f"link set to-{name} up" for name in leaves),
-        *(f"address add {gateway._replace(interface=f'to-{name}').given}" for name, gateway in gateways.items()),
-        f"route add default via {edge.address}",
-    )
-    nodes[underlay.middle].run("sysctl", "-qw", FORWARDING[edge.family])
-    for name, leaf in leaves.items():
-        _connect(nodes[name], leaf, "" if name == EDGE else gateways[name].address)
-    nodes[EDGE].ip(*_everything(edge.family, gateways[EDGE].address))
-
-
-def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-    ports = [f"to-{name}" for name in underlay.leaves]
-    nodes[underlay.middle].ip(
-        "link set lo up",
-        # Bit 3 lets the EAPOL frames of MACsec's key agreement pass (IEEE 802.1D reserves their address).
-        "link add br0 type bridge group_fwd_mask 8",
-        *(f"link set {port} master br0 up" for port in ports),
-        "link set br0 up",
-    )
-    for name, leaf in underlay.leaves.items():
-        _connect(nodes[name], leaf, "" if name == EDGE else underlay.name_server)
-    nodes[EDGE].ip(*_everything(4, ""))
-
-
-def _gateway(address: str) -> str:
-    """The first address of the network of an address."""
-    mark = ":" if ":" in address else "."
-    return address.rpartition(mark)[0] + mark + "1"
-
-
-def _connect(node: Node, leaf: Overlay, gateway: str) -> None:
-    route = [f"route add default via {gateway}"] if gateway else []
-    node.ip("link set lo up", "link set eth0 up", f"address add {leaf.given}", *route)
-
-
-def _everything(family: int, gateway: str) -> list[str]:
-    """What makes a node the end of the world: every address outside the lab is its own, and answered at once."""
-    underlay, lab, all_there_is = OUTSIDE[family]
-    back = [f"route add {underlay} via {gateway}"] if gateway else []
-    return [*back, f"route add unreachable {lab}", f"route add local {all_there_is} dev lo"]

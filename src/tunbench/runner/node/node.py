@@ -144,6 +144,10 @@ class Node:
         """
         return self.shell.run(self.inside(argv), timeout, text)
 
+    def has(self, program: str) -> bool:
+        """Whether a program is installed."""
+        return self.ask("sh", "-c", 'command -v "$0"', program).status == 0
+
     def start(self, *argv: str, log: str) -> Process:
         """Starts a command in the background; what it prints goes to the log of that name."""
         path = self.log(log)

@@ -1,13 +1,16 @@
 """Captures by tcpdump, and what is in them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.proof import pcap
+
+View = Callable[[], AbstractContextManager[tuple[Node, str]]]
+"""Opens a place where one sees what a layer sends: a node, and an interface of it."""
 
 READY_TIMEOUT = 10.0
 """Seconds in which tcpdump must listen."""
@@ -17,17 +20,17 @@ FILTER_TIMEOUT = 30.0
 
 
 @contextmanager
-def capturing(node: Node, interface: str, path: Path, expression: str = "", only: str = "inout") -> Iterator[None]:
+def capturing(node: Node, interface: str, path: Path, expression: str = "", direction: str = "inout") -> Iterator[None]:
     """Captures what passes an interface of the node into a file, from the first packet to the last.
 
-    `only` is a direction: in, out or inout.
+    `direction` is in, out or inout.
     """
     printed = node.log(path.name)
     # What an earlier capture of that name printed says nothing of this one.
     node.remove(printed)
     process = node.start(
         *("tcpdump", "-i", interface, "-n", "-p", "-U", "--immediate-mode", "-s", str(pcap.SNAP), "-Z", "root"),
-        *("-Q", only, "-w", str(path), *([expression] if expression else [])),
+        *("-Q", direction, "-w", str(path), *([expression] if expression else [])),
         log=path.name,
     )
     try:

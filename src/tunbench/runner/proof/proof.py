@@ -12,18 +12,42 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import ProofFailed
-from tunbench.runner.declare.topology import Pair
 from tunbench.runner.node import python
 from tunbench.runner.node.events import Events
+from tunbench.runner.node.node import Node
 from tunbench.runner.proof import capture, echo
-from tunbench.runner.proof.vantage import view
-from tunbench.runner.site import Site
-from tunbench.runner.stack import Stack
-from tunbench.runner.tunnel import Tunnel
+from tunbench.runner.proof.capture import View
 
 ECHOES = 5
+
+ALL_ECHOES = 2 * ECHOES
+"""Packets that are to be seen unless something on the way loses some: all requests and replies."""
+
 MARKER = 16
 """Bytes of the marker with which the payload of each echo begins."""
+
+
+class Claim(NamedTuple):
+    """What a stack claims of the packets below a layer, and the view of where they pass.
+
+    `evidence` is the pcap filter that every packet of the layer passes; `beside` is that of what else may pass there,
+    empty where there is nothing. The marker is `hidden` where this layer or one above it claims confidentiality.
+    """
+
+    layer: str
+    view: View
+    evidence: str
+    beside: str
+    hidden: bool
+
+
+class Seen(NamedTuple):
+    """What was captured below a layer: all packets, those that show its evidence, and those that may pass besides."""
+
+    where: str
+    packets: Sequence[bytes]
+    evident: Sequence[bytes]
+    beside: Sequence[bytes] = ()
 
 
 class Finding(NamedTuple):
@@ -38,110 +62,58 @@ class Finding(NamedTuple):
     hidden: bool
 
 
-def prove(site: Site, pair: Pair, events: Events, least: int = 2 * ECHOES) -> list[Finding]:
-    """Looks below every layer for a marker sent between a pair, and tells what was captured. Raises ProofFailed.
+def prove(
+    claims: Sequence[Claim], client: Node, target: str, events: Events, prefix: str = "", least: int = ALL_ECHOES
+) -> list[Finding]:
+    """Sends a marker from the client to an address, looks for it below every layer, and tells what was captured.
 
-    At least so many packets must be seen: all requests and replies, unless something on the way loses some.
+    The names of captures begin with the `prefix`. Raises ProofFailed, also where fewer than `least` packets are seen.
     """
     marker = os.urandom(MARKER)
-    return [
-        examine(site.stack, index, pair, marker, *_send(site, pair, index, marker, events), least)
-        for index in range(len(site.stack.layers))
-    ]
+    found = []
+    for index, claim in enumerate(claims):
+        seen = _send(claim, client, target, marker, f"proof-{index}.pcap", prefix, events)
+        found.append(examine(claim, marker, seen, least))
+    return found
 
 
-def _send(
-    site: Site, pair: Pair, index: int, marker: bytes, events: Events
-) -> tuple[str, list[bytes], list[bytes], list[bytes]]:
-    """Captures below a layer while the marker passes: where, all packets, and those that show the evidence.
-
-    The last are those that may pass besides: what is `beside`.
-    """
-    layer, client = site.stack.layers[index], site.nodes[pair.client]
-    with view(site.stack, index, site.underlay, site.nodes, pair) as (watcher, interface):
-        path = watcher.home / f"proof-{index}.pcap"
+def _send(claim: Claim, client: Node, target: str, marker: bytes, file: str, prefix: str, events: Events) -> Seen:
+    """Captures below a layer while the marker passes."""
+    with claim.view() as (watcher, interface):
+        path = watcher.home / file
         with capture.capturing(watcher, interface, path):
-            arguments = (site.overlays[pair.server].address, marker.hex(), str(ECHOES))
-            client.ask(*python.INTERPRETER, "-", *arguments, text=python.source(echo))
-    usual = pair == site.underlay.topology.pairs[0]
-    name = path.name if usual else f"{pair.name}-{path.name}"
-    events.tell("capture", name=name, pcap=base64.b64encode(zlib.compress(watcher.read_bytes(path))).decode())
-    evident = capture.filtered(watcher, path, expected(layer, pair))
-    others = beside(layer, pair)
-    return (
-        f"{watcher.name}/{interface}",
-        capture.packets(watcher, path),
-        evident,
-        capture.filtered(watcher, path, others) if others else [],
-    )
+            program = (*python.INTERPRETER, "-", target, marker.hex(), str(ECHOES))
+            client.ask(*program, text=python.source(echo))
+    pcap = base64.b64encode(zlib.compress(watcher.read_bytes(path))).decode()
+    events.tell("capture", name=f"{prefix}{file}", pcap=pcap)
+    evident = capture.filtered(watcher, path, claim.evidence)
+    packets = capture.packets(watcher, path)
+    beside = capture.filtered(watcher, path, claim.beside) if claim.beside else []
+    return Seen(f"{watcher.name}/{interface}", packets, evident, beside)
 
 
-def examine(
-    stack: Stack,
-    index: int,
-    pair: Pair,
-    marker: bytes,
-    where: str,
-    seen: list[bytes],
-    evident: list[bytes],
-    others: Sequence[bytes] = (),
-    least: int = 2 * ECHOES,
-) -> Finding:
+def examine(claim: Claim, marker: bytes, seen: Seen, least: int = ALL_ECHOES) -> Finding:
     """Compares what was captured below a layer with what the stack claims. Raises ProofFailed.
 
-    A packet that went through another node is among the others, and is missing among those that are evident.
+    A packet that went through another node is among those besides, and is missing among those that are evident.
     """
-    layer = stack.layers[index]
-    aside = sum(len(packet) >= echo.PAYLOAD for packet in others)
-    large = [packet for packet in seen if len(packet) >= echo.PAYLOAD]
-    shown = [packet for packet in evident if len(packet) >= echo.PAYLOAD]
-    marked = [packet for packet in seen if marker in packet]
-    marked_inside = [packet for packet in evident if marker in packet]
-    hidden = any(_confidential(above) for above in stack.layers[index:])
-    name, evidence = layer.about.name, expected(layer, pair)
-    if len(shown) < least:
+    name, where, evidence = claim.layer, seen.where, claim.evidence
+    passed = _count_echoes(seen.packets) - _count_echoes(seen.beside)
+    evident = _count_echoes(seen.evident)
+    marked = sum(marker in packet for packet in seen.packets)
+    if evident < least:
         raise ProofFailed(
-            f"{name}: {len(shown)} packets on {where} show its evidence ({evidence}); {least} were to be seen"
+            f"{name}: {evident} packets on {where} show its evidence ({evidence}); {least} were to be seen"
         )
-    if (around := len(large) - aside - len(shown)) > 0:
+    if (around := passed - evident) > 0:
         raise ProofFailed(f"{name}: {around} packets on {where} went around it ({evidence})")
-    if hidden and marked:
-        raise ProofFailed(
-            f"{name}: the marker can be read on {where} in {len(marked)} packets, though it is claimed secret"
-        )
-    if not hidden and not marked_inside:
+    if claim.hidden and marked:
+        raise ProofFailed(f"{name}: the marker can be read on {where} in {marked} packets, though it is claimed secret")
+    if not claim.hidden and not any(marker in packet for packet in seen.evident):
         raise ProofFailed(f"{name}: the marker is not to be found in the packets on {where} that show its evidence")
-    return Finding(name, where, evidence, len(large) - aside, len(shown), len(marked), hidden)
+    return Finding(name, where, evidence, passed, evident, marked, claim.hidden)
 
 
-def expected(layer: Tunnel, pair: Pair) -> str:
-    """The pcap filter that every packet of a layer passes in its place, on its way between a pair.
-
-    What could go through another node must go from end to end, where the two are joined.
-    """
-    evidence = _plain(layer)
-    if not layer.declared.relays or pair.second not in layer.context.topology.peers[pair.first]:
-        return evidence
-    first, second = (layer.context.below[name].address for name in (pair.first, pair.second))
-    return f"{evidence} and host {first} and host {second}"
-
-
-def beside(layer: Tunnel, pair: Pair) -> str:
-    """The pcap filter of what else may pass in the place of a layer; empty where there is nothing.
-
-    It is what the layer carries between other nodes, as where a daemon finds out what size passes, and what a node with
-    a role sends and is sent: a control plane speaks when it likes.
-    """
-    wanted, plain = expected(layer, pair), _plain(layer)
-    others = [plain] if wanted != plain else []
-    others += [f"host {role.address}" for role in layer.context.roles.values()]
-    return f"({' or '.join(f'({other})' for other in others)}) and not ({wanted})" if others else ""
-
-
-def _plain(layer: Tunnel) -> str:
-    """The pcap filter that every packet of a layer passes in its place, between whomever."""
-    return layer.evidence(layer.options, layer.context.outer, layer.context.position)
-
-
-def _confidential(layer: Tunnel) -> bool:
-    return layer.declared.claims.confidentiality
+def _count_echoes(packets: Sequence[bytes]) -> int:
+    """How many packets are large enough to hold the marker's payload."""
+    return sum(len(packet) >= echo.PAYLOAD for packet in packets)

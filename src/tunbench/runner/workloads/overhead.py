@@ -67,7 +67,7 @@ def execute(trial: Trial) -> None:
             if index == 0 and packet > (mtu := int(node.ask("cat", f"/sys/class/net/{interface}/mtu").stdout)):
                 raise Unsupported(f"a packet of {packet} B does not fit into one between the nodes, which have {mtu} B")
             captures.append((node, node.home / f"overhead-{index}.pcap"))
-            looking.enter_context(capture.capturing(node, interface, captures[-1][1], only="out"))
+            looking.enter_context(capture.capturing(node, interface, captures[-1][1], direction="out"))
         result = trial.client.try_run(
             *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", f"{PATIENCE:g}", "-M", "do"),
             *("-s", str(payload_size(packet, overlay.family)), trial.target),

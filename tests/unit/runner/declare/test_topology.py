@@ -46,7 +46,7 @@ def test_names_are_short_and_unique(number: int) -> None:
 
 
 @pytest.mark.parametrize("nodes", [2, topology.MOST])
-@pytest.mark.parametrize("kind", underlay.KINDS)
+@pytest.mark.parametrize("kind", underlay.UNDERLAY_KINDS)
 def test_every_endpoint_has_an_address_of_its_own(kind: str, nodes: int) -> None:
     under = underlay.of(kind, read(f"mesh:nodes={nodes}"))
     addresses = [leaf.address for leaf in under.endpoints.values()]

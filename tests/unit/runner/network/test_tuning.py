@@ -8,13 +8,10 @@ import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, two_nodes
 from tunbench.plan.shard import Tuning
-from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import tuning
-from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import CommandFailed, Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.site import Site
 
 FEATURES = """\
 Features for eth0:
@@ -65,9 +62,7 @@ def applied(given: Tuning, shell: FakeShell) -> FakeEvents:
     events = FakeEvents()
     ends = two_nodes(shell, events)
     lab = Node("lab", shell, events)
-    under = UNDERLAYS["ip"]
-    site = Site({"lab": lab, **{end.name: end for end in ends}}, under, stack.build("none", under.endpoints))
-    tuning.apply(given.spec(), site, events)
+    tuning.apply(given.spec(), lab, ends, [], events)
     return events
 
 

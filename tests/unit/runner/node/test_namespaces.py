@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeLabShell, move_home
-from tunbench.runner.network import underlay
+from tunbench.runner.network import links, underlay
 from tunbench.runner.network.edge import watched
 from tunbench.runner.node import limits, namespaces
 from tunbench.runner.node.node import CommandFailed, Node
@@ -89,7 +89,7 @@ def test_a_node_that_cannot_be_had_says_why(home: Path) -> None:
 def built(kind: str) -> FakeEvents:
     shell, events = FakeLabShell(Path("/nowhere"), "proof-none.pcap"), FakeEvents()
     names = ["lab", *underlay.UNDERLAYS[kind].names]
-    underlay.build(underlay.UNDERLAYS[kind], {name: Node(name, shell, events, ["nsenter", "--"]) for name in names})
+    links.build(underlay.UNDERLAYS[kind], {name: Node(name, shell, events, ["nsenter", "--"]) for name in names})
     return events
 
 

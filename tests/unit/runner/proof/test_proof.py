@@ -1,18 +1,20 @@
 import base64
 import os
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from tests.helpers.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell, interface, move_home, packets_in
-from tunbench.runner import stack
+from tunbench.runner import evidence, stack
 from tunbench.runner.declare.failures import ProofFailed
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.proof import proof
-from tunbench.runner.proof.proof import Finding, examine
+from tunbench.runner.proof.proof import Claim, Finding, Seen, examine
 from tunbench.runner.site import Site
 
 WHERE = "router/to-b"
@@ -23,11 +25,16 @@ def seen(name: str) -> list[bytes]:
     return packets_in(CAPTURED / f"proof-{name}.pcap")
 
 
+def claims_of(spelling: str, nodes: Mapping[str, Node] = MappingProxyType({})) -> list[Claim]:
+    """What a stack between two endpoints claims."""
+    site = Site(nodes, UNDERLAYS["ip"], stack.build(spelling, UNDERLAYS["ip"].endpoints))
+    return evidence.claims(site, PAIR.pairs[0])
+
+
 def examined(spelling: str, packets: list[bytes], index: int = 0) -> Finding:
-    built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
-    layer = built.layers[index]
-    evident = [packet for packet in packets if FILTERS[layer.evidence(layer.options, 4)](packet)]
-    return examine(built, index, PAIR.pairs[0], MARKER, WHERE, packets, evident)
+    claim = claims_of(spelling)[index]
+    evident = [packet for packet in packets if FILTERS[claim.evidence](packet)]
+    return examine(claim, MARKER, Seen(WHERE, packets, evident))
 
 
 def test_wireguard_hides_the_marker() -> None:
@@ -73,11 +80,11 @@ def test_traffic_that_goes_around_the_tunnel_is_noticed() -> None:
 
 
 def test_packets_of_other_nodes_neither_go_around_nor_stand_for_those_that_are_missing() -> None:
-    built = stack.build("wireguard", UNDERLAYS["ip"].endpoints)
+    [claim] = claims_of("wireguard")
     packets = [packet for packet in seen("wireguard") if len(packet) > 512]
 
     def found(evident: list[bytes], beside: list[bytes]) -> Finding:
-        return examine(built, 0, PAIR.pairs[0], MARKER, WHERE, evident + beside, evident, beside)
+        return examine(claim, MARKER, Seen(WHERE, evident + beside, evident, beside))
 
     assert found(packets, packets[:2])[3:6] == (10, 10, 0)
     with pytest.raises(ProofFailed, match="8 packets on router/to-b show its evidence"):
@@ -124,11 +131,12 @@ def test_a_marker_is_sent_and_looked_for_below_every_layer(
     shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
     built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
-    findings = proof.prove(Site(nodes, UNDERLAYS["ip"], built), PAIR.pairs[0], FakeEvents())
+    target = built.overlay["b"].address
+    findings = proof.prove(claims_of(spelling, nodes), nodes["a"], target, FakeEvents())
     assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]
     sent = [text for text in shell.texts if "-I -S -" in text]
     assert len(sent) == len(captures)
-    assert all(text.endswith(f"{built.overlay['b'].address} 00112233445566778899aabbccddeeff 5") for text in sent)
+    assert all(text.endswith(f"{target} 00112233445566778899aabbccddeeff 5") for text in sent)
     assert not any("-I -S -" in text for text in events.commands), "nobody needs the proof to repeat a trial"
     for name, where, file in captures:
         assert any(f"exec {name} tcpdump -i {where} " in text and f"{file}.pcap" in text for text in events.commands)
@@ -140,8 +148,7 @@ def test_markers_are_random(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
     for _ in range(2):
         with pytest.raises(ProofFailed, match="the marker is not to be found"):
-            bare = Site(nodes, UNDERLAYS["ip"], stack.build("none", UNDERLAYS["ip"].endpoints))
-            proof.prove(bare, PAIR.pairs[0], FakeEvents())
+            proof.prove(claims_of("none", nodes), nodes["a"], "10.0.2.2", FakeEvents())
     assert len({text for text in shell.texts if "-I -S -" in text}) == 2
 
 
@@ -150,8 +157,7 @@ def test_the_captures_are_told_for_every_layer(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
     shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
     nodes = {name: Node(name, shell, FakeEvents(), ["nsenter", "--"]) for name in ("a", "b", "router")}
-    built = stack.build("vxlan+vxlan:vni=7", UNDERLAYS["ip"].endpoints)
-    proof.prove(Site(nodes, UNDERLAYS["ip"], built), PAIR.pairs[0], events)
+    proof.prove(claims_of("vxlan+vxlan:vni=7", nodes), nodes["a"], "10.11.0.2", events)
     assert [one["name"] for one in events.of("capture")] == ["proof-0.pcap", "proof-1.pcap"]
     for one in events.of("capture"):
         assert zlib.decompress(base64.b64decode(one["pcap"])) == (CAPTURED / "proof-vxlan.pcap").read_bytes()

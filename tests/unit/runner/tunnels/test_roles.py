@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
-from tunbench.runner import stack
+from tunbench.runner import evidence, stack
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY
-from tunbench.runner.network import relays, underlay
+from tunbench.runner.network import links, relays, underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.proof import proof
 from tunbench.runner.site import Site
 from tunbench.runner.trials import execute
 
@@ -53,7 +52,7 @@ def test_the_underlay_gives_it_a_link(tmp_path: Path, monkeypatch: pytest.Monkey
     move_home(monkeypatch, tmp_path)
     shell = FakeShell()
     site = laboratory("headscale", shell, FakeEvents())
-    underlay.build(site.underlay, site.nodes)
+    links.build(site.underlay, site.nodes)
     said = "\n".join(call.stdin for call in shell.calls)
     assert "link add to-control netns router type veth peer name eth0 netns control" in said
     assert "address add 10.0.252.1/24 dev to-control" in said
@@ -69,16 +68,16 @@ def test_layers_act_on_roles_before_endpoints_and_those_above_never() -> None:
 
 def test_what_could_be_relayed_must_go_from_end_to_end() -> None:
     [layer] = laboratory("headscale", FakeShell(), FakeEvents()).stack.layers
-    assert proof.expected(layer, PAIR.pairs[0]) == (
+    assert evidence.expected(layer, PAIR.pairs[0]) == (
         "udp port 41641 and udp[8:4] = 0x04000000 and host 10.0.1.2 and host 10.0.2.2"
     )
 
 
 def test_what_a_control_plane_says_does_not_go_around_a_layer() -> None:
     for layer in laboratory("headscale+vxlan", FakeShell(), FakeEvents()).stack.layers:
-        assert "(host 10.0.252.2)" in proof.beside(layer, PAIR.pairs[0])
+        assert "(host 10.0.252.2)" in evidence.beside(layer, PAIR.pairs[0])
     [layer] = laboratory("wireguard", FakeShell(), FakeEvents()).stack.layers
-    assert proof.beside(layer, PAIR.pairs[0]) == ""
+    assert evidence.beside(layer, PAIR.pairs[0]) == ""
 
 
 @pytest.mark.parametrize(
@@ -90,14 +89,15 @@ def test_what_a_control_plane_says_does_not_go_around_a_layer() -> None:
     ],
 )
 def test_packets_through_a_node_with_a_role_are_told(sent: dict[str, int], text: str) -> None:
-    assert relays.told(sent, [CONTROL]) == text
+    assert relays.relayed(sent, [CONTROL]) == text
 
 
 def test_a_relayed_workload_is_a_warning() -> None:
     counts = iter(["1000\n1000\n500\n", "2000000\n2000000\n3000500\n"])
     events = FakeEvents()
     shell = FakeShell({COUNTERS: lambda _: Result(0, next(counts), "")})
-    with relays.watched("ping", laboratory("headscale", shell, events), events):
+    site = laboratory("headscale", shell, events)
+    with relays.watched("ping", site.underlay, site.nodes, events):
         pass
     assert events.of("roles") == [{"event": "roles", "workload": "ping", "bytes": {CONTROL: 3_000_000}}]
     [warning] = events.of("warning")
@@ -110,13 +110,15 @@ def test_a_relayed_workload_is_a_warning() -> None:
 def test_counters_that_cannot_be_read_are_no_zero() -> None:
     events = FakeEvents()
     site = laboratory("headscale", FakeShell({COUNTERS: "12\n"}), events)
-    with pytest.raises(OSError, match="the counters of router could not be read"), relays.watched("x", site, events):
+    watched = relays.watched("x", site.underlay, site.nodes, events)
+    with pytest.raises(OSError, match="the counters of router could not be read"), watched:
         pass
 
 
 def test_without_a_role_nothing_is_counted() -> None:
     shell, events = FakeShell(), FakeEvents()
-    with relays.watched("ping", laboratory("wireguard", shell, events), events):
+    site = laboratory("wireguard", shell, events)
+    with relays.watched("ping", site.underlay, site.nodes, events):
         pass
     assert (shell.calls, events.told) == ([], [])
 
@@ -136,7 +138,7 @@ def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch:
     [layer] = site.stack.layers
     layer.start(site.nodes[CONTROL], "headscale", "serve")
     shell.started[-1].status = 1
-    told = execute("ping:count=5", site, (), events)
-    assert told["verdict"] == "failed"
-    assert re.search("headscale: its daemon on control ended with status 1", told["reason"])
-    assert told["samples"]
+    executed = execute("ping:count=5", site, (), events)
+    assert executed.verdict == "failed"
+    assert re.search("headscale: its daemon on control ended with status 1", executed.reason)
+    assert executed.samples

@@ -7,9 +7,11 @@ import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner import stack
+from tunbench.runner.declare.topology import PAIR
+from tunbench.runner.evidence import view, views
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
-from tunbench.runner.proof.vantage import view, views
+from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
 
 
@@ -17,10 +19,14 @@ def some_nodes() -> dict[str, Node]:
     return {name: Node(name, FakeShell(), FakeEvents()) for name in ("a", "b", "router", "bridge", "edge")}
 
 
+def site_of(pile: Stack, kind: str = "ip") -> Site:
+    return Site(some_nodes(), UNDERLAYS[kind], pile)
+
+
 def places(spelling: str, kind: str) -> list[str]:
     """All places of a stack, as node/interface."""
     found = []
-    for opening in views(stack.build(spelling, UNDERLAYS[kind].endpoints), UNDERLAYS[kind], some_nodes()):
+    for opening in views(site_of(stack.build(spelling, UNDERLAYS[kind].endpoints), kind), PAIR.pairs[0]):
         with opening() as (node, interface):
             found.append(f"{node.name}/{interface}")
     return found
@@ -61,7 +67,7 @@ def watched_stack(monkeypatch: pytest.MonkeyPatch) -> tuple[Stack, list[str]]:
 
 def test_a_layer_says_where_it_is_watched_and_is_told_when_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     pile, told = watched_stack(monkeypatch)
-    with pytest.raises(KeyboardInterrupt), view(pile, 1, UNDERLAYS["ip"], some_nodes()) as (node, interface):
+    with pytest.raises(KeyboardInterrupt), view(site_of(pile), 1, PAIR.pairs[0]) as (node, interface):
         assert (node.name, interface, told) == ("a", "seen-0", ["opened on a"])
         raise KeyboardInterrupt
     assert told == ["opened on a", "closed"]
@@ -69,7 +75,7 @@ def test_a_layer_says_where_it_is_watched_and_is_told_when_that_is_over(monkeypa
 
 def test_nothing_is_opened_before_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     pile, told = watched_stack(monkeypatch)
-    lowest, upper = views(pile, UNDERLAYS["ip"], some_nodes())
+    lowest, upper = views(site_of(pile), PAIR.pairs[0])
     with lowest():
         assert told == []
     for _ in range(2):
