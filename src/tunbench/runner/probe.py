@@ -78,6 +78,7 @@ def metrics(names: Sequence[str]) -> dict[str, Metric]:
 def scene(trials: Sequence[Trial]) -> Scene:
     """What probes look at during these trials: their ends, and all nodes of the laboratory where they know them."""
     ends = {node.name: node for trial in trials for node in (trial.client, trial.server)}
-    others = {name: node for trial in trials if trial.site for name, node in trial.site.nodes.items() if node.holder}
+    sites = [trial.site for trial in trials if trial.site]
+    others = {name: node for site in sites for name, node in site.nodes.items() if name != MACHINE}
     overlays = {node.name: trial.overlays[node.name] for trial in trials for node in (trial.client, trial.server)}
     return Scene(list({**ends, **others}.values()), overlays)

@@ -67,7 +67,7 @@ class Node:
         self.enter = list(enter)
         self.logs: dict[str, Path] = {}
 
-    def inside(self, argv: Sequence[str]) -> list[str]:
+    def _inside(self, argv: Sequence[str]) -> list[str]:
         """The words that run a command on this node. iproute2 enters a namespace by itself, which is faster."""
         if self.enter and argv[0] in BATCHES:
             return [argv[0], "-n", self.name, *argv[1:]]
@@ -110,7 +110,7 @@ class Node:
     ) -> Result:
         """Runs a command and returns how it ended."""
         began = time.monotonic()
-        result = self.shell.run(self.inside(argv), timeout, self.read(stdin) if stdin else "")
+        result = self.shell.run(self._inside(argv), timeout, self.read(stdin) if stdin else "")
         shown = self.typed(argv)
         if stdin:
             shown += f" <{stdin}"
@@ -132,7 +132,7 @@ class Node:
 
     def _batch(self, program: str, text: str, shown: str) -> None:
         began = time.monotonic()
-        result = self.shell.run(self.inside([program, "-batch", "-"]), TIMEOUT, text)
+        result = self.shell.run(self._inside([program, "-batch", "-"]), TIMEOUT, text)
         self._journal(shown, began, status=result.status)
         if result.status != 0:
             raise CommandFailed(shown, result)
@@ -142,7 +142,7 @@ class Node:
 
         It is not journaled, because nobody needs it to repeat the trial.
         """
-        return self.shell.run(self.inside(argv), timeout, text)
+        return self.shell.run(self._inside(argv), timeout, text)
 
     def has(self, program: str) -> bool:
         """Whether a program is installed."""
@@ -171,7 +171,7 @@ class Node:
 
         def settled() -> bool:
             nonlocal succeeded
-            succeeded = self.shell.run(self.inside(argv), timeout).status == 0
+            succeeded = self.shell.run(self._inside(argv), timeout).status == 0
             return succeeded or bool(unless())
 
         wait_until(settled, timeout)
@@ -188,7 +188,7 @@ class Node:
     def until_prints(self, *argv: str, timeout: float = TIMEOUT) -> bool:
         """Runs a command again and again until it prints something; False where `timeout` seconds were not enough."""
         began = time.monotonic()
-        done = wait_until(lambda: bool(self.shell.run(self.inside(argv), timeout).stdout.strip()), timeout)
+        done = wait_until(lambda: bool(self.shell.run(self._inside(argv), timeout).stdout.strip()), timeout)
         self._journal(f"until {self.typed(argv)} | grep -q .; do sleep 0.02; done", began, status=0 if done else None)
         return done
 
