@@ -35,7 +35,8 @@ from tunbench.runner.workloads import (
     rr,
     scp,
 )
-from tunbench.runner.workloads.shared import iperf3, irtt, outages
+from tunbench.runner.workloads.shared import irtt, outages
+from tunbench.runner.workloads.shared.iperf3_report import load
 
 LASTED = 1000.0
 """Seconds that every trial is said to have lasted."""
@@ -84,7 +85,7 @@ def of_flows(text: str) -> list[Sample]:
 
 
 def of_rates(text: str) -> list[Sample]:
-    found = goodput.parse(iperf3.load(text), 1e7)
+    found = goodput.parse(load(text), 1e7)
     rates = (("trial-rate", found.offered), ("goodput", found.goodput), ("trial-loss", found.loss))
     return [Sample(name, value) for name, value in rates]
 
@@ -132,16 +133,20 @@ PROBES = some(*(f"probe-{name}.txt" for name in ("link", "restart", "connect", "
 PARSERS: dict[str, Parser] = {
     "ping": of("ping", lambda text: ping.parse(text, 0.01), PINGS),
     "ping:df": of("ping", lambda text: ping.parse(text, 0.01, True), REFUSED),
-    "iperf3-tcp": of("iperf3-tcp", lambda text: iperf3_tcp.parse(iperf3.load(text)), TCP),
-    "iperf3-udp": of("iperf3-udp", lambda text: iperf3_udp.parse(iperf3.load(text)), some("iperf3-udp.json")),
+    "iperf3-tcp": of("iperf3-tcp", lambda text: iperf3_tcp.parse(load(text)), TCP),
+    "iperf3-udp": of("iperf3-udp", lambda text: iperf3_udp.parse(load(text)), some("iperf3-udp.json")),
     "iperf3-tcp:bidir": of(
-        "iperf3-tcp", lambda text: iperf3_tcp.parse(iperf3.load(text), NAMES), some("iperf3-tcp-bidir.json")
+        "iperf3-tcp", lambda text: iperf3_tcp.parse(load(text), NAMES), some("iperf3-tcp-bidir.json")
     ),
     "iperf3-udp:reverse": of(
-        "iperf3-udp", lambda text: iperf3_udp.parse(iperf3.load(text), reverse=True), some("iperf3-udp-reverse.json")
+        "iperf3-udp",
+        lambda text: iperf3_udp.parse(load(text), reverse=True),
+        some("iperf3-udp-reverse.json"),
     ),
     "iperf3-udp:bidir": of(
-        "iperf3-udp", lambda text: iperf3_udp.parse(iperf3.load(text), bidir=NAMES), some("iperf3-udp-bidir.json")
+        "iperf3-udp",
+        lambda text: iperf3_udp.parse(load(text), bidir=NAMES),
+        some("iperf3-udp-bidir.json"),
     ),
     "iperf2-tcp": of(
         "iperf2-tcp", lambda text: iperf2_tcp.parse(*split(text)), both("tcp", "tcp-bytes", "tcp-pause", "tcp-reset")
@@ -155,7 +160,7 @@ PARSERS: dict[str, Parser] = {
     "irtt": of("loaded-latency", of_irtt, some("irtt-clean.json", "irtt-loss.json", "irtt-reopened.json")),
     "loaded-latency": of("loaded-latency", of_flows, FLOWS),
     "goodput": of("goodput", of_rates, some(*(f"goodput-{name}.json" for name in ("clean", "loss", "queue")))),
-    "pmtu:mss": of("pmtu", lambda text: [pmtu.parse(iperf3.load(text))], TCP),
+    "pmtu:mss": of("pmtu", lambda text: [pmtu.parse(load(text))], TCP),
     "pmtu:route": of(
         "pmtu",
         lambda text: [Sample("discovered", pmtu.route_mtu(text, 1500))],

@@ -17,7 +17,7 @@ from tests.helpers.neighbours import Neighbours, awake
 from tunbench.analysis.statistics import estimate
 from tunbench.runner.workload import Sample
 from tunbench.runner.workloads import iperf3_tcp, ping
-from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared import iperf3_report
 
 pytestmark = [
     pytest.mark.native,
@@ -111,7 +111,7 @@ def _printed(folder: Path, workload: str) -> list[Sample]:
         text=True,
         check=True,
     )
-    return ping.parse(done.stdout, 0.01) if workload == PING else iperf3_tcp.parse(iperf3.load(done.stdout))
+    return ping.parse(done.stdout, 0.01) if workload == PING else iperf3_tcp.parse(iperf3_report.load(done.stdout))
 
 
 def ratio_of(ratios: list[float]) -> Ratio:

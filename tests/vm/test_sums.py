@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.measuring import execute, plan
 from tunbench.labs import payload
-from tunbench.runner.workloads.shared import iperf2, iperf3
+from tunbench.runner.workloads.shared import iperf2, iperf3_report
 
 pytestmark = pytest.mark.vm
 
@@ -88,6 +88,6 @@ def reported(folder: Path, workload: str) -> tuple[float, float]:
     if workload.startswith("iperf2"):
         [total] = iperf2.read((folder / "iperf-server.txt").read_text()).totals
         return total.size, total.size
-    data = iperf3.load((folder / "iperf3.json").read_text())
-    received, sent = (iperf3.number(data, "end", name, "bytes") for name in ("sum_received", "sum_sent"))
+    data = iperf3_report.load((folder / "iperf3.json").read_text())
+    received, sent = (iperf3_report.number(data, "end", name, "bytes") for name in ("sum_received", "sum_sent"))
     return received, sent

@@ -99,9 +99,11 @@ def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
 
 
 def _throughput(printed: str) -> float:
-    from tunbench.runner.workloads.shared import iperf3
+    from tunbench.runner.workloads.shared import iperf3_report
 
-    return iperf3.number(iperf3.load(printed[printed.index("{") :]), "end", "sum_received", "bits_per_second")
+    return iperf3_report.number(
+        iperf3_report.load(printed[printed.index("{") :]), "end", "sum_received", "bits_per_second"
+    )
 
 
 def _begin(text: str, folder: Path) -> "subprocess.Popen[str]":

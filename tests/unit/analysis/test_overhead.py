@@ -25,7 +25,8 @@ from tunbench.runner.tunnel import in_ipv6
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import overhead as measured
 from tunbench.runner.workloads import pmtu
-from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared import iperf3_report
+from tunbench.runner.workloads.shared.output_bounds import LARGEST_PACKET
 
 
 def header(size: int) -> Header:
@@ -172,7 +173,7 @@ def test_many_sizes_are_looked_at_as_fast_as_few() -> None:
     assert measured.parse(sizes) == 1_000_000
 
 
-@given(limit=st.integers(0, pmtu.LARGEST), guess=st.integers(0, pmtu.LARGEST))
+@given(limit=st.integers(0, LARGEST_PACKET), guess=st.integers(0, LARGEST_PACKET))
 def test_probing_finds_the_limit_whatever_it_begins_with(limit: int, guess: int) -> None:
     assert pmtu.largest(lambda packet: packet <= limit, guess) == limit
 
@@ -189,7 +190,7 @@ def test_probing_is_short_where_the_guess_is_right() -> None:
 
 
 def test_the_mss_counts_the_timestamps_in() -> None:
-    assert pmtu.parse(iperf3.load(captured("iperf3-tcp.json"))).value == 1448 + 12
+    assert pmtu.parse(iperf3_report.load(captured("iperf3-tcp.json"))).value == 1448 + 12
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial, now
-from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared import iperf3, iperf3_report
+from tunbench.runner.workloads.shared.iperf3_report import Total
 
 ABOUT = About(
     name="goodput",
@@ -146,14 +147,15 @@ def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable
 
 def parse(data: dict[str, Any], asked: float) -> Attempt:
     """The trial in the client's JSON with the server's in it. Raises WorkloadFailed."""
-    sent, received, loss = iperf3.arrival(data)
-    return Attempt(asked, sent.rate, arriving(data, received), loss)
+    sent = iperf3_report.consistent(iperf3_report.datagrams(data))
+    return Attempt(asked, sent.sent.rate, arriving(data, sent.received), sent.loss)
 
 
-def arriving(data: dict[str, Any], arrived: iperf3.Total) -> float:
+def arriving(data: dict[str, Any], received: Total) -> float:
     """The payload that arrived each second, in bit/s, without the intervals in which the first and the last came."""
-    told = iperf3.filling(data.get("server_output_json"), "sum", arrived.size, arrived.seconds)
-    counted = [one.total for one in told]
+    intervals = iperf3_report.intervals(data.get("server_output_json"), "sum")
+    iperf3_report.check_filling(intervals, received)
+    counted = [one.total for one in intervals]
     filled = [index for index, one in enumerate(counted) if one.size]
     steady = counted[filled[0] + 1 : filled[-1]] if filled else []
     time = sum(one.seconds for one in steady)

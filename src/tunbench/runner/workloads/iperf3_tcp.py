@@ -1,13 +1,14 @@
 """TCP throughput by iperf3."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node import json_output
 from tunbench.runner.workload import About, Sample, Trial
-from tunbench.runner.workloads.shared import congestion_control, iperf3
+from tunbench.runner.workloads.shared import congestion_control, iperf3, iperf3_report
+from tunbench.runner.workloads.shared.iperf3_report import Interval, Total
 
 ABOUT = About(
     name="iperf3-tcp",
@@ -51,6 +52,10 @@ ABOUT = About(
 )
 
 
+APART = 0.5
+"""Seconds by which the server's time may be shorter than the client's: each begins by itself."""
+
+
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return iperf3.expected(options)
@@ -76,11 +81,35 @@ def execute(trial: Trial) -> None:
     if options["zerocopy"]:
         arguments.append("--zerocopy")
     data = iperf3.measure(trial, iperf3.longest(options), *arguments)
-    _require(algorithm, data)
-    samples = parse(data, (trial.client.name, trial.server.name) if options["bidir"] else None)
+    _check_algorithm(algorithm, data)
+    found = parse(data, (trial.client.name, trial.server.name) if options["bidir"] else None)
     if options["bytes"]:
-        _require_arrival(samples)
-    trial.samples += samples
+        _check_arrival(found)
+    trial.samples += found
+
+
+class State(NamedTuple):
+    """What the client's TCP tells of an interval: retransmits; window in bytes and round-trip time in s by stream."""
+
+    retransmits: float
+    streams: list[tuple[float, float]]
+
+
+class Direction(NamedTuple):
+    """What one direction of a test has. It goes `back` where the server sends.
+
+    `client` is what the client counted of it. Of each interval there is a state of TCP where the client sends: only
+    the sender knows that, and of the two only the client tells it as it goes on.
+    """
+
+    back: bool
+    sent: Total
+    received: Total
+    client: Total
+    retransmits: float
+    of_streams: float
+    intervals: list[Interval]
+    states: list[State | None]
 
 
 def parse(data: dict[str, Any], bidir: tuple[str, str] | None = None) -> list[Sample]:
@@ -89,76 +118,90 @@ def parse(data: dict[str, Any], bidir: tuple[str, str] | None = None) -> list[Sa
     `bidir` are the names of client and server where both have sent: then each sample has the node of its direction.
     """
     if bidir is None:
-        return _direction(data, "", "", "")
+        return samples(consistent(read(data, "")), "", "")
     client, server = bidir
-    return _direction(data, "", client, server) + _direction(data, iperf3.BACK, server, client)
+    there, back = consistent(read(data, "")), consistent(read(data, iperf3_report.BACK))
+    return samples(there, client, server) + samples(back, server, client)
 
 
-def _direction(data: dict[str, Any], suffix: str, sender: str, receiver: str) -> list[Sample]:
-    """What one direction has; the suffix is that of its sums in the JSON."""
-    received, sent = (iperf3.total(data, "end", f"sum_{done}{suffix}") for done in ("received", "sent"))
+def read(data: dict[str, Any], suffix: str) -> Direction:
+    """One direction; the suffix is that of its sums in the JSON. Raises WorkloadFailed."""
+    received, sent = (iperf3_report.total(data, "end", f"sum_{done}{suffix}") for done in ("received", "sent"))
+    back = bool(suffix) or bool(iperf3_report.number(data, "start", "test_start", "reverse"))
+    intervals = iperf3_report.intervals(data, f"sum{suffix}")
+    sender = json_output.at(data, "end", f"sum_sent{suffix}", "sender")
+    streams = [json_output.at(one, "sender") for one in iperf3_report.items(data, "end", "streams")]
+    return Direction(
+        back,
+        sent,
+        received,
+        iperf3_report.received_back(data, suffix) if back else sent,
+        iperf3_report.whole(data, "end", f"sum_sent{suffix}", "retransmits"),
+        sum(iperf3_report.whole(one, "retransmits") for one in streams if json_output.at(one, "sender") == sender),
+        intervals,
+        [None if suffix else _state(one.report) for one in intervals],
+    )
+
+
+def consistent(one: Direction) -> Direction:
+    """The same, where its sums, intervals and streams agree. Raises WorkloadFailed."""
+    sent, received, client = one.sent, one.received, one.client
+    iperf3_report.check_rates(received, sent)
     if received.size > sent.size:
         raise WorkloadFailed(f"iperf3 sent {sent.size:.0f} B, and {received.size:.0f} B arrived")
-    retransmits = iperf3.whole(data, "end", f"sum_sent{suffix}", "retransmits")
-    if retransmits > sent.size:
-        raise WorkloadFailed(f"iperf3 sent {sent.size:.0f} B, and {retransmits:.0f} segments of it again")
-    back = bool(suffix) or bool(iperf3.number(data, "start", "test_start", "reverse"))
-    mine = iperf3.received_back(data, suffix) if back else sent
-    intervals = iperf3.filling(data, f"sum{suffix}", mine.size, mine.seconds)
-    servers = sent if back else received
+    if one.retransmits > sent.size:
+        raise WorkloadFailed(f"iperf3 sent {sent.size:.0f} B, and {one.retransmits:.0f} segments of it again")
+    if one.back:
+        iperf3_report.check_time(client)
+    iperf3_report.check_filling(one.intervals, client)
+    server = sent if one.back else received
     # Later than that it could not have told the client.
-    if not mine.seconds - iperf3.APART <= servers.seconds <= mine.seconds + iperf3.PATIENCE:
-        raise WorkloadFailed(f"iperf3's server counted {servers.seconds:g} s of a test of {mine.seconds:g} s")
-    samples = [
-        Sample("throughput", mine.rate if back else received.rate, None, receiver),
-        Sample("retransmits", retransmits, None, sender),
+    if not client.seconds - APART <= server.seconds <= client.seconds + iperf3.PATIENCE:
+        raise WorkloadFailed(f"iperf3's server counted {server.seconds:g} s of a test of {client.seconds:g} s")
+    if one.of_streams != one.retransmits:
+        raise WorkloadFailed(
+            f"iperf3 sent {one.retransmits:.0f} segments again, and {one.of_streams:.0f} of its streams"
+        )
+    counted = sum(state.retransmits for state in one.states if state)
+    if counted > one.retransmits:
+        raise WorkloadFailed(
+            f"iperf3 sent {counted:.0f} segments again in the intervals, and {one.retransmits:.0f} in all"
+        )
+    return one
+
+
+def samples(one: Direction, sender: str, receiver: str) -> list[Sample]:
+    """The samples of a direction, with the nodes of its ends."""
+    found = [
+        Sample("throughput", one.client.rate if one.back else one.received.rate, None, receiver),
+        Sample("retransmits", one.retransmits, None, sender),
     ]
-    _require_streams(data, retransmits, suffix)
-    _require_all(retransmits, intervals, suffix)
-    for one in intervals:
-        at = round(one.begin, 3)
-        samples.append(Sample("throughput", one.total.rate, at, receiver))
-        # Only the sender knows the state of TCP, and of the two only the client tells it as it goes on.
-        if not suffix and "retransmits" in one.report["sum"]:
-            samples += _state(one.report, at, sender)
-    return samples
+    for interval, state in zip(one.intervals, one.states, strict=True):
+        at = round(interval.begin, 3)
+        found.append(Sample("throughput", interval.total.rate, at, receiver))
+        found += [Sample("retransmits", state.retransmits, at, sender)] if state else []
+        for window, rtt in state.streams if state else ():
+            found += [Sample("cwnd", window, at, sender), Sample("tcp-rtt", rtt, at, sender)]
+    return found
 
 
-def _require_streams(data: dict[str, Any], retransmits: float, suffix: str) -> None:
-    """Raises WorkloadFailed where the streams of a direction have other retransmits than it."""
-    streams = [json_output.at(one, "sender") for one in iperf3.items(data, "end", "streams")]
-    mine = json_output.at(data, "end", f"sum_sent{suffix}", "sender")
-    counted = sum(iperf3.whole(one, "retransmits") for one in streams if json_output.at(one, "sender") == mine)
-    if counted != retransmits:
-        raise WorkloadFailed(f"iperf3 sent {retransmits:.0f} segments again, and {counted:.0f} of its streams")
+def _state(interval: dict[str, Any]) -> State | None:
+    """What the client's TCP tells of its streams in an interval, if it is the sender."""
+    if "retransmits" not in interval["sum"]:
+        return None
+    mine = [one for one in iperf3_report.items(interval, "streams") if json_output.at(one, "sender") is not False]
+    streams = [(iperf3_report.number(one, "snd_cwnd"), iperf3_report.number(one, "rtt") / 1e6) for one in mine]
+    return State(iperf3_report.whole(interval, "sum", "retransmits"), streams)
 
 
-def _require_all(retransmits: float, intervals: list[iperf3.Interval], suffix: str) -> None:
-    """Raises WorkloadFailed where the intervals have more retransmits than the whole test."""
-    sums = [one.report["sum"] for one in intervals if not suffix]
-    counted = sum(iperf3.whole(one, "retransmits") for one in sums if "retransmits" in one)
-    if counted > retransmits:
-        raise WorkloadFailed(f"iperf3 sent {counted:.0f} segments again in the intervals, and {retransmits:.0f} in all")
-
-
-def _state(interval: dict[str, Any], at: float, sender: str) -> list[Sample]:
-    """What the client's TCP tells of its streams in an interval."""
-    samples = [Sample("retransmits", iperf3.whole(interval, "sum", "retransmits"), at, sender)]
-    for stream in iperf3.items(interval, "streams"):
-        if isinstance(stream, dict) and stream.get("sender") is not False:
-            samples.append(Sample("cwnd", iperf3.number(stream, "snd_cwnd"), at, sender))
-            samples.append(Sample("tcp-rtt", iperf3.number(stream, "rtt") / 1e6, at, sender))
-    return samples
-
-
-def _require(algorithm: str, data: dict[str, Any]) -> None:
+def _check_algorithm(algorithm: str, data: dict[str, Any]) -> None:
     """Raises WorkloadFailed where a congestion control was asked for and the sender had another one."""
     had = data.get("end", {}).get("sender_tcp_congestion") if isinstance(data.get("end"), dict) else None
     if algorithm and had != algorithm:
         raise WorkloadFailed(f"the sender used the congestion control {had!r:.40} instead of {algorithm}")
 
 
-def _require_arrival(samples: list[Sample]) -> None:
+def _check_arrival(samples: list[Sample]) -> None:
     """Raises WorkloadFailed where nothing had arrived: iperf3 ends a test as soon as all has been written."""
     if any(one.metric == "throughput" and one.at is None and one.value == 0 for one in samples):
         raise WorkloadFailed("iperf3 ended before anything had arrived: so few bytes fit into the sender's buffer")

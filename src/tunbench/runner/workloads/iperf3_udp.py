@@ -1,13 +1,15 @@
 """UDP at a given rate by iperf3."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial
-from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared import iperf3, iperf3_report
+from tunbench.runner.workloads.shared.iperf3_report import Interval, Total
 
 ABOUT = About(
     name="iperf3-udp",
@@ -68,6 +70,42 @@ def execute(trial: Trial) -> None:
     trial.samples += parse(data, bool(options["reverse"]), names)
 
 
+class Jitter(NamedTuple):
+    """A jitter, and the end of the time that it is of, in seconds."""
+
+    seconds: float
+    until: float
+
+
+class Counted(NamedTuple):
+    """Datagrams that were lost, and all, as a sum of the JSON counts them, and the part in percent of all sent."""
+
+    lost: float
+    packets: float
+    percent: float
+    sent: float
+
+
+class Direction(NamedTuple):
+    """What the receiver of a direction counted: bytes, datagrams of that length, jitter, and intervals with theirs.
+
+    `lost` is what each sum says of lost datagrams, by its place, and `of_streams` what the streams say. Those that came
+    twice count as late as well, so that there may be more of them than were sent.
+    """
+
+    received: Total
+    sums: list[Total]
+    length: float
+    packets: float
+    counted: Counted
+    lost: dict[str, float]
+    of_streams: float
+    late: float
+    jitter: Jitter
+    intervals: list[Interval]
+    jitters: list[Jitter]
+
+
 def parse(data: dict[str, Any], reverse: bool = False, bidir: tuple[str, str] | None = None) -> list[Sample]:
     """The samples in the client's JSON with the server's in it. Raises WorkloadFailed.
 
@@ -75,27 +113,18 @@ def parse(data: dict[str, Any], reverse: bool = False, bidir: tuple[str, str] | 
     """
     if bidir:
         client, server = bidir
-        return _there(data, server) + _back(data, client, iperf3.BACK)
+        return _there(data, server) + _back(data, client, iperf3_report.BACK)
     return _back(data, "", "") if reverse else _there(data, "")
 
 
 def _there(data: dict[str, Any], receiver: str) -> list[Sample]:
     """What the server received."""
-    streams = iperf3.receiving(data, "server_output_json", "end", "streams")
-    _, packets = _lost(data, "sum")
-    _, datagrams = iperf3.sent_datagrams(data)
-    _require_same_loss(data, streams)
-    if packets > datagrams:
-        raise WorkloadFailed(f"iperf3 sent {datagrams:g} datagrams and counted {packets:g}")
-    sent, arrived, loss = iperf3.arrival(data)
-    return [
-        *_series(_filled(data["server_output_json"], "sum", arrived), "sum", receiver),
-        # What came twice counts once. The sum of both has the seconds of the receiver.
-        Sample("throughput", min(sent.rate * (1 - loss), 8 * arrived.size / sent.seconds), None, receiver),
-        Sample("jitter", _jitter(data, "end", "sum"), None, receiver),
-        Sample("loss", loss, None, receiver),
-        _out_of_order(data, streams, receiver),
-    ]
+    one, sent = consistent(read_there(data)), iperf3_report.consistent(iperf3_report.datagrams(data))
+    if one.counted.packets > sent.packets:
+        raise WorkloadFailed(f"iperf3 sent {sent.packets:g} datagrams and counted {one.counted.packets:g}")
+    # What came twice counts once. The sum of both has the seconds of the receiver.
+    rate = min(sent.sent.rate * (1 - sent.loss), 8 * sent.received.size / sent.sent.seconds)
+    return samples(one, receiver, rate, sent.loss)
 
 
 def _back(data: dict[str, Any], receiver: str, suffix: str) -> list[Sample]:
@@ -103,83 +132,103 @@ def _back(data: dict[str, Any], receiver: str, suffix: str) -> list[Sample]:
 
     Nothing is on its way where nothing came any more.
     """
-    arrived, streams = iperf3.received_back(data, suffix), iperf3.receiving(data, "end", "streams")
-    lost, seen = _lost(data, "sum_received", suffix)
-    _require_same_loss(data, streams, suffix)
-    told = _filled(data, f"sum{suffix}", arrived)
-    due = seen if told and told[-1].total.size else max(seen, _due(data, suffix, arrived.seconds))
-    return [
-        *_series(told, f"sum{suffix}", receiver),
-        Sample("throughput", arrived.rate, None, receiver),
-        Sample("jitter", _jitter(data, "end", f"sum_received{suffix}"), None, receiver),
-        Sample("loss", (lost + due - seen) / due, None, receiver),
-        _out_of_order(data, streams, receiver, suffix),
+    one = consistent(read_back(data, suffix))
+    lost, seen = one.counted.lost, one.counted.packets
+    last = [interval for interval in one.intervals if interval.total.seconds >= iperf3_report.REST][-1:]
+    due = seen if last and last[0].total.size else max(seen, _due(data, suffix, one.received.seconds))
+    return samples(one, receiver, one.received.rate, (lost + due - seen) / due)
+
+
+def read_there(data: dict[str, Any]) -> Direction:
+    """What the server tells in the client's JSON. Raises WorkloadFailed."""
+    streams = iperf3_report.receiving(data, "server_output_json", "end", "streams")
+    received = iperf3_report.total(data, "end", "sum_received")
+    return _direction(data, "", "sum", received, data["server_output_json"], streams)
+
+
+def read_back(data: dict[str, Any], suffix: str) -> Direction:
+    """What the client tells of what it received; the suffix is that of the sums. Raises WorkloadFailed."""
+    streams = iperf3_report.receiving(data, "end", "streams")
+    received = iperf3_report.received_back(data, suffix)
+    return _direction(data, suffix, f"sum_received{suffix}", received, data, streams)
+
+
+def _direction(
+    data: dict[str, Any], suffix: str, place: str, received: Total, report: Any, streams: Sequence[Any]
+) -> Direction:
+    """A direction whose receiver counts in the sum at a place, and tells of intervals and streams in its report."""
+    sums = (f"sum{suffix}", f"sum_received{suffix}")
+    intervals = iperf3_report.intervals(report, f"sum{suffix}")
+    counted = [
+        *(iperf3_report.whole(data, "end", place, name) for name in ("lost_packets", "packets")),
+        iperf3_report.number(data, "end", place, "lost_percent"),
+        iperf3_report.whole(data, "end", f"sum{suffix}", "packets"),
     ]
+    return Direction(
+        received,
+        [iperf3_report.total(data, "end", name) for name in (sums[1], f"sum_sent{suffix}")],
+        iperf3_report.length(data),
+        iperf3_report.whole(data, "end", sums[1], "packets"),
+        Counted(*counted),
+        {name: iperf3_report.whole(data, "end", name, "lost_packets") for name in sums},
+        sum(iperf3_report.whole(one, "udp", "lost_packets") for one in streams),
+        iperf3_report.late(streams),
+        _jitter(data, "end", place),
+        intervals,
+        [_jitter(one.report, f"sum{suffix}") for one in intervals],
+    )
+
+
+def consistent(one: Direction) -> Direction:
+    """The same, where sums, streams and intervals agree. Raises WorkloadFailed."""
+    iperf3_report.check_rates(*one.sums)
+    _check_counted(one.counted)
+    for place, lost in one.lost.items():
+        if lost != one.of_streams:
+            raise WorkloadFailed(
+                f"iperf3 counted {lost:g} datagrams lost at end.{place}, and {one.of_streams:g} of its streams"
+            )
+    iperf3_report.check_time(one.received)
+    iperf3_report.check_filling(one.intervals, one.received)
+    for jitter in (one.jitter, *one.jitters):
+        if jitter.seconds > jitter.until:
+            raise WorkloadFailed(f"iperf3 counted a jitter of {jitter.seconds:g} s within {jitter.until:g} s")
+    size = one.received.size
+    if one.late * one.length > size:
+        raise WorkloadFailed(f"iperf3 counted {one.late:g} datagrams of {one.length:g} B out of order in {size:g} B")
+    iperf3_report.check_room(one.length, size, COPIES * one.packets)
+    return one
+
+
+def samples(one: Direction, receiver: str, rate: float, loss: float) -> list[Sample]:
+    """The samples of a direction, of which so many bit/s arrived. An interval may be too short to say anything."""
+    found = []
+    for interval, jitter in zip(one.intervals, one.jitters, strict=True):
+        at = round(interval.begin, 3)
+        if interval.total.seconds >= iperf3_report.REST:
+            found.append(Sample("throughput", interval.total.rate, at, receiver))
+            found.append(Sample("jitter", jitter.seconds, at, receiver))
+    values = {"throughput": rate, "jitter": one.jitter.seconds, "loss": loss, "out-of-order": one.late}
+    return [*found, *(Sample(metric, value, None, receiver) for metric, value in values.items())]
 
 
 def _due(data: dict[str, Any], suffix: str, seconds: float) -> float:
     """How many datagrams the server had sent in so many seconds: it goes on until it hears that the client stopped."""
-    sent = iperf3.whole(data, "end", f"sum_sent{suffix}", "packets")
-    lasted = iperf3.total(data, "end", f"sum_{'received' if suffix else 'sent'}{suffix}").seconds
+    sent = iperf3_report.whole(data, "end", f"sum_sent{suffix}", "packets")
+    lasted = iperf3_report.total(data, "end", f"sum_{'received' if suffix else 'sent'}{suffix}").seconds
     return sent * min(1.0, seconds / lasted)
 
 
-def _lost(data: dict[str, Any], sums: str, suffix: str = "") -> tuple[float, float]:
-    """Lost datagrams, and all."""
-    lost, packets = (iperf3.whole(data, "end", sums + suffix, name) for name in ("lost_packets", "packets"))
+def _check_counted(counted: Counted) -> None:
+    """Raises WorkloadFailed where more were lost than there were, or the percentage is not that of those sent."""
+    lost, packets, percent, sent = counted
     if packets < 1 or lost > packets:
         raise WorkloadFailed(f"iperf3 counted {lost:g} lost of {packets:g} datagrams")
-    # The percentage is of those that were sent, even where some were still on their way.
-    sent = iperf3.whole(data, "end", f"sum{suffix}", "packets")
-    percent = iperf3.number(data, "end", sums + suffix, "lost_percent")
+    # It is of those that were sent even where some were still on their way.
     if not math.isclose(percent * sent, 100 * lost, rel_tol=1e-6):
         raise WorkloadFailed(f"iperf3 counted {lost:g} lost of {sent:g} datagrams as {percent:g} %")
-    return lost, packets
 
 
-def _require_same_loss(data: dict[str, Any], streams: list[Any], suffix: str = "") -> None:
-    """Raises WorkloadFailed where the sums have lost other datagrams than the streams that the reporter received."""
-    lost = sum(iperf3.whole(one, "udp", "lost_packets") for one in streams)
-    for sums in (f"sum{suffix}", f"sum_received{suffix}"):
-        counted = iperf3.whole(data, "end", sums, "lost_packets")
-        if counted != lost:
-            raise WorkloadFailed(
-                f"iperf3 counted {counted:g} datagrams lost at end.{sums}, and {lost:g} of its streams"
-            )
-
-
-def _jitter(data: Any, *path: str) -> float:
-    """The jitter of a sum in seconds. Raises WorkloadFailed where it is longer than the test until then."""
-    jitter, end = iperf3.number(data, *path, "jitter_ms") / 1000, iperf3.number(data, *path, "end")
-    if jitter > end:
-        raise WorkloadFailed(f"iperf3 counted a jitter of {jitter:g} s within {end:g} s")
-    return jitter
-
-
-def _out_of_order(data: dict[str, Any], streams: list[Any], receiver: str, suffix: str = "") -> Sample:
-    """The sum over the streams that the reporter received. Raises WorkloadFailed where fewer datagrams arrived.
-
-    Those that came twice count as well, so that there may be more than were sent.
-    """
-    late = sum(iperf3.whole(one, "udp", "out_of_order") for one in streams)
-    length = iperf3.number(data, "start", "test_start", "blksize")
-    arrived = iperf3.total(data, "end", f"sum_received{suffix}").size
-    if late * length > arrived:
-        raise WorkloadFailed(f"iperf3 counted {late:g} datagrams of {length:g} B out of order in {arrived:g} B")
-    iperf3.require_room(data, arrived, COPIES * iperf3.whole(data, "end", f"sum_received{suffix}", "packets"))
-    return Sample("out-of-order", late, None, receiver)
-
-
-def _filled(report: Any, name: str, arrived: iperf3.Total) -> list[iperf3.Interval]:
-    """The receiver's intervals, of all that arrived, without a last one that is too short to say anything."""
-    told = iperf3.filling(report, name, arrived.size, arrived.seconds)
-    return [one for one in told if one.total.seconds >= iperf3.REST]
-
-
-def _series(told: list[iperf3.Interval], name: str, receiver: str) -> list[Sample]:
-    samples = []
-    for one in told:
-        at = round(one.begin, 3)
-        samples.append(Sample("throughput", one.total.rate, at, receiver))
-        samples.append(Sample("jitter", _jitter(one.report, name), at, receiver))
-    return samples
+def _jitter(data: Any, *path: str) -> Jitter:
+    """The jitter of a sum. Raises WorkloadFailed."""
+    return Jitter(iperf3_report.number(data, *path, "jitter_ms") / 1000, iperf3_report.number(data, *path, "end"))

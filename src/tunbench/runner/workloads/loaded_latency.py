@@ -13,7 +13,7 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.json_output import at
 from tunbench.runner.node.shell import Process, wait_until
 from tunbench.runner.workload import About, Sample, Trial, now
-from tunbench.runner.workloads.shared import iperf3, irtt
+from tunbench.runner.workloads.shared import iperf3, iperf3_report, irtt
 from tunbench.runner.workloads.shared.server_process import serving
 
 PHASES = {"up": (), "down": ("--reverse",), "both": ("--bidir",)}
@@ -115,14 +115,15 @@ def parse(text: str) -> list[Interval]:
     data = _read(text)
     if data is None:
         raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:].strip()!r}")
-    told = iperf3.items(data, "intervals")
+    told = iperf3_report.items(data, "intervals")
     names = sorted({name for interval in told for name in _received(interval)})
     if not names:
         return []
     once = [one for index, one in enumerate(told) if not index or one != told[index - 1]]
     if any(_received(one) != names[:1] for one in once):
         raise WorkloadFailed(f"iperf3 does not say in each interval what it received: {' and '.join(names)}")
-    found = iperf3.intervals({"intervals": once}, names[0])
+    found = iperf3_report.intervals({"intervals": once}, names[0])
+    iperf3_report.check_intervals(found)
     return [Interval(one.begin, one.total.seconds, one.total.size) for one in found]
 
 

@@ -9,8 +9,9 @@ from tunbench.runner.declare.options import Options
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import capture
 from tunbench.runner.workload import About, Sample, Trial
-from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.icmp import REFUSED, payload_size
+from tunbench.runner.workloads.shared.output_bounds import LARGEST_PACKET
 
 ABOUT = About(
     name="pmtu",
@@ -44,9 +45,6 @@ ABOUT = About(
     packages=("iputils-ping", "iperf3", "tcpdump"),
     version=("ping", "-V"),
 )
-
-LARGEST = 65535
-"""Bytes of the largest IP packet without jumbograms: RFC 791, section 3.1."""
 
 FRAGMENTS = "(ip[6:2] & 0x3fff != 0) or (ip6[6] = 44)"
 """More fragments or an offset (RFC 791, section 3.1), or the fragment header (RFC 8200, section 4.5)."""
@@ -91,7 +89,7 @@ def execute(trial: Trial) -> None:
 
 def largest(passes: Callable[[int], bool], guess: int) -> int:
     """The largest packet that passes, in bytes: the guess and the next one are tried first, and it is halved then."""
-    low, high = 0, LARGEST + 1
+    low, high = 0, LARGEST_PACKET + 1
     tried = [guess, guess + 1]
     while high - low > 1:
         packet = tried.pop(0) if tried else (low + high) // 2
@@ -102,8 +100,8 @@ def largest(passes: Callable[[int], bool], guess: int) -> int:
 
 def parse(data: dict[str, object]) -> Sample:
     """The MSS in the client's JSON. Raises WorkloadFailed."""
-    mss = iperf3.whole(data, "start", "tcp_mss_default")
-    if not 0 < mss <= LARGEST - TIMESTAMPS:
+    mss = iperf3_report.whole(data, "start", "tcp_mss_default")
+    if not 0 < mss <= LARGEST_PACKET - TIMESTAMPS:
         raise WorkloadFailed(f"iperf3 told an MSS that makes no sense: {mss:g}")
     return Sample("mss", mss + TIMESTAMPS)
 
@@ -118,7 +116,7 @@ def route_mtu(text: str, interface_mtu: int) -> int:
         learned: list[int] = [metrics["mtu"] for metrics in route.get("metrics", []) if "mtu" in metrics]
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise WorkloadFailed(f"ip told no route: {text[-200:]!r}") from None
-    if not all(type(mtu) is int and 0 < mtu <= LARGEST for mtu in learned):
+    if not all(type(mtu) is int and 0 < mtu <= LARGEST_PACKET for mtu in learned):
         raise WorkloadFailed(f"ip told an MTU that makes no sense: {learned!r:.80}")
     return min([interface_mtu, *learned])
 

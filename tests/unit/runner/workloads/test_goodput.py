@@ -21,14 +21,14 @@ from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import goodput
 from tunbench.runner.workloads.goodput import Attempt, Search
-from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared import iperf3_report
 
 NAMES = ("goodput-clean.json", "goodput-queue.json", "goodput-loss.json")
 SEARCH = Search(lowest=2e6, highest=10e9, resolution=0.05)
 
 
 def load(name: str) -> dict[str, Any]:
-    return iperf3.load(captured(name))
+    return iperf3_report.load(captured(name))
 
 
 def path_of(capacity: float, fastest: float = math.inf, loss: float = 0.0) -> Any:
@@ -230,7 +230,7 @@ def test_without_the_servers_report_it_has_failed() -> None:
 
 def sound(text: str) -> None:
     try:
-        attempt = goodput.parse(iperf3.load(text), 18e6)
+        attempt = goodput.parse(iperf3_report.load(text), 18e6)
     except WorkloadFailed:
         return
     assert all(math.isfinite(value) and value >= 0 for value in (*attempt, attempt.goodput))

@@ -7,13 +7,13 @@ import pytest
 from tests.helpers.fakes import captured
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.workloads import goodput, iperf3_udp
-from tunbench.runner.workloads.shared import iperf3
+from tunbench.runner.workloads.shared import iperf3_report
 
 NAMES = ("a", "b")
 
 
 def loaded(name: str) -> Any:
-    return iperf3.load(captured(f"{name}.json"))
+    return iperf3_report.load(captured(f"{name}.json"))
 
 
 def silent_after(seconds: int, data: Any, report: Any, suffix: str = "") -> None:
@@ -64,7 +64,7 @@ def test_what_is_lost_at_the_end_of_both_ways_is_lost() -> None:
     assert there["throughput"] == pytest.approx(8 * 1250600 / 2.000068)
     back = told(data, bidir=NAMES)
     assert (back["loss"], back["throughput"]) == (0, 8 * 2501200 / 2.000068)
-    silent_after(1, data, data, iperf3.BACK)
+    silent_after(1, data, data, iperf3_report.BACK)
     back = told(data, bidir=NAMES)
     # The server sent for 2.000187 s.
     assert back["loss"] == pytest.approx(1 - 962 / (1924 * 2.000068 / 2.000187))
@@ -114,8 +114,8 @@ def test_the_last_datagram_of_each_slow_stream_may_be_on_its_way() -> None:
         counted["bits_per_second"] /= 37
     for counted in (data["end"]["sum"], data["end"]["sum_sent"], data["server_output_json"]["end"]["sum"]):
         counted["packets"] = 52
-    assert iperf3.arrival(behind(data, 2)).loss == 0
-    assert iperf3.arrival(behind(data, 1)).loss == 3 / 52
+    assert iperf3_report.datagrams(behind(data, 2)).loss == 0
+    assert iperf3_report.datagrams(behind(data, 1)).loss == 3 / 52
 
 
 def twice(data: Any, count: int) -> Any:

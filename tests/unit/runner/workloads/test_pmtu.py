@@ -16,6 +16,7 @@ from tunbench.runner.node.node import CommandFailed, Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import pmtu
+from tunbench.runner.workloads.shared.output_bounds import LARGEST_PACKET
 
 MTU = 1500
 
@@ -108,7 +109,7 @@ def test_the_mtu_of_a_route_is_what_was_learned(name: str, mtu: int) -> None:
 
 @pytest.mark.parametrize("mss", [0, 1448.5, 65524, 10**14])
 def test_an_mss_that_no_packet_can_have_has_failed(mss: float) -> None:
-    assert pmtu.parse({"start": {"tcp_mss_default": 65523}}).value == pmtu.LARGEST
+    assert pmtu.parse({"start": {"tcp_mss_default": 65523}}).value == LARGEST_PACKET
     with pytest.raises(WorkloadFailed, match=r"iperf3 told an MSS that makes no sense|no whole number"):
         pmtu.parse({"start": {"tcp_mss_default": mss}})
 

@@ -13,7 +13,7 @@ from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp, ping
-from tunbench.runner.workloads.shared import iperf3, server_process
+from tunbench.runner.workloads.shared import iperf3_report, server_process
 
 
 @pytest.fixture(autouse=True)
@@ -156,7 +156,7 @@ def test_the_size_leaves_room_for_the_time_of_sending() -> None:
 
 
 def test_tcp_has_a_throughput_for_the_whole_and_for_each_second() -> None:
-    samples = iperf3_tcp.parse(iperf3.load(captured("iperf3-tcp.json")))
+    samples = iperf3_tcp.parse(iperf3_report.load(captured("iperf3-tcp.json")))
     # The test had two streams.
     assert Counter(one.metric for one in samples) == {"throughput": 4, "retransmits": 4, "cwnd": 6, "tcp-rtt": 6}
     assert sorted(set(moments(samples))) == pytest.approx([0, 1, 2], abs=0.01)
@@ -164,14 +164,14 @@ def test_tcp_has_a_throughput_for_the_whole_and_for_each_second() -> None:
 
 
 def test_tcp_in_reverse_is_what_the_client_received() -> None:
-    data = iperf3.load(captured("iperf3-tcp-reverse.json"))
+    data = iperf3_report.load(captured("iperf3-tcp-reverse.json"))
     samples = iperf3_tcp.parse(data)
     assert samples[:2] == [Sample("throughput", 13525991738.338728), Sample("retransmits", 0)]
     assert data["start"]["test_start"]["reverse"] == 1
 
 
 def test_udp_has_loss_jitter_and_order_as_the_server_saw_them() -> None:
-    samples = {one.metric: one.value for one in iperf3_udp.parse(iperf3.load(captured("iperf3-udp.json")))}
+    samples = {one.metric: one.value for one in iperf3_udp.parse(iperf3_report.load(captured("iperf3-udp.json")))}
     assert samples["loss"] == pytest.approx(110 / 3845)
     assert samples["jitter"] == pytest.approx(0.0020255632)
     assert samples["out-of-order"] == 2295
@@ -180,7 +180,7 @@ def test_udp_has_loss_jitter_and_order_as_the_server_saw_them() -> None:
 
 
 def test_udp_without_the_servers_report_has_failed() -> None:
-    data = iperf3.load(captured("iperf3-udp.json"))
+    data = iperf3_report.load(captured("iperf3-udp.json"))
     del data["server_output_json"]
     with pytest.raises(WorkloadFailed, match=r"no list at server_output_json\.end\.streams"):
         iperf3_udp.parse(data)
@@ -188,7 +188,7 @@ def test_udp_without_the_servers_report_has_failed() -> None:
 
 @pytest.mark.parametrize(("packets", "lost"), [(0, 0), (3, 4)])
 def test_impossible_counts_of_datagrams_have_failed(packets: int, lost: int) -> None:
-    data = iperf3.load(captured("iperf3-udp.json"))
+    data = iperf3_report.load(captured("iperf3-udp.json"))
     data["end"]["sum"] |= {"packets": packets, "lost_packets": lost}
     with pytest.raises(WorkloadFailed, match=f"iperf3 counted {lost} lost of {packets} datagrams"):
         iperf3_udp.parse(data)
@@ -207,15 +207,15 @@ def test_impossible_counts_of_datagrams_have_failed(packets: int, lost: int) -> 
 )
 def test_what_is_no_result_of_iperf3_has_failed(text: str, message: str) -> None:
     with pytest.raises(WorkloadFailed, match=message):
-        iperf3.load(text)
+        iperf3_report.load(text)
 
 
 @pytest.mark.parametrize("value", [True, None, "1", -1, float("nan"), float("inf"), 10**400, [], {}])
 def test_what_is_no_sound_number_has_failed(value: Any) -> None:
     with pytest.raises(WorkloadFailed, match=r"no sound number at end\.sum: "):
-        iperf3.number({"end": {"sum": value}}, "end", "sum")
+        iperf3_report.number({"end": {"sum": value}}, "end", "sum")
     with pytest.raises(WorkloadFailed, match=r"no sound number at end\.sum\.deeper: None"):
-        iperf3.number({"end": {"sum": value}}, "end", "sum", "deeper")
+        iperf3_report.number({"end": {"sum": value}}, "end", "sum", "deeper")
 
 
 def executed(name: str, given: dict[str, str], answers: dict[str, Answer]) -> tuple[Trial, list[str], FakeShell]:
@@ -306,5 +306,5 @@ def test_raw_output_is_kept_of_a_failure_too() -> None:
 def test_every_sample_has_a_metric_that_was_declared(name: str) -> None:
     module = registry.workload(name)
     text = captured({"ping": "ping-loss-dup.txt"}.get(name, f"{name}.json"))
-    samples = module.parse(text, 0.01, True) if name == "ping" else module.parse(iperf3.load(text))
+    samples = module.parse(text, 0.01, True) if name == "ping" else module.parse(iperf3_report.load(text))
     assert {one.metric for one in samples} == set(module.ABOUT.metrics)
