@@ -94,7 +94,9 @@ def stat(text: str, **ticks: int) -> str:
 
     def add(line: str) -> str:
         name, *fields = line.split()
-        more = [int(field) + ticks.get(kind, 0) for kind, field in zip(processor_time.KINDS, fields, strict=False)]
+        more = [
+            int(field) + ticks.get(kind, 0) for kind, field in zip(processor_time.PROCESSOR_TIMES, fields, strict=False)
+        ]
         return " ".join([name, *map(str, more), *fields[8:]])
 
     lines = text.splitlines()

@@ -36,20 +36,20 @@ ABOUT = About(
 )
 
 
-class State(NamedTuple):
+class Reading(NamedTuple):
     """What the machine had spent, and what the stack had carried."""
 
     clock: Clock
     carried: Carried
 
 
-def look(scene: Scene) -> State:
+def look(scene: Scene) -> Reading:
     """Reads idle time and the counters of interfaces."""
     arrived = overlay_traffic.arrived(scene)
-    return State(processor_time.clock(scene.machine), arrived)
+    return Reading(processor_time.clock(scene.machine), arrived)
 
 
-def samples(before: State, after: State) -> list[Sample]:
+def samples(before: Reading, after: Reading) -> list[Sample]:
     """The cost, where anything was carried, and what it is a ratio of."""
     busy = processor_time.between(before.clock, after.clock).total
     size = after.carried.size - before.carried.size

@@ -35,7 +35,7 @@ NOTHING = -273_000
 """m°C up to which a thermal zone tells of no reading: 0 K, which is 273.1 to 273.2 °C below zero as ACPI rounds it."""
 
 
-class State(NamedTuple):
+class Reading(NamedTuple):
     """Frequency of each core in Hz, temperatures in °C, and by domain its energy in J and where that wraps around."""
 
     frequencies: list[float]
@@ -43,13 +43,13 @@ class State(NamedTuple):
     energies: dict[str, tuple[float, float]]
 
 
-def look(scene: Scene) -> State:
+def look(scene: Scene) -> Reading:
     """Reads sysfs: kHz of cpufreq, m°C of thermal zones, µJ of powercap (Linux, Documentation/ABI)."""
     machine = scene.machine
     frequencies = _numbers(machine, "/sys/devices/system/cpu", "cpu[0-9]*/cpufreq/scaling_cur_freq")
     temperatures = _numbers(machine, "/sys/class/thermal", "thermal_zone*/temp")
     energies = _numbers(machine, "/sys/class/powercap", "intel-rapl:[0-9]*/energy_uj")
-    return State(
+    return Reading(
         [value * 1e3 for value in frequencies.values()],
         [value / 1e3 for value in temperatures.values() if value > NOTHING],
         # A domain within a package has two numbers in its name, and is counted with its package.
@@ -61,7 +61,7 @@ def look(scene: Scene) -> State:
     )
 
 
-def samples(before: State, after: State) -> list[Sample]:
+def samples(before: Reading, after: Reading) -> list[Sample]:
     """What the machine shows."""
     found = []
     if frequencies := before.frequencies + after.frequencies:

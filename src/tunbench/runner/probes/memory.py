@@ -54,14 +54,14 @@ class Process(NamedTuple):
     seconds: float
 
 
-class State(NamedTuple):
+class Reading(NamedTuple):
     """The processes of each node by their ID, and the bytes of the kernel."""
 
     processes: dict[str, dict[str, Process]]
     kernel: int
 
 
-def look(scene: Scene) -> State:
+def look(scene: Scene) -> Reading:
     """Reads the processes of the nodes, and lets their peaks begin anew."""
     found = {node.name: _processes(node) for node in scene.nodes}
     # An endpoint without a process has its tunnel in the kernel, which is worth saying; other nodes may have no part.
@@ -70,10 +70,10 @@ def look(scene: Scene) -> State:
         for name, processes in found.items()
         if processes is not None and (processes or name in scene.overlays)
     }
-    return State(told, kernel(scene.machine.read_if_there(PROC / "meminfo")))
+    return Reading(told, kernel(scene.machine.read_if_there(PROC / "meminfo")))
 
 
-def samples(before: State, after: State) -> list[Sample]:
+def samples(before: Reading, after: Reading) -> list[Sample]:
     """The values of the processes that were there before the workload, and are there still."""
     found = [Sample("kernel-memory", after.kernel, node=MACHINE)] if after.kernel else []
     for name, there in before.processes.items():

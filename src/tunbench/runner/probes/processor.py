@@ -36,7 +36,7 @@ ABOUT = About(
 )
 
 
-class State(NamedTuple):
+class Reading(NamedTuple):
     """What the machine had spent, in seconds by core and by kind, and how often it had switched."""
 
     clock: Clock
@@ -44,13 +44,13 @@ class State(NamedTuple):
     switches: int
 
 
-def look(scene: Scene) -> State:
+def look(scene: Scene) -> Reading:
     """Reads idle time and /proc/stat."""
     stat = scene.machine.read_if_there(processor_time.STAT)
-    return State(processor_time.clock(scene.machine), processor_time.times(stat), processor_time.switches(stat))
+    return Reading(processor_time.clock(scene.machine), processor_time.times(stat), processor_time.switches(stat))
 
 
-def samples(before: State, after: State) -> list[Sample]:
+def samples(before: Reading, after: Reading) -> list[Sample]:
     """The values of the machine and, where it has several, of each core."""
     busy = processor_time.between(before.clock, after.clock)
     if not busy.elapsed or not busy.by_core:
@@ -67,7 +67,7 @@ def samples(before: State, after: State) -> list[Sample]:
     return found
 
 
-def _spent(before: State, after: State, core: str, kind: str) -> float:
+def _spent(before: Reading, after: Reading, core: str, kind: str) -> float:
     """Seconds of a kind; a program's own low priority (`nice`) is user time too. Raises ValueError."""
     kinds = ("user", "nice") if kind == "user" else (kind,)
     if core not in before.times or core not in after.times:

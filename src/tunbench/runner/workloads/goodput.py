@@ -45,13 +45,13 @@ ABOUT = About(
     version=("iperf3", "--version"),
 )
 
-MOST = 12
+MAX_TRIALS = 12
 """Trials of one search at most."""
 
 INTERVALS = 10
 """Intervals in which the server counts while one rate is sent."""
 
-ENOUGH = 100
+MIN_DATAGRAMS = 100
 """Datagrams that a trial sends at least: with fewer, its loss says little."""
 
 PACING = 100
@@ -129,7 +129,7 @@ def seconds(options: Options) -> float:
 def execute(trial: Trial) -> None:
     """Searches for both bounds; what was tried for the first counts for the second."""
     options, began = trial.options, now()
-    fewest = ENOUGH * 8 * float(options["length"]) / float(options["duration"])
+    fewest = MIN_DATAGRAMS * 8 * float(options["length"]) / float(options["duration"])
     lowest = max(float(options["lowest"]), fewest)
     search = Search(lowest, max(float(options["highest"]), lowest), float(options["resolution"]))
     attempts: list[Attempt] = []
@@ -140,8 +140,8 @@ def execute(trial: Trial) -> None:
 
 
 def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable[[float], Attempt]) -> None:
-    """Tries rates until the search ends, or until they are MOST."""
-    while len(attempts) < MOST and (rate := search.next(attempts, bound)) is not None:
+    """Tries rates until the search ends, or until they are MAX_TRIALS."""
+    while len(attempts) < MAX_TRIALS and (rate := search.next(attempts, bound)) is not None:
         attempts.append(attempt(rate))
 
 

@@ -41,7 +41,7 @@ ABOUT = About(
 )
 
 PORT = 8080
-LIMIT = 60.0
+REQUESTS_TIMEOUT = 60.0
 """Seconds that all requests together may take."""
 
 OBJECT = "object.bin"
@@ -79,7 +79,7 @@ TLS = """\
         ssl_certificate {pair.certificate};
         ssl_certificate_key {pair.key}"""
 
-AFTER = 1.0
+REPORT_GRACE = 1.0
 """Seconds that hey may take to see that the last answer has come: of 100,000 requests it took 1 ms."""
 
 ROUNDING = 1e-9
@@ -111,16 +111,16 @@ def execute(trial: Trial) -> None:
     host, port = trial.overlays[trial.server.name].host, trial.port(PORT)
     with _server(trial, host, port):
         result = trial.client.try_run(
-            *("hey", "-n", str(options["requests"]), "-c", str(options["concurrency"]), "-t", f"{LIMIT:g}"),
+            *("hey", "-n", str(options["requests"]), "-c", str(options["concurrency"]), "-t", f"{REQUESTS_TIMEOUT:g}"),
             *(() if options["keepalive"] else ("-disable-keepalive",)),
             *("-o", REPORT, f"{scheme}://{host}:{port}/{OBJECT}"),
-            timeout=LIMIT,
+            timeout=REQUESTS_TIMEOUT,
         )
     trial.outputs["hey.json"] = result.stdout
     if result.stderr:
         trial.outputs["hey.stderr"] = result.stderr
     if result.status is None:
-        raise WorkloadFailed(f"hey did not end within {LIMIT:g} s")
+        raise WorkloadFailed(f"hey did not end within {REQUESTS_TIMEOUT:g} s")
     if result.status != 0:
         raise WorkloadFailed(f"hey ended with status {result.status}: {(result.stderr or result.stdout)[:200].strip()}")
     trial.samples += parse(result.stdout, int(options["requests"]), int(options["size"]))
@@ -205,7 +205,7 @@ def consistent(report: Report, requests: int, size: int) -> Report:
         raise WorkloadFailed(f"hey reports {carried:g} B in {total:g} s for {objects} objects of {size} B")
     began = min(report.starts)
     last = max(start - began + took for start, took in zip(report.starts, report.latencies, strict=True))
-    if last > total + ROUNDING or total > (LIMIT if failed else last + AFTER):
+    if last > total + ROUNDING or total > (REQUESTS_TIMEOUT if failed else last + REPORT_GRACE):
         raise WorkloadFailed(f"hey reports an answer {last:g} s after the first request, and {total:g} s for all")
     return report
 

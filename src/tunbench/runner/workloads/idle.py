@@ -9,6 +9,7 @@ from tunbench.runner.declare.metrics import MOST_CORES, Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import Node
 from tunbench.runner.workload import About, Sample, Trial, now
+from tunbench.runner.workloads.shared.output_bounds import COUNTER, IDENTIFIER, last_words
 
 ABOUT = About(
     name="idle",
@@ -44,12 +45,14 @@ LOOK = (
 )
 """Prints each counter behind the name of its file. A thread may end meanwhile: that is no mistake."""
 
-COUNTED = re.compile(r"^/sys/class/net/[^/]+/statistics/(\w+):(\d{1,20})$", re.ASCII | re.MULTILINE)
-SCHEDULED = re.compile(r"^/proc/(\d{1,10})/task/(\d{1,10})/schedstat:(\d{1,20}) \d+ \d+$", re.ASCII | re.MULTILINE)
+COUNTED = re.compile(rf"^/sys/class/net/[^/]+/statistics/(\w+):({COUNTER})$", re.ASCII | re.MULTILINE)
+SCHEDULED = re.compile(
+    rf"^/proc/({IDENTIFIER})/task/({IDENTIFIER})/schedstat:({COUNTER}) \d+ \d+$", re.ASCII | re.MULTILINE
+)
 """Process, thread, and nanoseconds on the processor: Documentation/scheduler/sched-stats.rst of Linux 6.1."""
 
 
-class State(NamedTuple):
+class Counters(NamedTuple):
     """What a node had sent, and what its threads had computed (in ns, by process and thread), at a moment (in s)."""
 
     at: float
@@ -81,18 +84,18 @@ def execute(trial: Trial) -> None:
     trial.samples += rates(looks[0], looks[-1])
 
 
-def parse(text: str, at: float) -> State:
+def parse(text: str, at: float) -> Counters:
     """The state of a node at a moment in seconds, as LOOK prints it. Raises WorkloadFailed."""
     counters = {name: int(value) for name, value in COUNTED.findall(text)}
     threads = {(int(process), int(thread)): int(ns) for process, thread, ns in SCHEDULED.findall(text)}
     # Every line is one of these, and none is there twice.
     read = len(counters) + len(threads) == len(text.splitlines())
     if not read or not threads or not counters.keys() >= set(COUNTERS):
-        raise WorkloadFailed(f"the node's counters could not be read: {text[-200:].strip()!r}")
-    return State(at, counters["tx_bytes"], counters["tx_packets"], threads)
+        raise WorkloadFailed(f"the node's counters could not be read: {last_words(text)}")
+    return Counters(at, counters["tx_bytes"], counters["tx_packets"], threads)
 
 
-def rates(before: Sequence[State], after: Sequence[State], at: float | None = None) -> list[Sample]:
+def rates(before: Sequence[Counters], after: Sequence[Counters], at: float | None = None) -> list[Sample]:
     """What all nodes together sent and computed between two looks. Raises WorkloadFailed where a counter fell."""
     pairs = list(zip(before, after, strict=True))
     grown = [(new.at - old.at, new.bytes - old.bytes, new.packets - old.packets) for old, new in pairs]
@@ -105,7 +108,7 @@ def rates(before: Sequence[State], after: Sequence[State], at: float | None = No
     ]
 
 
-def computed(before: State, after: State) -> int:
+def computed(before: Counters, after: Counters) -> int:
     """The nanoseconds of the processes that were there at both looks.
 
     A thread that began meanwhile counts from 0; what one that ended meanwhile computed is not known any more. The
@@ -119,10 +122,10 @@ def computed(before: State, after: State) -> int:
     )
 
 
-def _look(trial: Trial, began: float) -> list[State]:
+def _look(trial: Trial, began: float) -> list[Counters]:
     ends = trial.site.endpoints if trial.site else [trial.client, trial.server]
     return [_state(node, began) for node in ends]
 
 
-def _state(node: Node, began: float) -> State:
+def _state(node: Node, began: float) -> Counters:
     return parse(node.ask("sh", "-c", LOOK).stdout, now() - began)

@@ -7,6 +7,7 @@ from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared import congestion_control, iperf2
+from tunbench.runner.workloads.shared.output_bounds import COUNT
 
 ABOUT = About(
     name="iperf2-tcp",
@@ -46,7 +47,7 @@ ABOUT = About(
     version=("iperf", "--version"),
 )
 
-SENDER = re.compile(r" +\d+/\d+ +(\d{1,12}) +(?:NA|(\d{1,9})K)/(\d{1,12})\(\d+\) us\b", re.ASCII)
+SENDER = re.compile(rf" +\d+/\d+ +({COUNT}) +(?:NA|({COUNT})K)/({COUNT})\(\d+\) us\b", re.ASCII)
 """What the client prints of a stream's TCP: retransmits, congestion window in KiB, round-trip time in µs."""
 
 

@@ -52,7 +52,7 @@ ABOUT = About(
 )
 
 
-APART = 0.5
+SERVER_HEAD_START = 0.5
 """Seconds by which the server's time may be shorter than the client's: each begins by itself."""
 
 
@@ -88,7 +88,7 @@ def execute(trial: Trial) -> None:
     trial.samples += found
 
 
-class State(NamedTuple):
+class TcpState(NamedTuple):
     """What the client's TCP tells of an interval: retransmits; window in bytes and round-trip time in s by stream."""
 
     retransmits: float
@@ -109,7 +109,7 @@ class Direction(NamedTuple):
     retransmits: float
     of_streams: float
     intervals: list[Interval]
-    states: list[State | None]
+    states: list[TcpState | None]
 
 
 def parse(data: dict[str, Any], bidir: tuple[str, str] | None = None) -> list[Sample]:
@@ -156,7 +156,7 @@ def consistent(one: Direction) -> Direction:
     iperf3_report.check_filling(one.intervals, client)
     server = sent if one.back else received
     # Later than that it could not have told the client.
-    if not client.seconds - APART <= server.seconds <= client.seconds + iperf3.PATIENCE:
+    if not client.seconds - SERVER_HEAD_START <= server.seconds <= client.seconds + iperf3.CLIENT_GRACE:
         raise WorkloadFailed(f"iperf3's server counted {server.seconds:g} s of a test of {client.seconds:g} s")
     if one.of_streams != one.retransmits:
         raise WorkloadFailed(
@@ -185,13 +185,13 @@ def samples(one: Direction, sender: str, receiver: str) -> list[Sample]:
     return found
 
 
-def _state(interval: dict[str, Any]) -> State | None:
+def _state(interval: dict[str, Any]) -> TcpState | None:
     """What the client's TCP tells of its streams in an interval, if it is the sender."""
     if "retransmits" not in interval["sum"]:
         return None
     mine = [one for one in iperf3_report.items(interval, "streams") if json_output.at(one, "sender") is not False]
     streams = [(iperf3_report.number(one, "snd_cwnd"), iperf3_report.number(one, "rtt") / 1e6) for one in mine]
-    return State(iperf3_report.whole(interval, "sum", "retransmits"), streams)
+    return TcpState(iperf3_report.whole(interval, "sum", "retransmits"), streams)
 
 
 def _check_algorithm(algorithm: str, data: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from tunbench.runner.node.json_output import at
 from tunbench.runner.node.shell import Process, wait_until
 from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared import iperf3, iperf3_report, irtt
+from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, last_words
 from tunbench.runner.workloads.shared.server_process import serving
 
 PHASES = {"up": (), "down": ("--reverse",), "both": ("--bidir",)}
@@ -54,11 +55,11 @@ RAMP = 1.0
 """Seconds that TCP has to fill the tunnel before the first request."""
 
 INTERVAL = 0.1
-"""Seconds of one interval in iperf3's reports, unless a phase would have more than INTERVALS."""
+"""Seconds of one interval in iperf3's reports, unless a phase would have more than MAX_INTERVALS."""
 
-INTERVALS = 100
+MAX_INTERVALS = 100
 
-ENDING = 5.0
+JSON_TIMEOUT = 5.0
 """Seconds in which both ends of iperf3 must have printed their JSON."""
 
 TRIMMED = 0.95
@@ -114,7 +115,7 @@ def parse(text: str) -> list[Interval]:
     """
     data = _read(text)
     if data is None:
-        raise WorkloadFailed(f"iperf3 printed no JSON: {text[-200:].strip()!r}")
+        raise WorkloadFailed(f"iperf3 printed no JSON: {last_words(text)}")
     told = iperf3_report.items(data, "intervals")
     names = sorted({name for interval in told for name in _received(interval)})
     if not names:
@@ -167,9 +168,9 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
     for node in (trial.client, trial.server):
         node.remove(node.log(log))
     duration = float(trial.options["duration"])
-    told = ("--json", "--interval", f"{max(INTERVAL, duration / INTERVALS):g}")
+    told = ("--json", "--interval", f"{max(INTERVAL, duration / MAX_INTERVALS):g}")
     # Longer than irtt may take: the flows are ended when it has ended.
-    longest = duration + RAMP + irtt.PATIENCE + iperf3.PATIENCE
+    longest = duration + RAMP + irtt.CLIENT_GRACE + iperf3.CLIENT_GRACE
     serve = ("iperf3", "--server", "--one-off", "--port", port, *told)
     with serving(trial.server, *serve, log=log, port=port):
         client = trial.client.start(
@@ -182,12 +183,12 @@ def _loaded(trial: Trial, phase: str) -> Iterator[None]:
             trial.client.run("sleep", f"{RAMP:g}")
             yield
             if client.poll() is not None:
-                raise WorkloadFailed(f"iperf3 ended before irtt: {_printed(trial, phase)[0][-200:].strip()}")
+                raise WorkloadFailed(f"iperf3 ended before irtt: {_printed(trial, phase)[0][-LAST_WORDS:].strip()}")
         finally:
             client.stop()
             trial.client.note("kill $!")
             # What was told to end still prints all that it has counted.
-            wait_until(lambda: all(_read(text) is not None for text in _printed(trial, phase)), ENDING)
+            wait_until(lambda: all(_read(text) is not None for text in _printed(trial, phase)), JSON_TIMEOUT)
 
 
 def _flowing(trial: Trial, client: Process, phase: str) -> None:
@@ -196,7 +197,7 @@ def _flowing(trial: Trial, client: Process, phase: str) -> None:
     listed = f"ss -Htn state established sport = :{trial.port(iperf3.PORT)} | wc -l"
     connected = ("sh", "-c", f"test $({listed}) -gt {flows}")
     if not trial.server.until(*connected, unless=lambda: client.poll() is not None):
-        raise WorkloadFailed(f"iperf3 did not connect its flows: {_printed(trial, phase)[0][-200:].strip()}")
+        raise WorkloadFailed(f"iperf3 did not connect its flows: {_printed(trial, phase)[0][-LAST_WORDS:].strip()}")
 
 
 def _arrived(trial: Trial, phase: str, took: float) -> list[float]:

@@ -10,7 +10,7 @@ from tunbench.runner.declare.metrics import Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.proof import capture
 from tunbench.runner.workload import About, Sample, Trial
-from tunbench.runner.workloads.shared.icmp import PATIENCE, packet_size, payload_size
+from tunbench.runner.workloads.shared.icmp import REPLY_TIMEOUT, packet_size, payload_size
 
 ABOUT = About(
     name="overhead",
@@ -69,7 +69,7 @@ def execute(trial: Trial) -> None:
             captures.append((node, node.home / f"overhead-{index}.pcap"))
             looking.enter_context(capture.capturing(node, interface, captures[-1][1], direction="out"))
         result = trial.client.try_run(
-            *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", f"{PATIENCE:g}", "-M", "do"),
+            *("ping", "-n", "-c", str(ECHOES), "-i", "0.02", "-W", f"{REPLY_TIMEOUT:g}", "-M", "do"),
             *("-s", str(payload_size(packet, overlay.family)), trial.target),
         )
     trial.outputs["ping.txt"] = result.stdout + result.stderr

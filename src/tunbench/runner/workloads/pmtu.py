@@ -11,7 +11,7 @@ from tunbench.runner.proof import capture
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.icmp import REFUSED, payload_size
-from tunbench.runner.workloads.shared.output_bounds import LARGEST_PACKET
+from tunbench.runner.workloads.shared.output_bounds import LARGEST_PACKET, LAST_WORDS
 
 ABOUT = About(
     name="pmtu",
@@ -58,7 +58,7 @@ ECHOES = 5
 INTERVAL = 0.02
 """Seconds between them."""
 
-PATIENCE = 20.0
+CLIENT_GRACE = 20.0
 """Seconds that a connection with one byte may take beyond what iperf3 has anyway."""
 
 
@@ -84,7 +84,7 @@ def execute(trial: Trial) -> None:
     discovered = _discovered(trial)
     trial.samples.append(Sample("discovered", discovered))
     trial.samples.append(Sample("black-hole", int(found < discovered and _vanishes(trial, discovered))))
-    trial.samples.append(parse(iperf3.measure(trial, PATIENCE, "--bytes", "1")))
+    trial.samples.append(parse(iperf3.measure(trial, CLIENT_GRACE, "--bytes", "1")))
 
 
 def largest(passes: Callable[[int], bool], guess: int) -> int:
@@ -115,7 +115,7 @@ def route_mtu(text: str, interface_mtu: int) -> int:
         [route] = json.loads(text)
         learned: list[int] = [metrics["mtu"] for metrics in route.get("metrics", []) if "mtu" in metrics]
     except (ValueError, TypeError, AttributeError, RecursionError):
-        raise WorkloadFailed(f"ip told no route: {text[-200:]!r}") from None
+        raise WorkloadFailed(f"ip told no route: {text[-LAST_WORDS:]!r}") from None
     if not all(type(mtu) is int and 0 < mtu <= LARGEST_PACKET for mtu in learned):
         raise WorkloadFailed(f"ip told an MTU that makes no sense: {learned!r:.80}")
     return min([interface_mtu, *learned])

@@ -46,7 +46,7 @@ WITH_TUNNEL = {"restart": "there is no tunnel to restart", "address": "there is 
 CALM = 0.2
 """Seconds for which probes are answered before an event, and for which they go on after the recovery."""
 
-LIMIT = 60.0
+RECOVERY_TIMEOUT = 60.0
 """Seconds after an event in which a probe must be answered."""
 
 
@@ -101,7 +101,7 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
             raise WorkloadFailed("the overlay did not answer before the event")
         prober.run("sleep", f"{CALM:g}")
         happened = _happen(trial, event)
-        if wait_until(lambda: blocked_time.answered_since(trial.client, log, happened.over), LIMIT):
+        if wait_until(lambda: blocked_time.answered_since(trial.client, log, happened.over), RECOVERY_TIMEOUT):
             time.sleep(CALM)
         prober.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
     trial.outputs[_output(number)] = trial.client.read(log)
@@ -151,8 +151,8 @@ def parse(text: str, event: Event, began: float, interval: float) -> list[Sample
     """The samples of an event, by what the probe told; `began` is when the trial did. Raises WorkloadFailed."""
     seen, at = blocked_time.parse(text), event.began - began
     if not any(moment > event.over for moment in seen.answered):
-        raise WorkloadFailed(f"no probe was answered within {LIMIT:g} s after the event")
-    blocked_time.check_time(seen, interval, LIMIT)
+        raise WorkloadFailed(f"no probe was answered within {RECOVERY_TIMEOUT:g} s after the event")
+    blocked_time.check_time(seen, interval, RECOVERY_TIMEOUT)
     blocked_time.check_signs(seen, interval)
     blocked = blocked_time.blocked(seen, event.began, interval)
     samples = [Sample("blocked", blocked, at), Sample("lost", seen.requests - seen.replies, at)]

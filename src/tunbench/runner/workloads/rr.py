@@ -11,7 +11,7 @@ from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared.output_bounds import COUNT, SECONDS, last_words
 from tunbench.runner.workloads.shared.server_process import serving
 
-LONGEST = 30.0
+LONGEST_TEST = 30.0
 """Seconds that a test may be asked to last."""
 
 ABOUT = About(
@@ -20,7 +20,9 @@ ABOUT = About(
     options={
         "proto": Option("choice", "tcp", "what carries the messages", choices=("tcp", "udp")),
         "size": Option("size", "64", "bytes of a request, and of its reply", low=14, high=65507),
-        "duration": Option("seconds", "1", "whole seconds to send; the first 0.4 s do not count", low=1, high=LONGEST),
+        "duration": Option(
+            "seconds", "1", "whole seconds to send; the first 0.4 s do not count", low=1, high=LONGEST_TEST
+        ),
         "samples": Option("count", "2000", "round trips to keep, drawn at random from all", low=1, high=1_000_000),
     },
     metrics={
@@ -37,7 +39,7 @@ ABOUT = About(
 PORT = 11111
 """sockperf's own port."""
 
-PATIENCE = 20.0
+CLIENT_GRACE = 20.0
 """Seconds that the client may take beyond the test's own duration; it waits for 2 s before it begins."""
 
 WARM_UP, COOL_DOWN = 0.4, 0.05
@@ -55,7 +57,7 @@ VALID = re.compile(
     rf"\[Valid Duration\] RunTime=({SECONDS}\.\d{{3}}) sec; .{{0,99}}?ReceivedMessages=({COUNT})", re.ASCII
 )
 ERRORS = re.compile(rf"# dropped messages = ({COUNT}); # duplicated messages = ({COUNT});", re.ASCII)
-ROW = re.compile(
+LOG_ROW = re.compile(
     rf"^({COUNT}), ({SECONDS}\.\d{{9}}), ({SECONDS}\.\d{{9}}), ({COUNT}\.\d{{3}})$", re.ASCII | re.MULTILINE
 )
 
@@ -77,11 +79,11 @@ def execute(trial: Trial) -> None:
             result = trial.client.try_run(
                 *("sockperf", "ping-pong", *where, "--msg-size", str(options["size"])),
                 *("--time", str(options["duration"]), "--full-rtt", "--full-log", str(log)),
-                timeout=seconds(options) + PATIENCE,
+                timeout=seconds(options) + CLIENT_GRACE,
             )
         trial.outputs["sockperf.txt"] = result.stdout + result.stderr
         if result.status is None:
-            raise WorkloadFailed(f"sockperf did not end within {PATIENCE:g} s after the test's duration")
+            raise WorkloadFailed(f"sockperf did not end within {CLIENT_GRACE:g} s after the test's duration")
         text = trial.client.read_if_there(log)
     finally:
         trial.client.try_run("rm", "-f", str(log))
@@ -135,7 +137,7 @@ def read(text: str, log: str) -> Printed:
         Counted(float(valid[1]), int(valid[2]), int(valid[2])) if valid else None,
         int(errors[1]) if errors else 0,
         int(errors[2]) if errors else 0,
-        [Trip(int(row[0]), float(row[1]), float(row[2]), float(row[3]) / 1e6) for row in ROW.findall(log)],
+        [Trip(int(row[0]), float(row[1]), float(row[2]), float(row[3]) / 1e6) for row in LOG_ROW.findall(log)],
         last_words(text),
     )
 
@@ -144,7 +146,7 @@ def consistent(printed: Printed, proto: str) -> Printed:
     """The same, where counts and log agree, and UDP lost and doubled nothing. Raises WorkloadFailed."""
     total, valid, trips = printed.total, printed.valid, printed.trips
     # Longer than that no client is waited for.
-    if total.received > total.sent or total.seconds > LONGEST + PATIENCE:
+    if total.received > total.sent or total.seconds > LONGEST_TEST + CLIENT_GRACE:
         raise WorkloadFailed(
             f"sockperf's counts make no sense: {total.sent} sent, {total.received} received in {total.seconds:g} s"
         )

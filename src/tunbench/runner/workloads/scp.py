@@ -9,6 +9,7 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial, now
+from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
 from tunbench.runner.workloads.shared.server_process import serving
 
 CIPHERS = (
@@ -36,13 +37,13 @@ ABOUT = About(
 )
 
 PORT = 2222
-LOGIN_LIMIT = 30.0
+LOGIN_TIMEOUT = 30.0
 """Seconds that logging in may take."""
 
-LIMIT = 120.0
+COPY_TIMEOUT = 120.0
 """Seconds that the copy may take."""
 
-CLOSING = 10.0
+CLOSE_TIMEOUT = 10.0
 """Seconds in which the server must have noticed that the client has gone."""
 
 SERVER = """\
@@ -100,8 +101,8 @@ def execute(trial: Trial) -> None:
         with _server(trial, here, there, port):
             configured = ("-F", str(_configuration(trial, here, port)))
             try:
-                login = _timed(trial, LOGIN_LIMIT, "ssh", *configured, "server", "true")
-                copy = _timed(trial, LIMIT, "scp", "-q", *configured, str(sent), f"server:{arrived}")
+                login = _timed(trial, LOGIN_TIMEOUT, "ssh", *configured, "server", "true")
+                copy = _timed(trial, COPY_TIMEOUT, "scp", "-q", *configured, str(sent), f"server:{arrived}")
             finally:
                 trial.client.try_run("ssh", "-q", *configured, "-O", "exit", "server")
         sums = trial.client.run("sha256sum", str(sent)) + trial.server.run("sha256sum", str(arrived))
@@ -141,7 +142,7 @@ def _server(trial: Trial, here: Path, there: Path, port: str) -> Iterator[None]:
     with serving(node, sshd, "-D", "-e", "-f", str(file), log="sshd", port=port):
         yield
         # The process of a connection is in a session of its own: it ends as the connection does.
-        node.until("sh", "-c", f'test -z "$(ss -Htn sport = :{port})"', timeout=CLOSING)
+        node.until("sh", "-c", f'test -z "$(ss -Htn sport = :{port})"', timeout=CLOSE_TIMEOUT)
 
 
 def _timed(trial: Trial, limit: float, *argv: str) -> float:
@@ -154,15 +155,26 @@ def _timed(trial: Trial, limit: float, *argv: str) -> float:
     if result.status is None:
         raise WorkloadFailed(f"{argv[0]} did not end within {limit:g} s")
     if result.status != 0:
-        raise WorkloadFailed(f"{argv[0]} ended with status {result.status}: {result.stderr.strip()[-200:]}")
+        raise WorkloadFailed(f"{argv[0]} ended with status {result.status}: {result.stderr.strip()[-LAST_WORDS:]}")
     return took
 
 
 def parse(sums: str, size: int, login: float, copy: float) -> list[Sample]:
     """The samples of a copy whose two ends are the same by sha256sum; times in seconds. Raises WorkloadFailed."""
+    consistent(read(sums))
+    return [Sample("throughput", 8 * size / copy), Sample("login", login), Sample("duration", login + copy)]
+
+
+def read(sums: str) -> tuple[str, str]:
+    """The sums of what was sent and of what arrived, as sha256sum printed them. Raises WorkloadFailed."""
     found = SUM.findall(sums)
     if len(found) != 2 or len(sums.splitlines()) != 2:
-        raise WorkloadFailed(f"sha256sum did not print two sums: {sums[-200:]!r}")
-    if found[0] != found[1]:
+        raise WorkloadFailed(f"sha256sum did not print two sums: {sums[-LAST_WORDS:]!r}")
+    return found[0], found[1]
+
+
+def consistent(sums: tuple[str, str]) -> None:
+    """Raises WorkloadFailed where another file arrived than was sent."""
+    sent, arrived = sums
+    if sent != arrived:
         raise WorkloadFailed("the file that arrived is not the one that was sent")
-    return [Sample("throughput", 8 * size / copy), Sample("login", login), Sample("duration", login + copy)]

@@ -115,8 +115,8 @@ def test_several_cores_are_told_each(machine: Machine, monkeypatch: pytest.Monke
 def test_cores_that_are_busy_all_the_time_are_never_busy_for_longer() -> None:
     # 6.51 + 6.51 + 6.51 is more than 3 × 6.51 in floating point.
     elapsed, cores = 6.51, dict.fromkeys(("cpu0", "cpu1", "cpu2"), 1.0)
-    kinds = {name: dict.fromkeys(processor_time.KINDS, 0.0) for name in ("cpu", *cores)}
-    before, after = (processors.State(Clock(at, cores), kinds, 0) for at in (0.0, elapsed))
+    kinds = {name: dict.fromkeys(processor_time.PROCESSOR_TIMES, 0.0) for name in ("cpu", *cores)}
+    before, after = (processors.Reading(Clock(at, cores), kinds, 0) for at in (0.0, elapsed))
     busy = processor_time.between(before.clock, after.clock)
     assert busy.total / busy.elapsed / len(cores) > 1
     assert values(processors.samples(before, after))["busy"] == 1

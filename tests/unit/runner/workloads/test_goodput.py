@@ -48,7 +48,7 @@ def test_the_capacity_is_found_within_the_resolution(capacity: float, fastest: f
     goodput.run(SEARCH, 0.0, attempts, path_of(capacity, fastest))
     most = min(capacity, fastest, SEARCH.highest)
     assert most / (1 + SEARCH.resolution) * (1 - 1e-9) <= SEARCH.found(attempts, 0.0) <= most
-    assert len(attempts) < goodput.MOST
+    assert len(attempts) < goodput.MAX_TRIALS
 
 
 @given(answers=st.lists(st.tuples(st.floats(0, 2), st.floats(0, 2), st.floats(0, 1)), min_size=12, max_size=12))
@@ -67,7 +67,7 @@ def test_whatever_is_measured_the_search_stays_within_its_range_and_ends(
     asked = [one.asked for one in attempts]
     assert asked[0] == SEARCH.highest
     assert all(SEARCH.lowest <= rate <= SEARCH.highest for rate in asked)
-    assert len(set(asked)) == len(asked) <= goodput.MOST
+    assert len(set(asked)) == len(asked) <= goodput.MAX_TRIALS
     # What is told of the looser bound is no less, and no rate counts above one that was seen to fail.
     assert SEARCH.found(attempts, 0.005) >= SEARCH.found(attempts, 0.0) >= 0
     highest = max((one.asked for one in SEARCH.passing(attempts, 0.0)), default=0)

@@ -17,7 +17,7 @@ from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import idle
-from tunbench.runner.workloads.idle import State
+from tunbench.runner.workloads.idle import Counters
 
 BEFORE, AFTER = captured("idle-1.txt"), captured("idle-2.txt")
 DAEMON = 50_666_488 - 50_330_330
@@ -40,21 +40,21 @@ def test_what_a_node_sent_and_computed_meanwhile() -> None:
 
 
 def test_both_ends_are_added() -> None:
-    states = [[State(at, size, size // 100, {(1, 1): size}) for _ in "ab"] for at, size in ((0.0, 0), (10.0, 1000))]
+    states = [[Counters(at, size, size // 100, {(1, 1): size}) for _ in "ab"] for at, size in ((0.0, 0), (10.0, 1000))]
     values = [one.value for one in idle.rates(states[0], states[1])]
     assert values == pytest.approx([1600, 2, 2e-7])
 
 
 def test_threads_that_begin_count_from_nothing_and_processes_that_begin_do_not() -> None:
-    before = State(0, 0, 0, {(5, 5): 100, (5, 6): 50})
-    after = State(1, 0, 0, {(5, 5): 130, (5, 7): 9, (8, 8): 1000})
+    before = Counters(0, 0, 0, {(5, 5): 100, (5, 6): 50})
+    after = Counters(1, 0, 0, {(5, 5): 130, (5, 7): 9, (8, 8): 1000})
     assert idle.computed(before, after) == 39
 
 
-@pytest.mark.parametrize("after", [State(1, 9, 5, {}), State(1, 10, 4, {}), State(0, 10, 5, {})])
-def test_a_counter_or_a_clock_that_goes_backwards_has_failed(after: State) -> None:
+@pytest.mark.parametrize("after", [Counters(1, 9, 5, {}), Counters(1, 10, 4, {}), Counters(0, 10, 5, {})])
+def test_a_counter_or_a_clock_that_goes_backwards_has_failed(after: Counters) -> None:
     with pytest.raises(WorkloadFailed, match="went backwards"):
-        idle.rates([State(0, 10, 5, {})], [after])
+        idle.rates([Counters(0, 10, 5, {})], [after])
 
 
 @pytest.mark.parametrize(

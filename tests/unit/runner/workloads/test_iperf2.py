@@ -247,7 +247,7 @@ def test_a_test_may_take_its_time_and_20_s(
 
 
 def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_process, "PATIENCE", 0.05)
+    monkeypatch.setattr(server_process, "LISTEN_TIMEOUT", 0.05)
     monkeypatch.setitem(globals(), "LISTENING", "")
     trial, _, shell = executed("iperf2-tcp", {}, "tcp")
     assert trial.outputs["reason"] == "the iperf server did not listen on tcp port 5001 in 0.05 s"
@@ -262,7 +262,7 @@ def test_of_a_client_that_does_not_end_the_seconds_before_are_kept(monkeypatch: 
 
 
 def test_the_server_may_need_longer_than_the_client_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_process, "PATIENCE", 0.05)
+    monkeypatch.setattr(iperf2, "CLIENT_GRACE", 0.05)
     trial, _, _ = executed("iperf2-tcp", {}, "tcp-reset")
     assert trial.outputs["reason"].startswith("iperf sent 6064283 B, and 2370436 B")
 

@@ -210,7 +210,7 @@ def test_a_client_that_wrote_no_log_has_failed() -> None:
 
 
 def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_process, "PATIENCE", 0.05)
+    monkeypatch.setattr(server_process, "LISTEN_TIMEOUT", 0.05)
     shell = FakeShell({"ss -H": ""})
     with pytest.raises(WorkloadFailed, match="sockperf server did not listen on udp port 11111"):
         rr.execute(trial({"proto": "udp"}, shell, FakeEvents()))

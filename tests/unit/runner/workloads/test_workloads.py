@@ -280,7 +280,7 @@ def test_the_commands_of_udp() -> None:
 
 
 def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_process, "PATIENCE", 0.05)
+    monkeypatch.setattr(server_process, "LISTEN_TIMEOUT", 0.05)
     with pytest.raises(WorkloadFailed, match="did not listen on tcp port 5201"):
         executed("iperf3-tcp", {}, {"ss -H": ""})
 

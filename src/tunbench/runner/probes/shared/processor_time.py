@@ -13,7 +13,7 @@ STAT = PROC / "stat"
 TICK = 0.01
 """Seconds of a tick in /proc/stat: USER_HZ is 100 on all architectures of Linux that Debian has."""
 
-KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+PROCESSOR_TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 """The columns of /proc/stat: proc(5)."""
 
 NANO = 1e-9
@@ -116,7 +116,9 @@ def times(stat: str) -> dict[str, dict[str, float]]:
     if not stat.isascii():
         raise ValueError("/proc/stat is no ASCII")
     rows = [line.split() for line in stat.splitlines() if re.match(r"cpu\d* ", line)]
-    return {row[0]: {kind: int(value) * TICK for kind, value in zip(KINDS, row[1:9], strict=True)} for row in rows}
+    return {
+        row[0]: {kind: int(value) * TICK for kind, value in zip(PROCESSOR_TIMES, row[1:9], strict=True)} for row in rows
+    }
 
 
 def switches(stat: str) -> int:

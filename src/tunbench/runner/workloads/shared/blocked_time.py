@@ -15,10 +15,10 @@ from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workloads.shared import probe_stream
 from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, MOST_DIGITS
 
-LONGEST = 3600.0
+LONGEST_STREAM = 3600.0
 """Seconds after which a stream of probes ends by itself, if nobody ended it."""
 
-STARTING, ENDING = 5.0, 5.0
+START_TIMEOUT, END_TIMEOUT = 5.0, 5.0
 """Seconds that the program may take to start, and to end."""
 
 NANOSECONDS = 1e-9
@@ -37,7 +37,7 @@ class Gap(NamedTuple):
     end: float
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """What a stream of probes saw: gaps, moments from which requests were answered, and how many of how many were.
 
     `seconds` passed from its beginning to the last answer of which it told, and `silence` (in s) is the longest time of
@@ -60,16 +60,16 @@ def ready(node: Node, overlay: Overlay, address: str, interval: float, name: str
     node.run("rm", "-f", str(log), str(go), str(stop))
     if not node.exists(program):
         node.write(program, python.source(probe_stream))
-    arguments = (overlay.interface, address, f"{interval:g}", f"{LONGEST:g}", str(go), str(stop))
+    arguments = (overlay.interface, address, f"{interval:g}", f"{LONGEST_STREAM:g}", str(go), str(stop))
     process = node.start(*python.INTERPRETER, str(program), *arguments, log=name)
     try:
-        if not wait_until(lambda: _last_line(node, log) != "", STARTING, 0.005):
-            raise WorkloadFailed(f"the probe did not start within {STARTING:g} s")
+        if not wait_until(lambda: _last_line(node, log) != "", START_TIMEOUT, 0.005):
+            raise WorkloadFailed(f"the probe did not start within {START_TIMEOUT:g} s")
         yield log
     finally:
         for file in (go, stop):
             node.touch(file)
-        wait_until(lambda: process.poll() is not None, ENDING)
+        wait_until(lambda: process.poll() is not None, END_TIMEOUT)
         process.kill()
 
 
@@ -117,7 +117,7 @@ class Printed(NamedTuple):
     replies: int
 
 
-def parse(text: str) -> Seen:
+def parse(text: str) -> Observed:
     """What the program saw. Raises WorkloadFailed."""
     printed = consistent(read(text))
     began, answers = printed.began, printed.answers
@@ -125,7 +125,7 @@ def parse(text: str) -> Seen:
     silences = [
         (one.start if one.kind == "gap" else one.end) - last for one, last in zip(answers, before, strict=False)
     ]
-    return Seen(
+    return Observed(
         [Gap(one.start * NANOSECONDS, one.end * NANOSECONDS) for one in answers if one.kind == "gap"],
         [one.sent * NANOSECONDS for one in answers],
         printed.requests,
@@ -173,7 +173,7 @@ def consistent(printed: Printed) -> Printed:
     return printed
 
 
-def check_time(seen: Seen, interval: float, longest: float) -> None:
+def check_time(seen: Observed, interval: float, longest: float) -> None:
     """Raises WorkloadFailed where the probe had no time for its requests, one each `interval` seconds.
 
     So many seconds as `longest` it may have gone on after the last answer of which it told.
@@ -184,7 +184,7 @@ def check_time(seen: Seen, interval: float, longest: float) -> None:
         )
 
 
-def check_signs(seen: Seen, interval: float) -> None:
+def check_signs(seen: Observed, interval: float) -> None:
     """Raises WorkloadFailed where the probe was silent for longer than it can be: a line of it is lost.
 
     It tells of the first answer that comes SIGN after the last one that it told of, or of the gap before that.
@@ -194,7 +194,7 @@ def check_signs(seen: Seen, interval: float) -> None:
         raise WorkloadFailed(f"the probe told neither of answers nor of a gap for {seen.silence:.3g} s")
 
 
-def blocked(seen: Seen, event: float, interval: float) -> float:
+def blocked(seen: Observed, event: float, interval: float) -> float:
     """The longest time without an answer that ended after the event, in seconds.
 
     The interval that lies between two answers anyway is taken off.

@@ -7,7 +7,7 @@ from tunbench.runner.declare.packet_format import IP
 ECHO = 8
 """Bytes of the header of an echo request: RFC 792, and RFC 4443, section 4.1."""
 
-PATIENCE = 2.0
+REPLY_TIMEOUT = 2.0
 """Seconds for which ping waits for a reply over an unimpaired path."""
 
 

@@ -19,7 +19,7 @@ from tunbench.runner.workloads.shared.server_process import serving
 PORT = 5001
 """The first port of its servers."""
 
-PATIENCE = 20.0
+CLIENT_GRACE = 20.0
 """Seconds that the client may take beyond the test's own duration, and the server until it has read all of it."""
 
 PARTIAL = 0.25
@@ -108,11 +108,11 @@ def measure(trial: Trial, seconds: float, common: Sequence[str], arguments: Sequ
         # Asked to end, it would first wait for its threads, and could take the connection of the next trial.
         with serving(trial.server, *serve, log=printed.stem, port=port, proto=proto, at_once=True):
             result = trial.client.try_run(
-                *("iperf", "--client", trial.target, *common, *arguments), timeout=seconds + PATIENCE
+                *("iperf", "--client", trial.target, *common, *arguments), timeout=seconds + CLIENT_GRACE
             )
             streams = int(trial.options["parallel"])
             wait_until(
-                lambda: result.status is None or _has_totals(read(trial.server.read(printed)), streams), PATIENCE
+                lambda: result.status is None or _has_totals(read(trial.server.read(printed)), streams), CLIENT_GRACE
             )
     finally:
         if trial.server.exists(printed):
@@ -120,7 +120,7 @@ def measure(trial: Trial, seconds: float, common: Sequence[str], arguments: Sequ
     trial.outputs["iperf-client.txt"] = result.stdout + result.stderr
     if result.status is None:
         trial.samples += series(read(trial.outputs["iperf-server.txt"]))
-        raise WorkloadFailed(f"iperf did not end within {PATIENCE:g} s after the time that the test may take")
+        raise WorkloadFailed(f"iperf did not end within {CLIENT_GRACE:g} s after the time that the test may take")
     return trial.outputs["iperf-client.txt"], trial.outputs["iperf-server.txt"]
 
 

@@ -13,7 +13,7 @@ from tunbench.runner.workloads.shared.server_process import serving
 PORT = 5201
 """The first port of its servers: each pair of nodes that is under way at once has one."""
 
-PATIENCE = 20.0
+CLIENT_GRACE = 20.0
 """Seconds that the client may take beyond the test's own duration."""
 
 SLOWEST = 100_000.0
@@ -62,14 +62,14 @@ def measure(trial: Trial, seconds: float, *arguments: str, server_arguments: Seq
     with serving(trial.server, *serve, log="iperf3", port=port) as server:
         result = trial.client.try_run(
             *("iperf3", "--client", trial.target, "--port", port, "--json", *arguments),
-            timeout=seconds + PATIENCE,
+            timeout=seconds + CLIENT_GRACE,
         )
         wait_until(lambda: server.poll() is not None, 1)
     trial.outputs["iperf3.json"] = result.stdout
     if result.stderr:
         trial.outputs["iperf3.stderr"] = result.stderr
     if result.status is None:
-        raise WorkloadFailed(f"iperf3 did not end within {PATIENCE:g} s after the test's duration")
+        raise WorkloadFailed(f"iperf3 did not end within {CLIENT_GRACE:g} s after the test's duration")
     return iperf3_report.load(result.stdout)
 
 

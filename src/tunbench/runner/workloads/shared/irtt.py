@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.json_output import at, table
 from tunbench.runner.workload import Trial
-from tunbench.runner.workloads.shared.output_bounds import MOST_NANOSECONDS
+from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, MOST_NANOSECONDS
 from tunbench.runner.workloads.shared.server_process import serving
 
 PORT = 2112
 """The port that irtt's server has unless it is told another."""
 
-PATIENCE = 30.0
+CLIENT_GRACE = 30.0
 """Seconds that the client may take beyond the test's own duration: 15 to connect, and to wait for late replies."""
 
 SENT, RECEIVED = (("timestamps", "client", name, "monotonic") for name in ("send", "receive"))
@@ -51,14 +51,14 @@ def measure(trial: Trial, address: str, duration: float, interval: float, name: 
     result = trial.client.try_run(
         *("irtt", "client", "-i", f"{interval:g}s", "-d", f"{duration:g}s"),
         *("--clock=monotonic", "-Q", "-o", "-", address),
-        timeout=duration + PATIENCE,
+        timeout=duration + CLIENT_GRACE,
     )
     trial.outputs[name] = _packed(result.stdout)
     if result.status is None:
-        raise WorkloadFailed(f"irtt did not end within {PATIENCE:g} s after the test's duration")
+        raise WorkloadFailed(f"irtt did not end within {CLIENT_GRACE:g} s after the test's duration")
     if result.status != 0:
         raise WorkloadFailed(
-            f"irtt ended with status {result.status}: {(result.stderr or result.stdout)[-200:].strip()}"
+            f"irtt ended with status {result.status}: {(result.stderr or result.stdout)[-LAST_WORDS:].strip()}"
         )
     return parse(trial.outputs[name])
 

@@ -13,6 +13,7 @@ from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workload import now
+from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
 
 LAST_RESORT = "metric 9999"
 """A route that is used where there is no other one to the same network."""
@@ -196,7 +197,7 @@ def gateway_of(text: str) -> str:
     try:
         return str(ip_address(routes[0]["gateway"]))
     except (LookupError, ValueError):
-        raise WorkloadFailed(f"ip told no gateway: {text[-200:]!r}") from None
+        raise WorkloadFailed(f"ip told no gateway: {text[-LAST_WORDS:]!r}") from None
 
 
 @contextmanager

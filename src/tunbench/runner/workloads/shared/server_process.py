@@ -8,7 +8,7 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Process
 
-PATIENCE = 20.0
+LISTEN_TIMEOUT = 20.0
 """Seconds in which a server must listen."""
 
 SOCKETS = {"tcp": "-Hltn", "udp": "-Hlun"}
@@ -25,9 +25,9 @@ def serving(
     """
     server = node.start(*argv, log=log)
     try:
-        if not node.until_prints("ss", SOCKETS[proto], f"sport = :{port}", timeout=PATIENCE):
+        if not node.until_prints("ss", SOCKETS[proto], f"sport = :{port}", timeout=LISTEN_TIMEOUT):
             name = PurePath(argv[0]).name
-            raise WorkloadFailed(f"the {name} server did not listen on {proto} port {port} in {PATIENCE:g} s")
+            raise WorkloadFailed(f"the {name} server did not listen on {proto} port {port} in {LISTEN_TIMEOUT:g} s")
         yield server
     finally:
         server.kill() if at_once else server.stop()
