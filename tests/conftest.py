@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from tunbench.plan.axes import stack, workload
 from tunbench.plan.estimate import host_pace
 
 # A job in the background ignores Ctrl-C, and so would all that the tests start and end by it.
@@ -14,3 +15,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def usual_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     """The estimates are those of the machine that they were read off, whatever this one is doing meanwhile."""
     monkeypatch.setattr(host_pace, "now", lambda workers: 1.0)
+
+
+@pytest.fixture(autouse=True)
+def parsed_anew() -> None:
+    """What another test made of a tunnel or workload is not remembered."""
+    for cached in (stack.parse, stack.read_layer, stack.read_joined, workload.parse):
+        cached.cache_clear()

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from tests.helpers.documentation import DOCS, README, ROOT, named, page, rows
 from tunbench import cli
-from tunbench.plan.expand import MOST_WORKERS
+from tunbench.plan.estimate.duration import MAX_WORKERS
 
 
 def commands(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
@@ -57,7 +57,7 @@ def codes() -> set[int]:
 
 
 def test_how_many_labs_may_run_at_a_time_is_said() -> None:
-    assert f"at a time (at most {MOST_WORKERS:,})" in page("commands.md")
+    assert f"at a time (at most {MAX_WORKERS:,})" in page("commands.md")
 
 
 def test_make_help_and_the_pages_give_the_same_times() -> None:

@@ -97,7 +97,7 @@ def test_the_tunnel_of_the_page_is_found_by_being_there(erspan: None) -> None:
 
 def test_the_plan_of_the_page_can_run(erspan: None) -> None:
     plan = check(block("toml", "erspan"), "try-erspan.toml")
-    assert plan.stacks == ["none", "erspan", "wireguard+erspan:inner=ipv6"]
+    assert plan.axes["stack"] == ["none", "erspan", "wireguard+erspan:inner=ipv6"]
 
 
 def test_the_commands_of_the_page_are_those_of_the_tunnel(
@@ -179,8 +179,8 @@ def test_the_workload_of_the_page_is_found_and_its_plan_can_run(erspan: None, fu
     assert module.seconds(resolve(module.ABOUT.options, {}, "full-mtu")) > 0
     shown = block("", "$ cat try-mtu.toml").partition("$ cat try-mtu.toml\n")[2].partition("$ ")[0]
     plan = check(shown, "try-mtu.toml")
-    assert plan.workloads == ["full-mtu"]
-    assert [spelling.join(spelling.stack(one)) for one in plan.stacks] == plan.stacks
+    assert plan.axes["workload"] == ["full-mtu"]
+    assert [spelling.join(spelling.stack(one)) for one in plan.axes["stack"]] == plan.axes["stack"]
 
 
 def test_the_workload_of_the_page_reads_what_ping_prints(full_mtu: None) -> None:

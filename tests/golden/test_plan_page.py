@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.plan import model
 from tunbench.plan.axes import machine, tuning
+from tunbench.plan.keys import KEYS
 from tunbench.plan.load import check
 from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.network.tuning import OFFLOADS
@@ -44,9 +44,9 @@ def test_results_are_named_as_the_page_says() -> None:
 
 def test_every_key_is_in_the_table() -> None:
     keys = re.findall(r"^\| `\[?(\w+)\]?` \|", PAGE.partition("## Profiles")[0], re.MULTILINE)
-    assert sorted(keys) == sorted(model.Plan.model_fields)
+    assert sorted(keys) == sorted(KEYS)
 
 
 def test_every_name_is_on_the_page() -> None:
-    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.KIND.keys[1:], *OFFLOADS, *NAMES]
+    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.FORM.keys[1:], *OFFLOADS, *NAMES]
     assert [name for name in names if f"`{name}`" not in PAGE] == []

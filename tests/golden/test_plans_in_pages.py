@@ -6,13 +6,10 @@ import pytest
 
 from tests.helpers.documentation import ROOT, named, page, rows
 from tunbench.labs.vm.image_definition import ADDONS
-from tunbench.plan import cut, model
-from tunbench.plan import load as load_plan
-from tunbench.plan.axes import lists, profile, sweep, tuning
+from tunbench.plan.axes import profile
 from tunbench.plan.expand import expand
 from tunbench.plan.load import load
-from tunbench.plan.study import schema
-from tunbench.plan.toml import bounded_toml
+from tunbench.plan.toml import bounds
 from tunbench.runner import registry, stack
 from tunbench.runner.declare import spelling
 from tunbench.runner.variants import variants
@@ -44,7 +41,7 @@ def test_a_shipped_plan_is_counted_right(name: str) -> None:
 @pytest.mark.parametrize("name", shipped_plans())
 def test_what_a_shipped_plan_needs_beyond_the_images_is_said(name: str) -> None:
     [text] = [cells[1] for cells in rows(page("plans.md"), "plan") if cells[0] == f"`{name}`"]
-    parts = [part for one in load(name).plan.stacks for part in spelling.stack(one)]
+    parts = [part for one in load(name).plan.axes["stack"] for part in spelling.stack(one)]
     abouts = [stack.declared(part) for part in parts]
     assert any(about.tools for about in abouts) == ("tools" in text)
     assert any(about.brought for about in abouts) == ("brought" in text)
@@ -54,13 +51,13 @@ def test_what_a_shipped_plan_needs_beyond_the_images_is_said(name: str) -> None:
 
 
 def test_every_tunnel_of_the_images_is_in_the_plan_of_every_tunnel() -> None:
-    layers = {part.name for one in load("every-tunnel").plan.stacks for part in spelling.stack(one)}
+    layers = {part.name for one in load("every-tunnel").plan.axes["stack"] for part in spelling.stack(one)}
     beyond = {name for name in registry.tunnel_names() if (about := registry.tunnel(name).about).tools or about.brought}
     assert layers == set(registry.tunnel_names()) - beyond
 
 
 def test_every_choice_whose_programs_are_in_the_images_is_in_the_plan_of_every_tunnel() -> None:
-    parts = [part for one in load("every-tunnel").plan.stacks for part in spelling.stack(one)]
+    parts = [part for one in load("every-tunnel").plan.axes["stack"] for part in spelling.stack(one)]
     for name in {part.name for part in parts}:
         choices = {option: about for option, about in registry.tunnel(name).takes().items() if about.choices}
         for option in choices.keys() - {"inner", "outer"}:
@@ -73,15 +70,18 @@ def test_every_choice_whose_programs_are_in_the_images_is_in_the_plan_of_every_t
 def test_how_large_a_plan_may_be_is_said() -> None:
     told = page("plans.md")
     for sentence in (
-        f"at most {load_plan.LARGEST >> 10} KiB, lists of {lists.MOST_ENTRIES:,} entries and of {sweep.MOST:,} values",
-        f"(stacks: of {model.LAYERS.number:,} layers)",
-        f"{schema.MOST_SCALES} scales of {load_plan.MOST_OF_SCALES:,} values together, {cut.MOST} tables of `include`",
-        f"{model.MOST_SHARDS:,} shards and {model.MOST_TRIALS:,} trials",
-        f"tables and lists {bounded_toml.STEPS} deep",
-        f"at most {sweep.LONGEST_NAME:,} characters, patterns and names of sysctls {cut.LONGEST};",
-        f"a tuning has at most {tuning.MOST_SETTINGS} sysctls",
-        f"1 to {model.MOST_REPEATS:,}",
-        f"One entry may stand for at most {sweep.MOST:,} values",
+        f"at most {bounds.MAX_FILE_BYTES >> 10} KiB, lists of {bounds.MAX_LIST_ENTRIES:,} entries",
+        f"entries and of {bounds.MAX_SWEPT_VALUES:,} values",
+        f"(stacks: of {bounds.MAX_LAYERS:,} layers)",
+        f"{bounds.MAX_SCALES} scales of {bounds.MAX_VALUES_OF_SCALES:,} values together",
+        f"values together, {bounds.MAX_CUT_TABLES} tables of `include`",
+        f"{bounds.MAX_SHARDS:,} shards and {bounds.MAX_TRIALS:,} trials",
+        f"tables and lists {bounds.MAX_NESTING} deep",
+        f"at most {bounds.MAX_SPELLING_CHARACTERS:,} characters",
+        f"characters, patterns and names of sysctls {bounds.MAX_PATTERN_CHARACTERS};",
+        f"a tuning has at most {bounds.MAX_SYSCTLS} sysctls",
+        f"1 to {bounds.MAX_REPEATS:,}",
+        f"One entry may stand for at most {bounds.MAX_SWEPT_VALUES:,} values",
     ):
         assert sentence in told, sentence
 

@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from tunbench.labs.execution import Execution
-from tunbench.plan.shard import Profile, Shard
+from tunbench.plan.axes.profile import Profile
+from tunbench.plan.axes.reader import reader_of
+from tunbench.plan.axes.stack import parse as parse_stack
+from tunbench.plan.axes.workload import parse as parse_workload
+from tunbench.plan.shard import Shard
 from tunbench.runner import tunnel
+from tunbench.runner.declare import axes
 from tunbench.runner.node import namespaces, node
 from tunbench.runner.node.files import LocalFiles
 from tunbench.runner.node.node import Node
@@ -210,7 +215,14 @@ class FakeLabShell(FakeShell):
 
 def shard(stack: str = "none", repeat: int = 1, *workloads: str) -> Shard:
     """A shard without impairment."""
-    return Shard(stack, Profile("baseline", {}, {}), workloads or ("ping:count=5",), repeat, 7)
+    return with_profile(Profile("baseline", {}, {}), stack, repeat, *workloads)
+
+
+def with_profile(profile: Profile, stack: str = "none", repeat: int = 1, *workloads: str) -> Shard:
+    """A shard with such an impairment, and all else as usual."""
+    usual = {axis.name: next(iter(reader_of(axis).read(axis.default, {}))) for axis in axes.AXES if axis.tacit}
+    parsed = tuple(parse_workload(text) for text in workloads or ("ping:count=5",))
+    return Shard({**usual, "profile": profile, "stack": parse_stack(stack)}, parsed, repeat, 7)
 
 
 class FakeExecution(Execution):

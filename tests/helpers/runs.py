@@ -14,6 +14,7 @@ from tunbench.cli import app
 from tunbench.doctor import choose_lab
 from tunbench.executors import pool
 from tunbench.labs.vm.lab import VmLab
+from tunbench.plan.axes.stack import Stack
 from tunbench.plan.shard import Shard
 from tunbench.run import execution
 from tunbench.run.order import Order, read_order
@@ -76,8 +77,8 @@ class ScriptedLab(FakeLab):
         self.facts = dict(FACTS)
         self.checked: set[str] = set()
 
-    def check(self, stacks: Iterable[str], machines: object = ()) -> dict[str, Any]:
-        self.checked = set(stacks)
+    def check(self, stacks: Iterable[Stack], machines: object = ()) -> dict[str, Any]:
+        self.checked = {one.name for one in stacks}
         return self.facts
 
 

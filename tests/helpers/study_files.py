@@ -6,10 +6,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from tunbench.plan.keys import BESIDE_A_PLAN, read_plan
 from tunbench.plan.model import Plan
 
 COLUMNS = ["table", "system", "condition", "metric", "statistic", "unit", "value", "source"]
-BESIDE = ("study", "claim", "scale")
 
 
 class Row(NamedTuple):
@@ -42,4 +42,4 @@ def plan(name: str, scale: str = "") -> Plan:
     """The plan of a study, with the keys of a scale put in."""
     data = study(name)
     keys = data["scale"][scale] if scale else {}
-    return Plan.model_validate({key: value for key, value in {**data, **keys}.items() if key not in BESIDE})
+    return read_plan({key: value for key, value in {**data, **keys}.items() if key not in BESIDE_A_PLAN})

@@ -62,7 +62,7 @@ OPAQUE = ("fou", "gue", "l2tpv3", "openvpn", "tinc")
 
 @pytest.fixture(scope="module")
 def stacks() -> list[str]:
-    return list(load.load("every-tunnel").plan.stacks)
+    return load.load("every-tunnel").plan.axes["stack"]
 
 
 @pytest.fixture(scope="module", params=["a stack of each", pytest.param("every stack", marks=pytest.mark.long)])

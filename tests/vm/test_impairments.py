@@ -11,6 +11,7 @@ from scipy import stats
 from tests.helpers.measuring import execute, plan, values
 from tunbench.journal import journal
 from tunbench.journal.record import Record
+from tunbench.plan.axes.profile import Profile
 from tunbench.plan.load import check
 from tunbench.runner.declare.netem_arithmetic import echo_loss, loss_deviation, mean_delay, mean_loss, table
 from tunbench.runner.declare.netem_terms import number
@@ -27,11 +28,15 @@ MANY = 5_000
 FEWER = 3_000
 
 
+def profiles(text: str) -> list[Profile]:
+    return [profile for profile in check(text, "test.toml").values["profile"] if isinstance(profile, Profile)]
+
+
 @pytest.mark.parametrize("profile", ECHOES)
 def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: Path) -> None:
     each = ECHOES[profile] // REPEATS
     text = plan(["none"], f'["{profile}"]', [f"ping:count={each},interval=0.02"], REPEATS)
-    [terms] = [one.forward for one in check(text, "test.toml").profiles]
+    [terms] = [one.forward for one in profiles(text)]
     shipped = execute(tmp_path / "run", text)
     assert {trial.verdict for trial in shipped.trials} == {"ok"}
     rtts = values(shipped, "rtt", "none", whole=False)
@@ -110,7 +115,7 @@ def bursts(record: Record, profile: str, interval: float) -> list[int]:
 def test_models_of_loss_lose_in_bursts_what_their_arithmetic_says(tmp_path: Path) -> None:
     text = plan(["none"], MODELS, [f"ping:count={MANY},interval=0.02"])
     record = execute(tmp_path / "run", text)
-    for profile in check(text, "test.toml").profiles:
+    for profile in profiles(text):
         [lost] = [
             row["value"] * MANY
             for trial in record.trials
@@ -138,7 +143,7 @@ SPREADS = """[
 def test_distributions_have_the_mean_and_the_spread_of_their_tables(tmp_path: Path) -> None:
     text = plan(["none"], SPREADS, [f"ping:count={FEWER},interval=0.2"])
     record = execute(tmp_path / "run", text)
-    for profile in check(text, "test.toml").profiles:
+    for profile in profiles(text):
         spread = str(profile.forward["distribution"])
         delay, jitter = number(profile.forward, "delay"), number(profile.forward, "jitter")
         delays = [max(0.0, delay + jitter * entry) for entry in table(spread)]

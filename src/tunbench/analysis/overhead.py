@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.journal.record import Record
-from tunbench.plan.axes.stack import endpoints
-from tunbench.plan.shard import needed_underlay
+from tunbench.plan.axes import joining
+from tunbench.plan.axes.stack import parse
 from tunbench.runner import stack as stacks
 from tunbench.runner.declare.packet_format import IP, Format
 from tunbench.runner.network.underlay import MTU
@@ -51,7 +51,7 @@ class Limits(NamedTuple):
 
 def built(stack: str, mtu: int = MTU) -> Stack:
     """The layers of a stack over its underlay, whose links have that MTU; nothing is started. Raises ValueError."""
-    return stacks.build(stack, endpoints(needed_underlay(stack), mtu))
+    return stacks.build(stack, joining.endpoints(parse(stack).underlay, mtu))
 
 
 def formats(stack: Stack) -> list[Format]:

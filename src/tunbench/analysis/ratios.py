@@ -6,7 +6,7 @@ import polars as pl
 
 from tunbench.analysis.cells import METRIC, estimates
 from tunbench.analysis.frame import CELL, TRIAL
-from tunbench.plan.shard import needed_underlay
+from tunbench.plan.axes.stack import underlay_below
 from tunbench.runner.declare import spelling
 from tunbench.runner.network.underlay import UNDERLAY_KINDS
 
@@ -17,7 +17,7 @@ BASELINE = "none"
 def underlay(stack: str) -> str:
     """The kind of underlay of a stack, `ip`, `ip6` or `ethernet`; empty where this version does not know the stack."""
     try:
-        kind = needed_underlay(stack)
+        kind = underlay_below(spelling.stack(stack)[0])
     except ValueError:
         return ""
     return kind if kind in UNDERLAY_KINDS else ""

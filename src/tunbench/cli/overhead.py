@@ -16,7 +16,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute, finish
 from tunbench.plan.axes.stack import read_stack
-from tunbench.plan.expand import MOST_WORKERS
+from tunbench.plan.estimate.duration import MAX_WORKERS
 from tunbench.run import execution
 from tunbench.run import overhead as measuring
 from tunbench.run.order import default_folder, read_order
@@ -30,7 +30,7 @@ def overhead(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-overhead.")] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=MOST_WORKERS, help="Stacks at a time; else one for each processor.")
+        int | None, typer.Option(min=1, max=MAX_WORKERS, help="Stacks at a time; else one for each processor.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -49,13 +49,13 @@ def overhead(
     console = screen(stderr=True)
     payloads = tuple(sorted(set(payload or measuring.PAYLOADS)))
     with bad_input_exits(ValueError, *MISTAKES):
-        wanted = list(dict.fromkeys(read_stack(stack) for stack in stacks))
-        order = read_order(measuring.plan(wanted, payloads), "overhead", {})
+        names = list(dict.fromkeys(read_stack(stack).name for stack in stacks))
+        order = read_order(measuring.plan(names, payloads), "overhead", {})
         folder = out or default_folder("overhead")
         execution.create(folder, order)
         execute(folder, order, workers or os.cpu_count() or 1, console)
         finish(folder)
-        found = measuring.findings(folder, order.plan.stacks, payloads)
+        found = measuring.findings(folder, names, payloads)
     if as_json:
         print_json([_as_data(finding) for finding in found])
     else:

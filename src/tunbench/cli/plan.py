@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.table import Table
@@ -11,23 +11,22 @@ from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.doctor import choose_lab
-from tunbench.plan.estimate.host_pace import estimate
-from tunbench.plan.expand import MOST_WORKERS, expand, least, most, trials
+from tunbench.plan.estimate.duration import MAX_WORKERS
+from tunbench.plan.expand import expand
+from tunbench.plan.extent import as_json as to_json
+from tunbench.plan.extent import extent, in_words, values_of
 from tunbench.plan.load import Loaded, load
-from tunbench.plan.model import KINDS, Plan
+from tunbench.plan.model import LAB_KINDS
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
-from tunbench.runner.declare import axes as of_cells
+from tunbench.runner.declare import axes
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.selection import wanted
 
-MOST = 100
-"""Shards that are listed without being asked for."""
+MAX_LISTED, LISTED_OF_MORE = 100, 10
+"""Shards that are listed without being asked for, and those that are listed of a plan that has more."""
 
-FIRST = 10
-"""Shards that are listed of a plan that has more."""
-
-VALUES = 12
+MAX_NAMED_VALUES = 12
 """Values of an axis that the summary names; of more, the first and the last."""
 
 SHUFFLED = "On this clock the shards of a repeat are executed in a random order that follows from the seed."
@@ -42,7 +41,7 @@ LabOption = Annotated[
         "--lab",
         metavar="KIND",
         help="vm, native or auto, instead of the plan's.",
-        autocompletion=lambda: list(KINDS),
+        autocompletion=lambda: list(LAB_KINDS),
     ),
 ]
 ClockOption = Annotated[
@@ -53,7 +52,7 @@ ScaleOption = Annotated[
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, max=MOST_WORKERS, help="Labs side by side; else one for each core."),
+    typer.Option("--workers", metavar="N", min=1, max=MAX_WORKERS, help="Labs side by side; else one for each core."),
 ]
 
 
@@ -77,14 +76,12 @@ def check(
     """
     with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
-        if loaded.beside.study:
+        if loaded.study:
             from tunbench.analysis.study import reference
 
             reference.read(loaded)
-        shards = expand(loaded.plan)
-        ends = extent(loaded.plan, shards)
-        notes = wanted({shard.stack for shard in shards}, {}).notes
-    typer.echo(f"{loaded.path}: ok, {counted(*ends)}")
+        notes = wanted({shard.stack for shard in expand(loaded.plan)}, {}).notes
+    typer.echo(f"{loaded.path}: ok, {extent(loaded.plan).in_words}")
     for line in notes:
         typer.echo(line, err=True)
 
@@ -99,7 +96,9 @@ def show(
     workers: WorkersOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the plan itself, as it was written.")] = False,
-    every: Annotated[bool, typer.Option("--all", help=f"List every shard, also where there are over {MOST}.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help=f"List every shard, also where there are over {MAX_LISTED}.")
+    ] = False,
 ) -> None:
     """List the shards that a plan expands to, with their trials, and estimate how long they take.
 
@@ -117,21 +116,21 @@ def show(
         shards = expand(loaded.plan)
         if choice := choose_lab.auto(loaded.plan.lab, shards, wanted({shard.stack for shard in shards}, {}).files):
             typer.echo(choice.why, err=True)
-            loaded = load(plan, seed, **choice.overrides, scale=scale)
+            loaded = loaded.in_lab(choice.kind, choice.clock)
     # On the real clock, labs side by side would disturb each other's numbers.
     count = workers or (os.cpu_count() or 1 if loaded.plan.lab.clock == "virtual" else 1)
     if as_text:
         typer.echo(loaded.text, nl=False)
     elif as_json:
-        print_json(described(loaded, shards, count))
+        print_json(to_json(loaded, shards, count))
     else:
         console = screen()
-        folded = len(shards) > MOST and not every
+        folded = len(shards) > MAX_LISTED and not every
         if folded:
             console.print(axes_table(loaded, shards))
-        console.print(table(loaded, shards, FIRST if folded else len(shards)))
+        console.print(table(loaded, shards, LISTED_OF_MORE if folded else len(shards)))
         if folded:
-            console.print(f"… and {len(shards) - FIRST} more shards: --all lists them")
+            console.print(f"… and {len(shards) - LISTED_OF_MORE} more shards: --all lists them")
         if until := loaded.plan.until:
             more = f"listed are the first {shards[-1].repeat} repeats; until asks for more in blocks of {BLOCK}"
             console.print(f"{more}, up to {until.max}")
@@ -139,58 +138,18 @@ def show(
             console.print(SHUFFLED)
         for name, plan_of in loaded.plans.items() if len(loaded.plans) > 1 else (("", loaded.plan),):
             of_scale = f"at the scale {name}: " if name else ""
-            say(console, of_scale + told(plan_of, count))
-
-
-def extent(plan: Plan, shards: Sequence[Shard]) -> tuple[Sequence[Shard], Sequence[Shard]]:
-    """The shards that a plan has at least and at most; without `until` both are those that it expands to."""
-    return (least(plan), most(plan)) if plan.until else (shards, shards)
-
-
-def described(loaded: Loaded, shards: list[Shard], workers: int) -> dict[str, Any]:
-    """The expanded plan as JSON can say it; `seconds` is the estimate of wall clock."""
-    plan = loaded.plan
-    return {
-        "name": plan.name,
-        "seed": plan.seed,
-        "repeats": plan.repeats,
-        "lab": plan.lab.kind,
-        "clock": plan.lab.clock,
-        "workers": workers,
-        "seconds": round(estimate(shards, workers, plan.lab.clock), 1),
-        **({"scale": loaded.scale, "scales": _scales(loaded, workers)} if len(loaded.plans) > 1 else {}),
-        "trials": trials(shards),
-        "shards": [{"id": shard.id, **shard.spec()} for shard in shards],
-        **_open_end(plan, workers),
-    }
-
-
-def _open_end(plan: Plan, workers: int) -> dict[str, Any]:
-    """What `until` asks for, and how much the plan may become at most."""
-    if not plan.until:
-        return {}
-    few, many = least(plan), most(plan)
-    ends = {
-        name: {"seconds": round(estimate(shards, workers, plan.lab.clock), 1), "shards": len(shards)}
-        | {"trials": trials(shards)}
-        for name, shards in (("least", few), ("most", many))
-    }
-    return {"until": plan.until._asdict(), **ends}
-
-
-def _scales(loaded: Loaded, workers: int) -> dict[str, float]:
-    return {name: round(estimate(expand(one), workers, one.lab.clock), 1) for name, one in loaded.plans.items()}
+            say(console, of_scale + in_words(plan_of, count))
 
 
 def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
     """One row for each of the first shards; an axis has a column where it is not the usual one throughout."""
     plan = loaded.plan
     same = len({shard.workloads for shard in shards}) == 1
-    others = [(axis, plan.axes[axis]) for axis in of_cells.USUAL]
-    fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [of_cells.USUAL[axis]])
+    others = [(axis, plan.axes[axis]) for axis in axes.USUAL]
+    fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [axes.USUAL[axis]])
     shown = Table(
         title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}{fixed}",
-        caption=_caption(shards[0].workloads if same else ()),
+        caption=_caption([one.name for one in shards[0].workloads] if same else ()),
     )
     varied = [axis for axis, names in others if len(names) > 1]
     columns = ["shard", "repeat", *varied, "profile", "stack", "underlay", *([] if same else ["workloads"]), "trials"]
@@ -201,8 +160,8 @@ def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
     for before, shard in zip([None, *shards], shards[:rows], strict=False):
         if before and before.repeat != shard.repeat:
             shown.add_section()
-        cells = {**shard.cell_of(""), "shard": shard.id, "repeat": str(shard.repeat), "underlay": shard.underlay}
-        cells |= {"workloads": "\n".join(shard.workloads), "trials": str(len(shard.workloads))}
+        cells = {**shard.cell_of(""), "shard": shard.id, "repeat": str(shard.repeat), "underlay": shard.stack.underlay}
+        cells |= {"workloads": "\n".join(one.name for one in shard.workloads), "trials": str(len(shard.workloads))}
         shown.add_row(*(cells[column] for column in columns))
     return shown
 
@@ -224,52 +183,11 @@ def axes_table(loaded: Loaded, shards: Sequence[Shard]) -> Table:
     shown = Table(title=f"the axes of {loaded.plan.name}")
     for column in ("axis", "values", ""):
         shown.add_column(column, justify="right" if column == "values" else "left", overflow="fold")
-    for axis, names in axes(shards).items():
+    for axis, names in values_of(shards).items():
         shown.add_row(axis, str(len(names)), _elided(names))
     return shown
 
 
-def axes(shards: Sequence[Shard]) -> dict[str, list[str]]:
-    """The values of each axis that the shards have, in their order."""
-    found: dict[str, dict[str, None]] = {}
-    for shard in shards:
-        cell = shard.cell_of("")
-        for axis in ("repeat", *of_cells.NAMES[:-1]):
-            found.setdefault(axis, {})[str(cell[axis])] = None
-        found.setdefault("workload", {}).update(dict.fromkeys(shard.workloads))
-    return {axis: list(names) for axis, names in found.items()}
-
-
 def _elided(names: Sequence[str]) -> str:
-    shown = names if len(names) <= VALUES else [*names[: VALUES - 2], "…", names[-1]]
+    shown = names if len(names) <= MAX_NAMED_VALUES else [*names[: MAX_NAMED_VALUES - 2], "…", names[-1]]
     return "\n".join(shown)
-
-
-def told(plan: Plan, workers: int) -> str:
-    """How many shards and trials a plan has and how long they take; with `until`, at least and at most."""
-    few, many = extent(plan, expand(plan))
-    ends = [few, many] if plan.until else [few]
-    times = [duration(estimate(one, workers, plan.lab.clock)) for one in ends]
-    side_by_side = "one lab" if workers == 1 else f"{workers} labs side by side"
-    return f"{counted(few, many)}, about {' to '.join(dict.fromkeys(times))} with {side_by_side}"
-
-
-def counted(few: Sequence[Shard], many: Sequence[Shard]) -> str:
-    """How many shards and trials there are, at least and at most."""
-    return f"{_several(len(few), len(many), 'shard')}, {_several(trials(few), trials(many), 'trial')}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them, such as `4 min 50 s`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def _several(few: int, many: int, what: str) -> str:
-    if few != many:
-        return f"{few} to {many} {what}s"
-    return f"{few} {what}" if few == 1 else f"{few} {what}s"

@@ -15,12 +15,12 @@ from tunbench.journal.journal import JournalError
 from tunbench.labs.vm.image import ImageError
 from tunbench.labs.vm.lab import LabError
 from tunbench.plan import load
+from tunbench.plan.estimate.duration import MAX_WORKERS
 from tunbench.plan.estimate.host_pace import estimate
-from tunbench.plan.expand import MOST_WORKERS
-from tunbench.plan.model import KINDS
+from tunbench.plan.model import LAB_KINDS
 from tunbench.run import execution, results
 from tunbench.run.interrupt import INTERRUPTED
-from tunbench.run.order import Order, RunError, default_folder, read_order
+from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox import brought
@@ -41,11 +41,11 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Another seed than the plan's.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=MOST_WORKERS, help="Shards at a time; else one for each processor.")
+        int | None, typer.Option(min=1, max=MAX_WORKERS, help="Shards at a time; else one for each processor.")
     ] = None,
     lab: Annotated[
         str | None,
-        typer.Option(help="Another lab than the plan's: vm, native or auto.", autocompletion=lambda: list(KINDS)),
+        typer.Option(help="Another lab than the plan's: vm, native or auto.", autocompletion=lambda: list(LAB_KINDS)),
     ] = None,
     clock: Annotated[
         str | None, typer.Option(help="Another clock of the vm lab than the plan's: virtual or real.")
@@ -113,12 +113,12 @@ def _order_in(
     if plan is None:
         raise RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
     loaded = load.load(plan, **options)
-    if loaded.beside.study:
+    if loaded.study:
         from tunbench.analysis.study import reference
 
         # What cannot be compared afterwards is told before hours are spent on it.
         reference.read(loaded)
-    order = read_order(loaded.text, str(loaded.path), given, brought.parsed(tools))
+    order = order_of(loaded, given, brought.parsed(tools))
     return out or default_folder(order.plan.name), order
 
 

@@ -14,14 +14,14 @@ from rich.text import Text
 from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
-from tunbench.cli.plan import told
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.expand import expand, trials
+from tunbench.plan.extent import in_words
 from tunbench.plan.load import Loaded, PlanError, load, shipped_studies
 from tunbench.plan.study.grid import grid
-from tunbench.plan.study.schema import Study
+from tunbench.plan.study.publication import Study
 
 app = typer.Typer(no_args_is_help=True, help="Reproduce publications, and see how far a run agrees with one.")
 
@@ -111,7 +111,7 @@ def summary(name: str) -> dict[str, Any]:
         "title": study.title,
         "year": study.year,
         "scales": _scales(loaded),
-        "claims": len(loaded.beside.claim),
+        "claims": len(loaded.claims),
         "published": sum(count for count, _ in numbers.values()),
         "illegible": sum(count for _, count in numbers.values()),
         "file": str(loaded.path),
@@ -119,9 +119,9 @@ def summary(name: str) -> dict[str, Any]:
 
 
 def _study(loaded: Loaded) -> Study:
-    if loaded.beside.study is None:
+    if loaded.study is None:
         raise PlanError(f"{loaded.path}: this is no study: it has no table [study]; tunbench study list shows them")
-    return loaded.beside.study
+    return loaded.study
 
 
 def _numbers(loaded: Loaded) -> dict[tuple[str, str, str], tuple[int, int]]:
@@ -148,7 +148,7 @@ def _scales(loaded: Loaded) -> dict[str, dict[str, Any]]:
             "trials": trials(shards),
             "workers": workers,
             "seconds": round(estimate(shards, workers, plan.lab.clock), 1),
-            "words": told(plan, workers),
+            "words": in_words(plan, workers),
         }
     return found
 
@@ -185,7 +185,7 @@ def _print_claims(loaded: Loaded, console: Console) -> None:
     from tunbench.report import study_wording
 
     unit_of = {name: metric.unit for metrics in grid(loaded.plan).metrics.values() for name, metric in metrics.items()}
-    for claim in loaded.beside.claim:
+    for claim in loaded.claims:
         console.print(Text(claim.name, style="bold").append(f"  {claim.text} ({claim.source})", style="default"))
         how = [f"not testable here: {claim.not_testable}"] if claim.not_testable else []
         how += [study_wording.asked(one, unit_of) for one in claim.compare[: study_wording.MOST]]

@@ -12,8 +12,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.listing import print_json, print_table
-from tunbench.cli.plan import duration
 from tunbench.labs.vm.image import ImageError
+from tunbench.plan.extent import duration_in_words
 from tunbench.run.interrupt import INTERRUPTED, interruptible
 from tunbench.toolbox import build_requirements, command
 from tunbench.toolbox import install as installing
@@ -128,7 +128,7 @@ def _install(one: Tool, console: Console) -> bool:
     except (ToolError, ImageError, OSError) as error:
         say(console, f"{one.name}: {error}")
         return False
-    took = duration(time.monotonic() - began)
+    took = duration_in_words(time.monotonic() - began)
     say(console, f"{one.name} {one.version} is installed in {took}: {one.folder}")
     return True
 
@@ -137,7 +137,7 @@ def _install(one: Tool, console: Console) -> bool:
 def _status(one: Tool, console: Console) -> Iterator[command.Progress]:
     """One line that says what is being done, and for how long already; without a terminal, one at the start."""
     if not console.is_terminal:
-        console.print(f"{one.name} {one.version}: building, about {duration(one.seconds)} on one core")
+        console.print(f"{one.name} {one.version}: building, about {duration_in_words(one.seconds)} on one core")
     shown = Progress(
         SpinnerColumn(),
         TimeElapsedColumn(),
@@ -169,7 +169,8 @@ def _crates(one: Tool) -> str:
 def _cells(row: dict[str, Any]) -> list[str]:
     takes = row["takes"]
     [(language, oldest)] = [(name, takes[name]) for name in ("go", "rust") if name in takes]
-    pieces = [f"{duration(takes['seconds'])}, {size_of(takes['disk'])}", f"{language} {oldest}", *takes["packages"]]
+    time_and_disk = f"{duration_in_words(takes['seconds'])}, {size_of(takes['disk'])}"
+    pieces = [time_and_disk, f"{language} {oldest}", *takes["packages"]]
     there = f"yes, {size_of(row['size'])}" if row["installed"] else "no"
     effort = f"{pieces[0]}\n{', '.join(pieces[1:])}"
     return [row["name"], row["version"], "\n".join(row["programs"]), there, effort]

@@ -10,7 +10,8 @@ from tunbench.doctor.requirements import APT, Lack
 from tunbench.labs.vm import image, kvm
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import QEMU
-from tunbench.runner import registry
+from tunbench.plan.axes.stack import parse
+from tunbench.runner import invocation, registry
 from tunbench.runner.tunnel import About
 from tunbench.runner.variants import variants
 from tunbench.toolbox import brought
@@ -99,7 +100,7 @@ def _native() -> list[Finding]:
     """One row for the lab itself, one a tunnel, one for all workloads, and one for impairments of the same answer."""
     if missing := requirements.of_lab():
         return [_lacking("native lab", missing)]
-    workloads = {name: requirements.of_workload(name) for name in registry.workload_names()}
+    workloads = {name: requirements.of_workload(invocation.read(name)) for name in registry.workload_names()}
     return [
         Finding("native lab", True, "root, and the programs that it runs"),
         *(_tunnel(name) for name in registry.tunnel_names()),
@@ -114,10 +115,10 @@ def _tunnel(name: str) -> Finding:
     """What a tunnel lacks with its defaults, and which of its variants lack something else."""
     usual, *others = differing(name)
     known = _at_hand(name)
-    missing = requirements.of_stack(usual, known)
+    missing = requirements.of_stack(parse(usual), known)
     grouped: dict[tuple[Lack, ...], list[str]] = {}
     for other in others:
-        grouped.setdefault(tuple(requirements.of_stack(other, known)), []).append(other)
+        grouped.setdefault(tuple(requirements.of_stack(parse(other), known)), []).append(other)
     if not missing:
         found = [f"{', '.join(those)}: lacks {_named(lack)}" for lack, those in grouped.items() if lack]
         mends = [one for lack in grouped for one in lack]

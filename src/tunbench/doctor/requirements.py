@@ -8,10 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tunbench.plan.shard import Profile, Shard, Tuning, needed_underlay
-from tunbench.runner import invocation, stack
+from tunbench.plan.axes.profile import Profile
+from tunbench.plan.axes.reader import AxisValue
+from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.tuning import Tuning
+from tunbench.plan.shard import Shard
+from tunbench.runner import stack
 from tunbench.runner.declare.netem_terms import Terms
 from tunbench.runner.declare.tools import HOLDS
+from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import netem_command, tuning, underlay
 from tunbench.runner.workloads.shared import congestion_control
 from tunbench.toolbox.tools import TOOLS
@@ -114,15 +119,15 @@ def of_plan(shards: Iterable[Shard], files: Mapping[str, str | None]) -> list[La
         return missing
     shards = list(shards)
 
-    def each(examine: Callable[[Any], Iterable[Lack]], things: Iterable[Any]) -> Iterator[Lack]:
-        for thing in {repr(thing): thing for thing in things}.values():
-            yield from examine(thing)
+    def each(examine: Callable[[Any], Iterable[Lack]], values: Iterable[AxisValue]) -> Iterator[Lack]:
+        for value in {value.name: value for value in values}.values():
+            yield from examine(value)
 
     found = [
         *each(lambda one: of_stack(one, files), (shard.stack for shard in shards)),
         *each(of_profile, (shard.profile for shard in shards)),
         *each(of_tuning, (shard.tuning for shard in shards)),
-        *each(of_workload, (workload for shard in shards for workload in shard.workloads)),
+        *each(lambda one: of_workload(one.invocation), (one for shard in shards for one in shard.workloads)),
         *(
             Lack(f"the model machine {shard.machine.name}", "take it out of the plan")
             for shard in shards
@@ -139,12 +144,12 @@ def of_lab() -> list[Lack]:
     return _programs(PROGRAMS)
 
 
-def of_stack(text: str, files: Mapping[str, str | None] = MappingProxyType({})) -> list[Lack]:
+def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({})) -> list[Lack]:
     """What the layers of a stack lack: programs, and modules of the kernel. Raises ValueError.
 
     `files` are those of brought programs, None where one is not at hand.
     """
-    pile = stack.build(text, underlay.UNDERLAYS[needed_underlay(text)].endpoints)
+    pile = stack.build(one.name, underlay.UNDERLAYS[one.underlay].endpoints)
     found: list[Lack] = []
     for layer in pile.layers:
         found += _programs(layer.declared.programs)
@@ -182,9 +187,8 @@ def of_tuning(one: Tuning) -> list[Lack]:
     return [*found, *_congestion(one.congestion), *(_programs(["ethtool"]) if one.offloads else [])]
 
 
-def of_workload(text: str) -> list[Lack]:
-    """What a workload lacks: programs, and the congestion control that it names. Raises ValueError."""
-    what = invocation.read(text)
+def of_workload(what: Invocation) -> list[Lack]:
+    """What a workload lacks: programs, and the congestion control that it names."""
     algorithm = str(what.options.get("congestion", congestion_control.DEFAULT))
     return [
         *_programs(what.module.ABOUT.programs),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tunbench.journal import validation
 from tunbench.labs.execution import Execution
-from tunbench.plan.expand import shard_seconds
+from tunbench.plan.estimate.duration import shard_seconds
 from tunbench.plan.shard import Shard
 
 POLL = 0.05

@@ -13,8 +13,8 @@ from tunbench.journal.folders import folder_of, named, place
 from tunbench.journal.record import Block, Record, Sample, TrialResult, Warned
 from tunbench.labs.real_time import noise
 from tunbench.plain_text import plain
-from tunbench.plan.load import LARGEST
 from tunbench.plan.shard import canonical
+from tunbench.plan.toml.bounds import MAX_FILE_BYTES
 from tunbench.runner.declare import axes
 
 Event = dict[str, Any]
@@ -42,7 +42,7 @@ def plan(folder: Path) -> str:
     """The text of the plan that a run was begun with. Raises JournalError."""
     path = folder / "plan.toml"
     try:
-        return files.text(path, LARGEST)
+        return files.text(path, MAX_FILE_BYTES)
     except OSError as error:
         raise journal.JournalError(f"cannot read {path}: {error.strerror}") from None
 

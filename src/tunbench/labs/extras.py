@@ -5,8 +5,7 @@ from typing import Any, Literal, Protocol
 
 from tunbench.labs.vm import image
 from tunbench.labs.vm.image_definition import Image
-from tunbench.runner.declare import spelling
-from tunbench.runner.stack import declared
+from tunbench.plan.axes.stack import Stack
 
 Kind = Literal["tools", "brought"]
 """The field of a tunnel's declaration that names it."""
@@ -22,19 +21,17 @@ class Extra(Image, Protocol):
         """Whether it is a tool or brought."""
 
 
-def named(stack: str) -> set[tuple[Kind, str]]:
+def named(stack: Stack) -> set[tuple[Kind, str]]:
     """The kind and name of each that the layers of a stack declare."""
-    layers = [declared(part) for part in spelling.stack(stack)]
-    return {(kind, name) for kind in KINDS for about in layers for name in getattr(about, kind)}
+    return {(kind, name) for kind in KINDS for about in stack.abouts for name in getattr(about, kind)}
 
 
-def beyond(stack: str) -> list[str]:
+def beyond(stack: Stack) -> list[str]:
     """The names of all that a stack needs beyond the base image: add-ons, tools, brought programs."""
-    addons = {name for part in spelling.stack(stack) for name in declared(part).addons}
-    return sorted(addons | {name for _, name in named(stack)})
+    return sorted({*stack.addons, *(name for _, name in named(stack))})
 
 
-def needed(stack: str, extras: Iterable[Extra]) -> list[Extra]:
+def needed(stack: Stack, extras: Iterable[Extra]) -> list[Extra]:
     """Those of the extras that a stack needs, in an order that does not depend on theirs."""
     names = named(stack)
     return sorted((one for one in extras if (one.kind, one.name) in names), key=lambda one: (one.kind, one.name))

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
-from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.plan.toml.bounds import MAX_CUT_TABLES, MAX_PATTERN_CHARACTERS
+from tunbench.plan.toml.mistakes import MistakeAt, shown
 from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.declare.options import nearest
 
@@ -17,12 +18,6 @@ Mask = tuple[int, int]
 Region = tuple[Mapping[str, None], ...]
 """Values of each axis, in its order: every cell of their product is meant."""
 
-MOST = 100
-"""Tables of `include`, and of `exclude`."""
-
-LONGEST = 200
-"""Characters of a pattern: what it takes to read one grows by their square."""
-
 EXAMPLE = '{ stack = "openvpn*", profile = "high" }'
 
 
@@ -30,8 +25,8 @@ def read_patterns(value: object) -> list[Pattern]:
     """The tables of `include` or `exclude`. Raises MistakeAt."""
     if not isinstance(value, list):
         raise ValueError(f"{shown(value)} is not a list: write for example [{EXAMPLE}]")
-    if len(value) > MOST:
-        raise ValueError(f"{len(value)} tables are too many: at most {MOST} are allowed")
+    if len(value) > MAX_CUT_TABLES:
+        raise ValueError(f"{len(value)} tables are too many: at most {MAX_CUT_TABLES} are allowed")
     for number, table in enumerate(value):
         if not isinstance(table, dict):
             raise MistakeAt(f"{shown(table)} is not a table: write for example {EXAMPLE}", number)
@@ -42,8 +37,10 @@ def read_patterns(value: object) -> list[Pattern]:
                 raise MistakeAt(f'unknown key "{key}"{nearest(key, list(NAMES))}', number, key)
             if not isinstance(pattern, str):
                 raise MistakeAt(f'{shown(pattern)} is not a pattern: write for example "openvpn*"', number, key)
-            if len(pattern) > LONGEST:
-                raise MistakeAt(f"a pattern has at most {LONGEST} characters: let * stand for some", number, key)
+            if len(pattern) > MAX_PATTERN_CHARACTERS:
+                raise MistakeAt(
+                    f"a pattern has at most {MAX_PATTERN_CHARACTERS} characters: let * stand for some", number, key
+                )
     return list(value)
 
 

@@ -1,16 +1,23 @@
 """Finds a plan, reads it, and checks it. Every mistake of a user ends in a PlanError with one line for each mistake."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tunbench import plain_text
-from tunbench.plan.mistakes import Mistake, told, validated
-from tunbench.plan.model import AUTO, Plan
-from tunbench.plan.study import named_cells, schema
-from tunbench.plan.study.schema import FULL, Beside
+from tunbench.plan import scales
+from tunbench.plan.keys import BESIDE_A_PLAN, read_plan
+from tunbench.plan.model import AUTO, Lab, Plan
+from tunbench.plan.scales import FULL
+from tunbench.plan.study import named_cells
+from tunbench.plan.study.claim import CLAIM_EXAMPLE, Claim, read_claims
+from tunbench.plan.study.publication import STUDY_EXAMPLE, Study, read_study
 from tunbench.plan.toml import bounded_toml, positions
+from tunbench.plan.toml.bounds import MAX_FILE_BYTES, MAX_MISTAKES, MAX_VALUES_OF_SCALES
+from tunbench.plan.toml.mistakes import Mistake, in_lines, mistakes_of
+from tunbench.plan.toml.tables import Key, alone, read_table, unknown_in
 from tunbench.runner.declare.options import nearest
 
 OVERRIDES: dict[str, positions.Path] = {
@@ -21,11 +28,15 @@ OVERRIDES: dict[str, positions.Path] = {
 }
 """The options of the command line that override a plan, and what of it."""
 
-LARGEST = 1 << 18
-"""Bytes of a plan; the largest that is shipped has some 76,000."""
+KEYS_BESIDE_A_PLAN = {
+    "study": Key(STUDY_EXAMPLE, alone(read_study), lambda: None),
+    "claim": Key(CLAIM_EXAMPLE, alone(read_claims), list),
+    "scale": Key(scales.EXAMPLE, alone(scales.read_scales), dict),
+}
+"""What stands in a plan's file besides the plan."""
 
-MOST_OF_SCALES = 5_000
-"""Values that the axes of all scales of a plan have together: each scale is read as a plan of its own."""
+
+Read = TypeVar("Read")
 
 
 class PlanError(Exception):
@@ -33,17 +44,24 @@ class PlanError(Exception):
 
 
 class Loaded(NamedTuple):
-    """A checked plan at one of its scales, the text and the file that it was read from, and what stands beside it.
+    """A checked plan at one of its scales, and the text and the file that it was read from.
 
-    `plans` has the plan of every scale.
+    `plans` has the plan of every scale. A plan may reproduce a `study`, and test `claims`.
     """
 
     plan: Plan
     text: str
     path: Path
-    beside: Beside
+    study: Study | None
+    claims: Sequence[Claim]
     scale: str
     plans: Mapping[str, Plan]
+
+    def in_lab(self, kind: str, clock: str) -> "Loaded":
+        """The same in another lab, which must be one that can run all of it."""
+        lab = Lab(kind, clock)
+        plans = {scale: replace(plan, lab=lab) for scale, plan in self.plans.items()}
+        return self._replace(plan=replace(self.plan, lab=lab), plans=plans)
 
 
 def shipped_plans() -> dict[str, Path]:
@@ -74,9 +92,9 @@ def reference_of(loaded: Loaded) -> Path | None:
 
     None where the plan is no study.
     """
-    if loaded.beside.study is None:
+    if loaded.study is None:
         return None
-    name, shipped = loaded.beside.study.reference, Path(str(files("tunbench").joinpath("reference")))
+    name, shipped = loaded.study.reference, Path(str(files("tunbench").joinpath("reference")))
     for folder in (loaded.path.parent, shipped):
         if (folder / name).is_file():
             return folder / name
@@ -114,29 +132,42 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
     """
     overrides = overrides or {}
     data = _parsed(text, str(path))
-    known = {key: data.pop(key) for key in schema.KEYS if key in data}
-    beside, mistakes = validated(Beside, known)
-    scales = beside.scale if beside else {}
-    wanted = overrides.get("scale", FULL)
+    other = {key: data.pop(key) for key in BESIDE_A_PLAN if key in data}
+    beside, mistakes = _tried(_read_beside, other)
+    replaced = beside["scale"] if beside else {}
+    scale = overrides.get("scale", FULL)
     plans: dict[str, Plan] = {}
-    for scale in (FULL, *scales) if beside else (FULL,):
-        of_scale = scales.get(scale, {})
-        plan, more = validated(Plan, _override({**data, **of_scale}, overrides))
-        mistakes += [one._replace(path=_within(one.path, scale, of_scale)) for one in more]
+    for name in (FULL, *replaced):
+        keys = replaced.get(name, {})
+        plan, more = _tried(read_plan, _overridden({**data, **keys}, overrides))
+        mistakes += [one._replace(path=_within(one.path, name, keys)) for one in more]
         if plan is None:
             break
-        plans[scale] = plan
-        if _values(plans) > MOST_OF_SCALES:
-            sentence = f"up to here the scales have more than {MOST_OF_SCALES} values: sweep over less"
-            mistakes.append(Mistake(("scale", scale), sentence))
+        plans[name] = plan
+        if _values(plans) > MAX_VALUES_OF_SCALES:
+            sentence = f"up to here the scales have more than {MAX_VALUES_OF_SCALES} values: sweep over less"
+            mistakes.append(Mistake(("scale", name), sentence))
             break
     if beside and not mistakes:
-        mistakes += named_cells.mistakes(beside, plans)
-    if mistakes:
-        raise PlanError(told(mistakes, text, str(path), {OVERRIDES[name]: name for name in overrides}))
-    if wanted not in plans or ("scale" in overrides and not scales):
-        raise PlanError(_no_scale(str(wanted), scales, str(path)))
-    return Loaded(plans[wanted], text, path, beside or Beside(), wanted, plans)
+        mistakes += named_cells.mistakes(beside["study"], beside["claim"], plans)
+    if mistakes or not beside:
+        raise PlanError(in_lines(mistakes, text, str(path), {OVERRIDES[name]: name for name in overrides}))
+    if scale not in plans or ("scale" in overrides and not replaced):
+        raise PlanError(_no_scale(str(scale), replaced, str(path)))
+    return Loaded(plans[scale], text, path, beside["study"], beside["claim"], scale, plans)
+
+
+def _read_beside(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The study, claims and scales. Raises Mistakes."""
+    return read_table(data, KEYS_BESIDE_A_PLAN, STUDY_EXAMPLE, unknown_in("a plan", KEYS_BESIDE_A_PLAN))
+
+
+def _tried(read: Callable[[Mapping[str, Any]], Read], data: Mapping[str, Any]) -> tuple[Read | None, list[Mistake]]:
+    """What is read of the data; or none, and the mistakes in them."""
+    try:
+        return read(data), []
+    except ValueError as error:
+        return None, mistakes_of(error)[:MAX_MISTAKES]
 
 
 def _values(plans: Mapping[str, Plan]) -> int:
@@ -149,16 +180,16 @@ def _within(path: positions.Path, scale: str, keys: Mapping[str, Any]) -> positi
     return ("scale", scale, *path) if path and path[0] in keys else path
 
 
-def _no_scale(wanted: str, scales: Mapping[str, Any], file: str) -> str:
-    if not scales:
-        return f"--scale: {file} has no scales: leave the option away, or write {schema.EXAMPLES['scale']}"
-    return f'--scale: {file} has no scale "{plain_text.line(wanted)}"{nearest(wanted, [FULL, *scales])}'
+def _no_scale(scale: str, replaced: Mapping[str, Any], file: str) -> str:
+    if not replaced:
+        return f"--scale: {file} has no scales: leave the option away, or write {scales.EXAMPLE}"
+    return f'--scale: {file} has no scale "{plain_text.line(scale)}"{nearest(scale, [FULL, *replaced])}'
 
 
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_FILE_BYTES + 1)
         _check_size(len(data), str(path))
         # Some editors write a mark of the byte order before the text.
         return data.decode("utf-8-sig")
@@ -169,8 +200,8 @@ def _text(path: Path) -> str:
 
 
 def _check_size(size: int, file: str) -> None:
-    if size > LARGEST:
-        raise PlanError(f"{file}: this is larger than {LARGEST >> 10} KiB, and no plan")
+    if size > MAX_FILE_BYTES:
+        raise PlanError(f"{file}: this is larger than {MAX_FILE_BYTES >> 10} KiB, and no plan")
 
 
 def _parsed(text: str, file: str) -> dict[str, Any]:
@@ -183,7 +214,7 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
         raise PlanError(str(error)) from None
 
 
-def _override(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _overridden(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """The plan's data with what the command line overrides."""
     if "seed" in overrides:
         data["seed"] = overrides["seed"]

@@ -1,27 +1,25 @@
 """Adaptive stopping as a plan asks for it: repeats in blocks, until every cell is narrow enough."""
 
-from collections.abc import Mapping
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pydantic import ValidationInfo
-
-from tunbench.plan.toml.positions import MistakeAt, shown
-from tunbench.runner import invocation, probe, registry
+from tunbench.plan.toml.bounds import MAX_REPEATS
+from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.tables import Known
+from tunbench.runner import probe, registry
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.options import nearest
 
 BLOCK = 5
 """Repeats that are asked for at a time. A fixed number: whoever looks after every repeat stops by luck more often."""
 
-UNITS = ("bit/s", "s")
+STOPPING_UNITS = ("bit/s", "s")
 """The units of the metrics of workloads that count where a plan does not name the metrics."""
 
 EXAMPLE = 'until = { width = "2%", max = 30 }'
 
 USUAL_CONFIDENCE, USUAL_MAX = 0.95, 30
-LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
-MOST = 10_000
+MIN_CONFIDENCE, MAX_CONFIDENCE = 0.5, 0.999
 
 
 class Until(NamedTuple):
@@ -37,7 +35,7 @@ class Until(NamedTuple):
     metrics: tuple[str, ...] = ()
 
 
-def read_until(value: object, info: ValidationInfo) -> Until:
+def read_until(value: object, known: Known) -> Until:
     """What the table asks for, given the keys that have been read before it. Raises ValueError and MistakeAt."""
     if not isinstance(value, dict):
         raise ValueError(f"{shown(value)} is not a table: write for example {EXAMPLE}")
@@ -48,8 +46,8 @@ def read_until(value: object, info: ValidationInfo) -> Until:
         raise ValueError(f'the key "width" is missing: write for example {EXAMPLE}')
     width, confidence = _width(value["width"]), _confidence(value.get("confidence", USUAL_CONFIDENCE))
     found = Until(width, confidence, _max(value.get("max", USUAL_MAX)))
-    _reachable(found, info.data.get("repeats", 1))
-    return found._replace(metrics=_metrics(value.get("metrics"), info.data))
+    _reachable(found, known.get("repeats", 1))
+    return found._replace(metrics=_metrics(value.get("metrics"), known))
 
 
 def blocks(repeats: int) -> int:
@@ -76,8 +74,8 @@ def _width(value: object) -> float:
 
 
 def _confidence(value: object) -> float:
-    if not isinstance(value, float) or not LEAST_CONFIDENCE <= value <= MOST_CONFIDENCE:
-        allowed = f"{LEAST_CONFIDENCE} to {MOST_CONFIDENCE}"
+    if not isinstance(value, float) or not MIN_CONFIDENCE <= value <= MAX_CONFIDENCE:
+        allowed = f"{MIN_CONFIDENCE} to {MAX_CONFIDENCE}"
         raise MistakeAt(
             f"{shown(value)} is not a confidence: write a probability from {allowed}, such as confidence = 0.95",
             "confidence",
@@ -86,10 +84,10 @@ def _confidence(value: object) -> float:
 
 
 def _max(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not BLOCK <= value <= MOST or value % BLOCK:
+    if not isinstance(value, int) or isinstance(value, bool) or not BLOCK <= value <= MAX_REPEATS or value % BLOCK:
         raise MistakeAt(
             f"{shown(value)} is not a number of repeats in blocks of {BLOCK}: write a multiple of {BLOCK} "
-            f"from {BLOCK} to {MOST}, such as max = {USUAL_MAX}",
+            f"from {BLOCK} to {MAX_REPEATS}, such as max = {USUAL_MAX}",
             "max",
         )
     return value
@@ -112,19 +110,15 @@ def _reachable(until: Until, repeats: int) -> None:
         )
 
 
-def _metrics(value: object, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """The metrics that count: those that are named, or else those of the workloads that have a unit of UNITS."""
+def _metrics(value: object, known: Known) -> tuple[str, ...]:
+    """The metrics that count: those that are named, or else those of workloads in STOPPING_UNITS."""
     if "workloads" not in known or "probes" not in known:
         return ()
-    of_workloads = {
-        name: metric
-        for text in known["workloads"]
-        for name, metric in invocation.read(text).module.ABOUT.metrics.items()
-    }
+    of_workloads = {name: metric for workload in known["workloads"] for name, metric in workload.about.metrics.items()}
     probes = registry.probe_names() if known["probes"] is None else known["probes"]
     if value is not None:
         return _named(value, sorted({*of_workloads, *probe.metrics(probes)}))
-    found = tuple(sorted(name for name, metric in of_workloads.items() if metric.unit in UNITS))
+    found = tuple(sorted(name for name, metric in of_workloads.items() if metric.unit in STOPPING_UNITS))
     if not found:
         example = f"metrics = {shown(sorted(of_workloads)[:1])}"
         raise ValueError(

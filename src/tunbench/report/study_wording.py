@@ -14,7 +14,7 @@ from tunbench.analysis.study.grouping import Grouped
 from tunbench.analysis.study.lookup import NOT_RUN, Found
 from tunbench.analysis.study.ranks import Agreement
 from tunbench.plan.study.cell import METRIC, Expected
-from tunbench.plan.study.schema import Comparison
+from tunbench.plan.study.claim import Comparison
 from tunbench.report import units
 from tunbench.runner.declare import axes
 

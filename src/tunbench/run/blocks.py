@@ -104,10 +104,10 @@ class Asked:
         from tunbench.analysis.stopping import enough
 
         trials = [
-            read.result(self.head, shard.spec(), self.trials[shard.id, workload])
+            read.result(self.head, shard.spec(), self.trials[shard.id, workload.name])
             for shard in shards
             for workload in shard.workloads
-            if (shard.id, workload) in self.trials
+            if (shard.id, workload.name) in self.trials
         ]
         found = enough(well(trials), until)
         goes_on = not found.enough and found.widest is not None and len(shards) < until.max

@@ -32,7 +32,7 @@ def create(folder: Path, order: Order) -> None:
         _refuse_another(folder, order)
         manifest = describe(order)
         folder.mkdir(parents=True, exist_ok=True)
-        files.write(folder / "plan.toml", order.text)
+        files.write(folder / "plan.toml", order.loaded.text)
         if order.reference:
             files.write(folder / order.reference.name, order.reference.read_bytes())
         book = Journal(folder)

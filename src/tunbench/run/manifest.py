@@ -53,7 +53,7 @@ def _plan_of(order: Order) -> dict[str, Any]:
     # What stands in a table is not said by its name alone.
     tables = [axis for axis in axes.CONDITION if specs and isinstance(specs[0][axis], dict)]
     listed = {f"{axis}s": list({spec[axis]["name"]: spec[axis] for spec in specs}.values()) for axis in tables}
-    stacks = list(dict.fromkeys(shard.stack for shard in order.shards))
+    stacks = list(dict.fromkeys(shard.stack.name for shard in order.shards))
     plan = order.plan
     return {
         **{"name": plan.name, "seed": plan.seed, "repeats": plan.repeats},

@@ -10,8 +10,8 @@ from tunbench.doctor import choose_lab
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.expand import expand
+from tunbench.plan.load import Loaded, reference_of
 from tunbench.plan.load import read as read_plan
-from tunbench.plan.load import reference_of
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
 from tunbench.toolbox.selection import Wanted, equipped, wanted
@@ -22,21 +22,25 @@ class RunError(Exception):
 
 
 class Order(NamedTuple):
-    """What is to be run: the plan and its text, its shards, the lab, and what the command line overrode.
+    """What is to be run: the plan as it was read, its shards, the lab, and what the command line overrode.
 
     With `until` the shards are the first blocks; what is asked for besides follows from samples (`blocks.Asked`).
     `reference` is the file of a study's published numbers. `wanted` is what the stacks want of the toolbox. `chosen`
     says which lab was chosen and why, where the plan left it open.
     """
 
-    plan: Plan
-    text: str
+    loaded: Loaded
     shards: Sequence[Shard]
     lab: VmLab | NativeLab
     overrides: dict[str, Any]
     reference: Path | None = None
     wanted: Wanted = Wanted((), {})
     chosen: str = ""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan at the scale at which it is run."""
+        return self.loaded.plan
 
 
 def default_folder(name: str) -> Path:
@@ -51,14 +55,20 @@ def read_order(
 
     Raises PlanError, ToolError and ImageError.
     """
-    loaded = read_plan(text, Path(file), overrides)
+    return order_of(read_plan(text, Path(file), overrides), overrides, given)
+
+
+def order_of(loaded: Loaded, overrides: dict[str, Any], given: Mapping[str, str] = MappingProxyType({})) -> Order:
+    """What a plan asks for that was read with what the command line overrides, and the files of brought programs.
+
+    Raises PlanError, ToolError and ImageError.
+    """
     shards = expand(loaded.plan)
     needs = wanted({shard.stack for shard in shards}, given)
     choice = choose_lab.auto(loaded.plan.lab, shards, needs.files)
     if choice:
         # As if the command line had asked for it, so that the run goes on in the same lab.
         overrides = {**overrides, **choice.overrides}
-        loaded = read_plan(text, Path(file), overrides)
-    plan = loaded.plan
-    lab = equipped(choose_lab.lab(plan.lab.kind, plan.lab.clock), needs)
-    return Order(plan, text, shards, lab, overrides, reference_of(loaded), needs, choice.why if choice else "")
+        loaded = loaded.in_lab(choice.kind, choice.clock)
+    lab = equipped(choose_lab.lab(loaded.plan.lab.kind, loaded.plan.lab.clock), needs)
+    return Order(loaded, shards, lab, overrides, reference_of(loaded), needs, choice.why if choice else "")

@@ -9,7 +9,7 @@ from typing import Any
 from tunbench.journal import files
 from tunbench.journal.folders import component, folder_of, place
 from tunbench.labs.extras import beyond
-from tunbench.runner import stack
+from tunbench.plan.axes.stack import parse
 from tunbench.runner.declare import topology
 from tunbench.runner.network import underlay
 
@@ -93,9 +93,9 @@ class TrialFolders:
 
     def _script(self, trial: dict[str, Any]) -> str:
         title = place(self.spec, trial["workload"])
-        form, roles = topology.read(self.spec["topology"]), stack.roles(self.spec["stack"])
-        names = underlay.of(self.spec["underlay"], form, roles=roles).names
-        images = "".join(f" --with {name}" for name in beyond(self.spec["stack"]))
+        stack, form = parse(self.spec["stack"]), topology.read(self.spec["topology"])
+        names = underlay.of(stack.underlay, form, roles=stack.roles).names
+        images = "".join(f" --with {name}" for name in beyond(stack))
         head = HEAD.format(title=title, nodes=" ".join(names), images=images)
         return head + "\n".join([*self.setup, *self.own]) + "\n"
 

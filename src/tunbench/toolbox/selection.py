@@ -9,6 +9,7 @@ from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import image
 from tunbench.labs.vm.image_definition import ADDONS, Image
 from tunbench.labs.vm.lab import VmLab
+from tunbench.plan.axes.stack import Stack
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
@@ -41,7 +42,7 @@ class Wanted(NamedTuple):
         return lines + [f"not used: --tool {name}; no stack of the plan needs it" for name in self.unused]
 
 
-def wanted(stacks: Iterable[str], given: Mapping[str, str]) -> Wanted:
+def wanted(stacks: Iterable[Stack], given: Mapping[str, str]) -> Wanted:
     """What stacks want of the toolbox and of the user, who has given some files. Raises ToolError."""
     names: dict[Kind, set[str]] = {"tools": set(), "brought": set()}
     for stack in set(stacks):

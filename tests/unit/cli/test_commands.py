@@ -77,7 +77,7 @@ def test_without_a_name_a_run_has_time_and_plan() -> None:
 
 
 def test_failed_trials_are_told_and_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    script(lambda one: events(one, verdict="failed" if one.stack == "none" else "ok"), monkeypatch)
+    script(lambda one: events(one, verdict="failed" if one.stack.name == "none" else "ok"), monkeypatch)
     result = invoke("run", "plan.toml", "--out", "begun")
     assert result.exit_code == 1
     assert "none, baseline, repeat 1, ping:count=5: failed: it broke" in result.stderr
@@ -89,7 +89,7 @@ def test_unsupported_trials_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_interrupted_shards_are_told_and_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    script(lambda one: events(one)[: 3 if one.stack == "none" else None], monkeypatch)
+    script(lambda one: events(one)[: 3 if one.stack.name == "none" else None], monkeypatch)
     result = invoke("run", "plan.toml", "--out", "begun")
     assert result.exit_code == 1
     assert "2 shards were interrupted; go on with: tunbench run --resume begun" in result.stderr

@@ -36,10 +36,10 @@ def plan(repeats: int, stacks: list[str]) -> str:
 def told(shard: Shard, changed: bool) -> list[dict[str, Any]]:
     """What a shard tells: replies take about 100 µs; where it is changed, one trial fails as well."""
     rng = random.Random(f"{shard.seed}/{changed}")
-    factor = STACKS[shard.stack] if changed else 1.0
+    factor = STACKS[shard.stack.name] if changed else 1.0
     found = [event for event in events(shard) if event["event"] == "trial"]
     [trial] = [event for event in found if event["workload"] != "up"]
-    if changed and (shard.stack, shard.repeat) == ("gre", 3):
+    if changed and (shard.stack.name, shard.repeat) == ("gre", 3):
         trial.update(verdict="failed", reason="no \x1b[31manswer\x1b[0m | <b>[bold]", samples=[])
     else:
         replies = [["rtt", "s", round(1e-4 * factor * rng.gauss(1, 0.01), 9), at / 100, "a-b", "a"] for at in range(5)]

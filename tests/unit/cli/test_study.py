@@ -36,7 +36,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     path = studies.written(tmp_path)
     monkeypatch.setattr(loading, "shipped_studies", lambda: {"tiny": path})
-    for module in ("tunbench.cli.study", "tunbench.cli.plan"):
+    for module in ("tunbench.cli.study", "tunbench.plan.extent"):
         monkeypatch.setattr(f"{module}.estimate", lambda shards, *_: 60.0 * len(shards))
     monkeypatch.setattr("tunbench.cli.study.shipped_studies", lambda: {"tiny": path})
     return tmp_path

@@ -14,6 +14,7 @@ from tunbench.cli import toolbox as command
 from tunbench.doctor import choose_lab, examine, requirements
 from tunbench.doctor.requirements import Lack
 from tunbench.labs.vm import image
+from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry
 from tunbench.toolbox import build_requirements, install
 from tunbench.toolbox.command import ToolError
@@ -217,9 +218,9 @@ def test_doctor_names_tools_and_brought_programs() -> None:
 
 def test_doctor_looks_for_programs_of_tools_in_their_folders() -> None:
     missing = Lack("the program wesher", "tunbench toolbox install wesher")
-    assert missing in requirements.of_stack("wesher")
+    assert missing in requirements.of_stack(parse("wesher"))
     leave(TOOLS["wesher"])
-    assert missing not in requirements.of_stack("wesher")
+    assert missing not in requirements.of_stack(parse("wesher"))
 
 
 def test_doctor_tells_of_a_wrong_configuration() -> None:

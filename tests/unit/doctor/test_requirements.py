@@ -11,9 +11,10 @@ import pytest
 from tests.helpers.runs import PLAN
 from tests.unit.doctor.test_examine import install
 from tunbench.doctor import choose_lab, requirements
+from tunbench.plan.axes.stack import parse
+from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.expand import expand
 from tunbench.plan.load import PlanError, check
-from tunbench.plan.shard import Tuning
 from tunbench.run.order import read_order
 
 REFUSED = "Error: Unknown device type."
@@ -99,7 +100,7 @@ def test_a_module_is_lacking_where_a_layer_needs_it_and_nowhere_else(
 ) -> None:
     install(path, "modprobe")
     kernel_without(path, f"'{word}'")
-    assert (requirements.of_stack(stack) == []) is there
+    assert (requirements.of_stack(parse(stack)) == []) is there
 
 
 def test_a_sysctl_of_the_whole_kernel_is_lacking(path: Path) -> None:

@@ -22,7 +22,9 @@ from tunbench.labs.vm import host_core, image, kvm
 from tunbench.labs.vm import lab as vm
 from tunbench.labs.vm.image_definition import BASE, Definition
 from tunbench.labs.vm.lab import LabError, VmLab
-from tunbench.plan.shard import Machine, Shard, canonical
+from tunbench.plan.axes.machine import Machine
+from tunbench.plan.axes.stack import parse
+from tunbench.plan.shard import Shard, canonical
 from tunbench.runner import registry
 
 ADDON = Definition(name="addon", packages=("tshark",), addon=True)
@@ -199,7 +201,8 @@ def test_a_vm_is_started_with_the_shard_and_its_seed(monkeypatch: pytest.MonkeyP
 
 
 def test_a_vm_is_the_machine_of_its_shard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    one = replace(shard("wireguard"), machine=Machine("x", ("aes",), 125))
+    one = shard("wireguard")
+    one = replace(one, values={**one.values, "machine": Machine("x", ("aes",), 125)})
     argv = started(monkeypatch, VmLab("virtual"), tmp_path, one).argv
     assert (after(argv, "-cpu"), after(argv, "-icount")) == (
         ["max,-erms,-fsrm,-aes"],
@@ -286,18 +289,18 @@ def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
     image._write_manifest(BASE, BASE.folder, {})
     with pytest.raises(image.ImageError, match="the image addon is not built"):
-        VmLab("virtual").check(["none", "ipip"])
-    assert VmLab("virtual").check(["none"])["addons"] == {}
+        VmLab("virtual").check([parse("none"), parse("ipip")])
+    assert VmLab("virtual").check([parse("none")])["addons"] == {}
     image._write_manifest(ADDON, ADDON.folder, {})
-    assert VmLab("virtual").check(["ipip"])["addons"] == {"addon": image.check(ADDON)["digest"]}
+    assert VmLab("virtual").check([parse("ipip")])["addons"] == {"addon": image.check(ADDON)["digest"]}
 
 
 def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
     about = registry.tunnel("ipip").about._replace(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
-    assert vm.addons_of("vxlan+ipip+ipip") == [ADDON]
-    assert vm.addons_of("vxlan") == []
+    assert vm.addons_of(parse("vxlan+ipip+ipip")) == [ADDON]
+    assert vm.addons_of(parse("vxlan")) == []
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from tunbench.plan import cut
 from tunbench.plan.axes import machine, tuning
+from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import read_stack
-from tunbench.plan.expand import estimate, expand, restarts, shard_seconds
+from tunbench.plan.estimate.duration import estimate, shard_seconds
+from tunbench.plan.expand import expand, restarts
+from tunbench.plan.keys import read_plan
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import Machine
+from tunbench.plan.shard import Shard
 from tunbench.runner import registry
 from tunbench.runner.declare.axes import NAMES
 
@@ -25,7 +28,11 @@ MACHINES = ["full", "slow"]
 
 
 def plan(**keys: object) -> Plan:
-    return Plan.model_validate({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
+    return read_plan({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
+
+
+def names(shard: Shard) -> list[str]:
+    return [one.name for one in shard.workloads]
 
 
 def whole(**keys: object) -> Plan:
@@ -35,15 +42,16 @@ def whole(**keys: object) -> Plan:
 
 def test_one_value_is_a_list_of_one() -> None:
     given = plan(tuning="jumbo", machine={"name": "x", "cpu": {"speed": 500}}, topology="pair")
-    assert [one.name for one in given.tuning] == ["jumbo"]
-    assert given.machine == [Machine("x", (), 500)]
-    assert given.topology == ["pair"]
+    assert given.axes["tuning"] == ["jumbo"]
+    assert given.values["machine"] == [Machine("x", (), 500)]
+    assert given.axes["topology"] == ["pair"]
 
 
 def test_the_order_of_expansion() -> None:
     shards = expand(whole(repeats=2))
     assert [
-        (one.repeat, one.topology, one.tuning.name, one.machine.name, one.profile.name, one.stack) for one in shards
+        (one.repeat, one.layout.name, one.tuning.name, one.machine.name, one.profile.name, one.stack.name)
+        for one in shards
     ] == [
         (repeat, "pair", tuned, model, profile, stack)
         for repeat in (1, 2)
@@ -81,9 +89,9 @@ def test_what_restarts_the_stack_comes_last(monkeypatch: pytest.MonkeyPatch) -> 
     ping = registry.workload("ping")
     monkeypatch.setattr(ping, "ABOUT", ping.ABOUT._replace(restarts=True))
     workloads = ["ping:count=5", "pmtu", "ping", "iperf3-tcp"]
-    assert [restarts(one) for one in workloads] == [True, False, True, False]
-    given = plan(workloads=["pmtu", "iperf3-tcp"]).model_copy(update={"workloads": workloads})
-    assert expand(given)[0].workloads == ("pmtu", "iperf3-tcp", "ping:count=5", "ping")
+    given = plan(workloads=workloads)
+    assert [restarts(one) for one in given.workloads] == [True, False, True, False]
+    assert names(expand(given)[0]) == ["pmtu", "iperf3-tcp", "ping:count=5", "ping"]
 
 
 patterns = st.fixed_dictionaries(
@@ -123,7 +131,7 @@ def test_include_and_exclude_leave_what_they_say(include: list[dict[str, str]], 
             whole(include=include, exclude=exclude)
         return
     found = [
-        (one.tuning.name, one.machine.name, one.profile.name, one.stack, workload)
+        (one.tuning.name, one.machine.name, one.profile.name, one.stack.name, workload.name)
         for one in expand(whole(include=include, exclude=exclude))
         for workload in one.workloads
     ]
@@ -137,12 +145,12 @@ def hit(table: dict[str, str], tuned: str, model: str, profile: str, stack: str,
 
 def test_a_shard_without_workloads_vanishes() -> None:
     shards = expand(plan(stacks=["none", "gre"], workloads=["ping", "pmtu"], exclude=[{"stack": "none"}]))
-    assert [(one.stack, one.workloads) for one in shards] == [("gre", ("ping", "pmtu"))]
+    assert [(one.stack.name, names(one)) for one in shards] == [("gre", ["ping", "pmtu"])]
 
 
 def test_a_counterpart_can_be_cut_like_any_stack() -> None:
     given = plan(stacks=["none", "macvlan"], exclude=[{"stack": "none:underlay=ethernet"}])
-    assert [one.stack for one in expand(given)] == ["none", "macvlan"]
+    assert [one.stack.name for one in expand(given)] == ["none", "macvlan"]
 
 
 def test_swept_values_can_be_cut() -> None:
@@ -179,7 +187,7 @@ def test_a_larger_mtu_makes_room_for_more_layers() -> None:
     tower = "openvpn+" + "+".join(["ipip"] * 44)
     with pytest.raises(ValueError, match="leaves an MTU"):
         read_stack(tower)
-    assert plan(stacks=[tower], tuning="jumbo").stacks == [tower]
+    assert plan(stacks=[tower], tuning="jumbo").axes["stack"] == [tower]
     with pytest.raises(ValueError, match="leaves an MTU"):
         plan(stacks=[tower], tuning=["jumbo", "default"])
 

@@ -2,11 +2,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunbench.plan.axes.stack import compared
-from tunbench.plan.expand import estimate, expand, shard_seconds, trials
+from tunbench.plan.axes.stack import compared, parse
+from tunbench.plan.estimate.duration import estimate, shard_seconds
+from tunbench.plan.expand import expand, trials
+from tunbench.plan.keys import read_plan
 from tunbench.plan.load import load
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import needed_underlay, seed_of_repeat
+from tunbench.plan.shard import seed_of_repeat
 
 STACKS = ["wireguard", "ipip", "gre", "vxlan", "openvpn", "wireguard+vxlan", "openvpn:port=1195"]
 WORKLOADS = ["ping", "ping:count=7", "iperf3-tcp", "iperf3-udp:rate=1M"]
@@ -18,7 +20,7 @@ def some(names: list[str]) -> st.SearchStrategy[list[str]]:
 
 
 def plan(**keys: object) -> Plan:
-    return Plan.model_validate({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
+    return read_plan({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
 
 
 @settings(deadline=None)
@@ -38,7 +40,7 @@ def test_the_shards_are_the_product(
     assert trials(shards) == len(shards) * len(workloads)
     assert len({shard.id for shard in shards}) == len(shards)
     assert [shard.id for shard in expand(given)] == [shard.id for shard in shards]
-    assert [(shard.repeat, shard.profile.name, shard.stack) for shard in shards] == [
+    assert [(shard.repeat, shard.profile.name, shard.stack.name) for shard in shards] == [
         (repeat, profile, stack) for repeat in range(1, repeats + 1) for profile in profiles for stack in stacks
     ]
 
@@ -47,6 +49,10 @@ def test_every_shard_of_a_repeat_has_its_seed() -> None:
     shards = expand(plan(stacks=["none", "ipip"], repeats=2, seed=5))
     assert [shard.seed for shard in shards] == [seed_of_repeat(5, repeat) for repeat in (1, 1, 2, 2)]
     assert seed_of_repeat(5, 1) != seed_of_repeat(5, 2) != seed_of_repeat(6, 2)
+
+
+def bare_beside(stacks: list[str]) -> list[str]:
+    return [one.name for one in compared([parse(stack) for stack in stacks])]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,7 @@ def test_every_shard_of_a_repeat_has_its_seed() -> None:
     ],
 )
 def test_none_is_measured_on_each_underlay_where_it_is_compared(stacks: list[str], expected: list[str]) -> None:
-    assert compared(stacks) == expected
+    assert bare_beside(stacks) == expected
 
 
 ON_ANY = ["none", "none:underlay=ip6", "none:underlay=ethernet", "macvlan", "vxlan", "vxlan:outer=ipv6", "macvlan+ipip"]
@@ -78,15 +84,15 @@ ON_ANY = ["none", "none:underlay=ip6", "none:underlay=ethernet", "macvlan", "vxl
 @settings(deadline=None)
 @given(stacks=some(ON_ANY))
 def test_ratios_have_their_none_and_nothing_else_is_added(stacks: list[str]) -> None:
-    found = compared(stacks)
+    found = bare_beside(stacks)
     added = found[len(stacks) :]
     assert found[: len(stacks)] == stacks
-    assert compared(found) == found
+    assert bare_beside(found) == found
     assert all(stack.startswith("none:") for stack in added)
-    kinds = {needed_underlay(stack) for stack in stacks}
-    assert {needed_underlay(stack) for stack in found} == kinds
+    kinds = {parse(stack).underlay for stack in stacks}
+    assert {parse(stack).underlay for stack in found} == kinds
     if "none" in stacks:
-        assert {needed_underlay(stack) for stack in found if stack.startswith("none")} == kinds
+        assert {parse(stack).underlay for stack in found if stack.startswith("none")} == kinds
     else:
         assert added == []
 
@@ -102,5 +108,6 @@ def test_workers_share_the_time() -> None:
 
 def test_the_quick_plan_is_what_it_says() -> None:
     given = load("quick").plan
-    assert (len(given.stacks), len(given.profiles), len(given.workloads), given.repeats) == (7, 2, 2, 3)
+    assert [len(given.axes[axis]) for axis in ("stack", "profile", "workload")] == [7, 2, 2]
+    assert given.repeats == 3
     assert (given.seed, given.lab.kind, given.lab.clock) == (1, "vm", "virtual")

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from tests.helpers.plans import SHIPPED, generated
 from tunbench.plan import expand, load
+from tunbench.plan.estimate import duration
 from tunbench.plan.load import PlanError
+from tunbench.plan.toml.bounds import MAX_FILE_BYTES
 
 FEW, MANY = 2_000, 100_000
 """Plans that are generated: always, and in the long test."""
@@ -53,7 +55,7 @@ def refused(text: str) -> str:
         found = load.read(text, Path("any.toml"))
         shards = expand.expand(found.plan)
         trials = expand.trials(shards)
-        assert expand.estimate(shards, 2, found.plan.lab.clock) >= 0
+        assert duration.estimate(shards, 2, found.plan.lab.clock) >= 0
         why = ""
     except PlanError as error:
         why = str(error)
@@ -220,7 +222,7 @@ def test_why_it_is_refused(text: str, message: str) -> None:
 
 
 def test_a_plan_of_many_bytes_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "any.toml").write_text(SMALL + "#" * load.LARGEST)
+    (tmp_path / "any.toml").write_text(SMALL + "#" * MAX_FILE_BYTES)
     with pytest.raises(PlanError, match=r"any\.toml: this is larger than 256 KiB, and no plan"):
         load.load(str(tmp_path / "any.toml"))
     assert load.load(str(next(iter(load.shipped_plans().values())))).text in SHIPPED

@@ -33,13 +33,19 @@ def test_shipped_plans_are_right_and_named_as_their_files(name: str) -> None:
 
 def test_the_smallest_plan_has_defaults() -> None:
     plan = check(SMALLEST, "any.toml")
-    assert (plan.seed, plan.repeats, plan.topology, plan.lab.kind, plan.lab.clock) == (1, 1, ["pair"], "vm", "virtual")
-    assert [one.spec() for one in plan.tuning] == [
+    assert (plan.seed, plan.repeats, plan.axes["topology"], plan.lab.kind, plan.lab.clock) == (
+        1,
+        1,
+        ["pair"],
+        "vm",
+        "virtual",
+    )
+    assert [one.spec() for one in plan.values["tuning"]] == [
         {"name": "default", "sysctl": {}, "congestion": "", "offloads": {}, "mtu": 1500}
     ]
-    assert [one.spec() for one in plan.machine] == [{"name": "full", "without": [], "speed": 1000}]
+    assert [one.spec() for one in plan.values["machine"]] == [{"name": "full", "without": [], "speed": 1000}]
     assert (plan.include, plan.exclude, plan.probes) == ([], [], None)
-    assert [profile.name for profile in plan.profiles] == ["baseline"]
+    assert plan.axes["profile"] == ["baseline"]
 
 
 def test_a_file_goes_before_a_shipped_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,7 +208,7 @@ def interrupted(folder: Path) -> None:
 
 
 def first(one: Shard) -> bool:
-    return (one.stack, one.repeat) == ("none", 1)
+    return (one.stack.name, one.repeat) == ("none", 1)
 
 
 def test_what_comes_out_otherwise_when_executed_again_is_told_and_the_first_is_kept(tmp_path: Path) -> None:

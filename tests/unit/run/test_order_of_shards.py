@@ -34,11 +34,13 @@ def waiting(text: str = REAL) -> list[Shard]:
 
 
 def of_repeat(shards: list[Shard], repeat: int) -> list[str]:
-    return [shard.stack for shard in shards if shard.repeat == repeat]
+    return [shard.stack.name for shard in shards if shard.repeat == repeat]
 
 
 def test_virtual_time_keeps_the_order_of_the_plan() -> None:
-    assert [(one.repeat, one.stack) for one in waiting(TEXT)] == [(k, name) for k in range(1, 5) for name in STACKS]
+    assert [(one.repeat, one.stack.name) for one in waiting(TEXT)] == [
+        (k, name) for k in range(1, 5) for name in STACKS
+    ]
 
 
 def test_on_the_real_clock_the_shards_of_a_repeat_are_mixed_and_repeats_stay_together() -> None:

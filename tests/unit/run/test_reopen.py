@@ -28,7 +28,7 @@ def test_a_run_goes_on_as_it_was_begun(tmp_path: Path, lab: ScriptedLab) -> None
     order = read_order(PLAN, "any.toml", {"seed": 9})
     create(tmp_path, order)
     again = reopen(tmp_path)
-    assert (again.text, again.overrides, again.plan.seed) == (PLAN, {"seed": 9}, 9)
+    assert (again.loaded.text, again.overrides, again.plan.seed) == (PLAN, {"seed": 9}, 9)
     assert again.shards == order.shards
 
 

@@ -20,11 +20,12 @@ from tunbench.analysis.cells import per_trial
 from tunbench.analysis.frame import measured
 from tunbench.analysis.statistics import coverage, median_rank
 from tunbench.analysis.stopping import Answer, enough, of_manifest, widths
-from tunbench.cli.plan import duration
 from tunbench.doctor import choose_lab
 from tunbench.executors import pool
 from tunbench.journal import journal, read
-from tunbench.plan.expand import estimate, expand, least, most, next_block
+from tunbench.plan.estimate.duration import estimate
+from tunbench.plan.expand import expand, least, most, next_block
+from tunbench.plan.extent import duration_in_words
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK, Until, fewest
@@ -158,7 +159,7 @@ def test_the_answer_does_not_depend_on_the_order(values: list[float], rng: Any) 
 
 def spread(shard: Shard) -> float:
     """WireGuard becomes narrow at once, `none` by and by."""
-    return {"wireguard": 0.001, "none": 0.35}[shard.stack] * (shard.seed % 1000) / 1000
+    return {"wireguard": 0.001, "none": 0.35}[shard.stack.name] * (shard.seed % 1000) / 1000
 
 
 def scripted(shard: Shard, verdict: str = "ok", base: float = 1.0) -> FakeExecution:
@@ -220,7 +221,7 @@ def test_a_trial_that_fails_once_counts_for_nothing_and_stops_nothing(tmp_path: 
 
 def test_a_block_with_an_interrupted_shard_waits_for_it(tmp_path: Path) -> None:
     def broken(shard: Shard) -> FakeExecution:
-        return FakeExecution([]) if (shard.stack, shard.repeat) == ("none", 3) else scripted(shard)
+        return FakeExecution([]) if (shard.stack.name, shard.repeat) == ("none", 3) else scripted(shard)
 
     finished(tmp_path, ordered(ScriptedLab(broken), ADAPTIVE))
     assert blocks(tmp_path) == EXPECTED[4:]
@@ -312,7 +313,7 @@ def test_plan_show_says_at_least_and_at_most(tmp_path: Path, monkeypatch: pytest
     assert "ok, 20 to 40 shards, 20 to 40 trials" in invoke("plan", "check", "plan.toml").stdout
     shown = invoke("plan", "show", "plan.toml", "--workers", "2").stdout
     assert "the first 5 repeats; until asks for more in blocks of 5, up to 20" in shown
-    few, many = (duration(estimate(shards(plan()), 2)) for shards in (least, most))
+    few, many = (duration_in_words(estimate(shards(plan()), 2)) for shards in (least, most))
     assert f"20 to 40 shards, 20 to 40 trials, about {few} to {many} with 2 labs side by side" in shown
     told = json.loads(invoke("plan", "show", "plan.toml", "--json").stdout)
     assert told["until"]["metrics"] == ["rtt"]

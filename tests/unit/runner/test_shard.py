@@ -18,9 +18,10 @@ from tests.helpers.fakes import (
     interface,
     move_home,
     shard,
+    with_profile,
 )
-from tunbench.plan.axes.profile import read_profile
-from tunbench.plan.shard import Profile, Shard
+from tunbench.plan.axes.profile import Profile, read_profile
+from tunbench.plan.shard import Shard
 from tunbench.run.trial_folders import TrialFolders
 from tunbench.runner import registry, stack
 from tunbench.runner.node import limits
@@ -38,7 +39,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def lived(home: Path, one: Shard, answers: dict[str, Answer] | None = None, proof: str = "") -> FakeEvents:
-    lab, events = FakeLabShell(home, proof or PROOFS[one.stack], answers), FakeEvents()
+    lab, events = FakeLabShell(home, proof or PROOFS[one.stack.name], answers), FakeEvents()
     live(one.spec(), lab, events)
     assert all(process.ended for process in lab.started), "nothing is left running"
     assert events.told[-1]["name"] == "end"
@@ -172,7 +173,7 @@ def test_the_first_repeat_tells_the_versions(home: Path) -> None:
 
 def impaired(**terms: str) -> Shard:
     read = read_profile({"name": "any", **terms})
-    return Shard("none", Profile("any", read.forward, read.reverse), (PING,), 2, 7)
+    return with_profile(Profile("any", read.forward, read.reverse), "none", 2, PING)
 
 
 def test_a_kernel_without_netem_makes_the_trials_unsupported(home: Path) -> None:

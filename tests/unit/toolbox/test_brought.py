@@ -15,6 +15,7 @@ from tunbench.labs import extras
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import image
 from tunbench.labs.vm.lab import VmLab
+from tunbench.plan.axes.stack import parse
 from tunbench.run import execution, manifest, resume
 from tunbench.run import order as run_order
 from tunbench.run.order import RunError, read_order
@@ -205,14 +206,14 @@ def test_a_version_is_what_the_program_says_in_time(
 
 
 def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) -> None:
-    both = {"wireguard+ipip", "ipip"}
+    both = {parse("wireguard+ipip"), parse("ipip")}
     assert selection.wanted(both, {}).notes == [
         "not installed: headscale, tailscale; install with: tunbench toolbox install headscale tailscale",
         "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
         "(docs/toolbox.md#bring-a-program)",
     ]
-    assert selection.wanted({"vxlan"}, {}) == Wanted((), {})
-    unneeded = selection.wanted({"vxlan"}, {"zerotier-one": str(home / "zt")})
+    assert selection.wanted({parse("vxlan")}, {}) == Wanted((), {})
+    unneeded = selection.wanted({parse("vxlan")}, {"zerotier-one": str(home / "zt")})
     assert unneeded.notes == ["not used: --tool zerotier-one; no stack of the plan needs it"]
     program(home / "bin" / "zerotier-one")
     install("headscale")
@@ -230,9 +231,9 @@ def install(name: str) -> None:
 
 @pytest.mark.parametrize("lab", [VmLab("virtual"), NativeLab()])
 def test_a_lab_gets_what_is_there(lab: VmLab | NativeLab, home: Path) -> None:
-    assert selection.equipped(lab, selection.wanted(["wireguard+ipip"], {})) == lab
+    assert selection.equipped(lab, selection.wanted([parse("wireguard+ipip")], {})) == lab
     install("tailscale")
-    wanted = selection.wanted(["wireguard+ipip"], {"zerotier-one": str(program(home / "zt"))})
+    wanted = selection.wanted([parse("wireguard+ipip")], {"zerotier-one": str(program(home / "zt"))})
     got = selection.equipped(lab, wanted).extras
     assert [(one.kind, one.name) for one in got] == [("tools", "tailscale"), ("brought", "zerotier-one")]
 

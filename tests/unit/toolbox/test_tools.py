@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.cli.plan import duration
 from tunbench.cli.toolbox import size_of
 from tunbench.labs import extras
 from tunbench.labs.vm.image_definition import ADDONS
+from tunbench.plan.axes.stack import parse
+from tunbench.plan.extent import duration_in_words
 from tunbench.runner import registry
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.tools import HOLDS, holding
@@ -85,12 +86,12 @@ def test_a_verdict_names_the_mend(program: str, message: str) -> None:
 def test_a_stack_names_what_it_needs_beyond_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
     about = registry.tunnel("ipip").about._replace(tools=("wesher",), brought=("mycelium",), addons=("libreswan",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
-    assert extras.named("wireguard+ipip") == {("tools", "wesher"), ("brought", "mycelium")}
-    assert extras.beyond("wireguard+ipip") == ["libreswan", "mycelium", "wesher"]
-    assert extras.beyond("wireguard") == []
+    assert extras.named(parse("wireguard+ipip")) == {("tools", "wesher"), ("brought", "mycelium")}
+    assert extras.beyond(parse("wireguard+ipip")) == ["libreswan", "mycelium", "wesher"]
+    assert extras.beyond(parse("wireguard")) == []
     images = [TOOLS["wesher"], TOOLS["headscale"]]
-    assert extras.needed("ipip", images) == [TOOLS["wesher"]]
-    assert extras.needed("wireguard", images) == []
+    assert extras.needed(parse("ipip"), images) == [TOOLS["wesher"]]
+    assert extras.needed(parse("wireguard"), images) == []
 
 
 DOCS = Path(__file__).parents[3] / "docs" / "toolbox.md"
@@ -114,7 +115,7 @@ def test_the_page_says_what_each_takes() -> None:
             one.name,
             f"{one.language.title()} {one.oldest}",
             ", ".join(" ".join(one.calls.values()).split()),
-            duration(one.seconds),
+            duration_in_words(one.seconds),
             size_of(one.space),
         ]
         for one in TOOLS.values()

@@ -13,7 +13,7 @@ from tunbench.analysis.compare.two_samples import holm
 from tunbench.analysis.frame import CELL
 from tunbench.analysis.verdicts import BRING_UP
 from tunbench.journal.record import Warned
-from tunbench.plan.until import UNITS
+from tunbench.plan.until import STOPPING_UNITS
 from tunbench.runner import probe, registry
 from tunbench.runner.declare import axes
 
@@ -62,7 +62,7 @@ def examined(values: pl.DataFrame) -> Iterator[Series]:
     """
     probes = list(probe.metrics(registry.probe_names()))
     counting = values.filter(
-        pl.col("unit").is_in(UNITS)
+        pl.col("unit").is_in(STOPPING_UNITS)
         & pl.col("statistic").is_in(CENTRAL)
         & ~pl.col("metric").is_in(probes)
         & (pl.col("workload") != BRING_UP)
@@ -125,7 +125,7 @@ def costly(cells: pl.DataFrame) -> list[Warned]:
     """
     own = {metric for name in registry.probe_names() for metric in registry.probe(name).ABOUT.metrics}
     timed = (
-        cells.filter(pl.col("unit").is_in(UNITS) & ~pl.col("metric").is_in(own))
+        cells.filter(pl.col("unit").is_in(STOPPING_UNITS) & ~pl.col("metric").is_in(own))
         .select("stack", *COMPARED_WITHIN)
         .unique()
     )

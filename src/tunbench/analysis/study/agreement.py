@@ -9,7 +9,7 @@ from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.analysis.study.lookup import NOT_RUN, Found, Measured, look
 from tunbench.analysis.study.ranks import FEWEST, Agreement, correlation
 from tunbench.analysis.study.reference import Published, of_table
-from tunbench.plan.study.schema import Study, Table
+from tunbench.plan.study.publication import Study, Table
 
 NO_CELL = "its condition has no cell here"
 ILLEGIBLE = "illegible"

@@ -12,7 +12,7 @@ from tunbench.analysis.study.lookup import measured
 from tunbench.journal import read
 from tunbench.plan import load
 from tunbench.plan.load import Loaded, PlanError
-from tunbench.plan.study.schema import Study
+from tunbench.plan.study.publication import Study
 
 
 class Assessment(NamedTuple):
@@ -33,16 +33,16 @@ def of_run(folder: Path) -> Loaded:
 
 def is_study(loaded: Loaded) -> bool:
     """Whether there is a study or a claim to assess."""
-    return bool(loaded.beside.study or loaded.beside.claim)
+    return bool(loaded.study or loaded.claims)
 
 
 def assess(findings: Findings, loaded: Loaded) -> Assessment:
     """What a run of this plan says of its study. Raises PlanError where the published numbers cannot be read."""
-    study, scale = loaded.beside.study, loaded.scale if len(loaded.plans) > 1 else ""
+    study, scale = loaded.study, loaded.scale if len(loaded.plans) > 1 else ""
     if not is_study(loaded):
         raise PlanError(f"{loaded.path}: this is no study: it has neither a table [study] nor a [[claim]]")
     run = measured(findings, loaded.plan)
-    claims = judge(loaded.beside.claim, run)
+    claims = judge(loaded.claims, run)
     if study is None:
         return Assessment(None, scale, [], claims, [])
     tables = agreements(study, reference.read(loaded), run) if study.table else []

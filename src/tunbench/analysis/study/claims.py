@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
 from tunbench.analysis.study.lookup import NOT_RUN, Found, Measured, Pair, look
 from tunbench.plan.study.cell import Expected
-from tunbench.plan.study.schema import Claim, Comparison
+from tunbench.plan.study.claim import Claim, Comparison
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"

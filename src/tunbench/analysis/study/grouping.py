@@ -10,7 +10,7 @@ from tunbench.analysis.study.clusters import Cluster, clusters, rand_index
 from tunbench.analysis.study.lookup import Executed, Measured
 from tunbench.plan.study.cell import Cell
 from tunbench.plan.study.grid import NoCell, resolve
-from tunbench.plan.study.schema import Clustering, Study
+from tunbench.plan.study.publication import Clustering, Study
 from tunbench.runner.declare import axes
 
 

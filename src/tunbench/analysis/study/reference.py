@@ -11,11 +11,11 @@ from typing import NamedTuple
 from tunbench import plain_text
 from tunbench.journal import files
 from tunbench.plan.load import Loaded, PlanError, reference_of
-from tunbench.plan.study.cell import legible
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
-from tunbench.plan.study.schema import Study, Table
+from tunbench.plan.study.publication import Study, Table
 from tunbench.plan.toml import positions
-from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.values import legible
 from tunbench.runner.declare.options import nearest
 
 COLUMNS = ("table", "system", "condition", "metric", "statistic", "unit", "value", "source")
@@ -95,7 +95,7 @@ class Published(NamedTuple):
 
 def read(loaded: Loaded) -> list[Published]:
     """The published numbers of a study, checked against its tables and their metrics. Raises PlanError."""
-    study = loaded.beside.study
+    study = loaded.study
     path = reference_of(loaded)
     if study is None or path is None:
         raise PlanError(f"{loaded.path}: this is no study: it has no table [study]")

@@ -11,7 +11,9 @@ from tunbench.labs import payload
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra, needed, told
 from tunbench.labs.vm.lab import LabError
-from tunbench.plan.shard import Machine, Shard, canonical
+from tunbench.plan.axes.machine import Machine
+from tunbench.plan.axes.stack import Stack
+from tunbench.plan.shard import Shard, canonical
 from tunbench.runner.node.node import HOME
 
 NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
@@ -36,7 +38,7 @@ class NativeLab:
     kind: str = "native"
     extras: tuple[Extra, ...] = ()
 
-    def check(self, stacks: Iterable[str], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
         """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
             raise LabError(

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 
 from tunbench.labs.real_time import noise
 from tunbench.labs.real_time.noise import shown
-from tunbench.plan.shard import Shard, needed_underlay
-from tunbench.runner import stack
-from tunbench.runner.declare import topology
+from tunbench.plan.shard import Shard
 from tunbench.runner.network import underlay
 from tunbench.runner.network.tuning import OFFLOADS
 from tunbench.runner.node import pinning
@@ -201,8 +199,8 @@ def _offloads() -> str:
 def _pinning(shards: Sequence[Shard], cores: set[int]) -> str:
     """Whether the nodes of every shard have cores of their own, and if not, how many of each there are."""
     most: list[str] = []
-    for shape, text in {(shard.topology, shard.stack) for shard in shards}:
-        under = underlay.of(needed_underlay(text), topology.read(shape), roles=stack.roles(text))
+    for layout, stack in {(shard.layout, shard.stack) for shard in shards}:
+        under = underlay.of(stack.underlay, layout.topology, roles=stack.roles)
         most = max(most, under.passed, key=len)
     if pinning.pins(most, cores):
         return "each node has a core of its own"

@@ -12,10 +12,10 @@ from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra, needed, told
 from tunbench.labs.vm import cpio, host_core, image, kvm
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Image, cache
-from tunbench.plan.shard import Machine, Shard, canonical
-from tunbench.runner.declare import spelling
+from tunbench.plan.axes.machine import Machine
+from tunbench.plan.axes.stack import Stack
+from tunbench.plan.shard import Shard, canonical
 from tunbench.runner.node import pinning
-from tunbench.runner.stack import declared
 
 QEMU = "qemu-system-x86_64"
 MEMORY = "1G"
@@ -67,7 +67,7 @@ class VmLab:
     kind: str = "vm"
     extras: tuple[Extra, ...] = ()
 
-    def check(self, stacks: Iterable[str], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
+    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
         if not shutil.which(QEMU):
             raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
@@ -147,7 +147,6 @@ def model(machine: Machine) -> list[str]:
     return [*argv, "-icount", f"shift={SHIFTS[machine.speed]},{RECORDED}", "-rtc", "clock=vm,base=2026-01-01"]
 
 
-def addons_of(stack: str) -> list[Image]:
+def addons_of(stack: Stack) -> list[Image]:
     """The add-on images that the layers of a stack need beyond the base image."""
-    names = {name for part in spelling.stack(stack) for name in declared(part).addons}
-    return [ADDONS[name] for name in sorted(names)]
+    return [ADDONS[name] for name in stack.addons]

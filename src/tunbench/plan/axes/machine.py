@@ -1,15 +1,40 @@
 """Reads the machines of a plan: the name of a shipped one, or an inline table, whose speed may sweep."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from tunbench.plan.axes import named_table
-from tunbench.plan.axes.named_table import Kind
-from tunbench.plan.shard import FULL_SPEED, Machine
-from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.plan.axes.named_table import TableForm
+from tunbench.plan.axes.reader import AxisReader
+from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare.options import nearest
 
-KIND = Kind(
+FULL_SPEED = 1000
+"""Million instructions a second of the full model machine."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The model machine: features that its processor lacks, sorted, and its speed in million instructions a second."""
+
+    name: str
+    without: tuple[str, ...] = ()
+    speed: int = FULL_SPEED
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing is taken away."""
+        return not self.without and self.speed == FULL_SPEED
+
+    def spec(self) -> dict[str, Any]:
+        """The machine as the shard names it."""
+        return {"name": self.name, "without": list(self.without), "speed": self.speed}
+
+
+FORM = TableForm(
     "machine",
     '{ name = "no-aes", cpu.without = ["aes", "pclmulqdq"] }',
     keys=("name", "cpu"),
@@ -56,8 +81,8 @@ def read_machines(value: object) -> Iterator[Machine]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
-    named_table.check_new(KIND, value, shipped())
-    yield from named_table.entries(KIND, value, shipped(), _from_table)
+    named_table.check_new(FORM, value, shipped())
+    yield from named_table.read_entries(FORM, value, shipped(), _from_table)
 
 
 def lacking(features: object) -> tuple[str, ...]:
@@ -76,10 +101,10 @@ def lacking(features: object) -> tuple[str, ...]:
 
 
 def _from_table(table: Mapping[str, object]) -> Machine:
-    name, cpu = named_table.name_of(KIND, table), table.get("cpu", {})
+    name, cpu = named_table.name_of(FORM, table), table.get("cpu", {})
     if not isinstance(cpu, dict):
         raise MistakeAt(f"{shown(cpu)} is not a table: write for example cpu.speed = 250", "cpu")
-    named_table.known(cpu, CPU_KEYS, "cpu")
+    named_table.check_keys(cpu, CPU_KEYS, "cpu")
     try:
         without = lacking(cpu.get("without", []))
     except ValueError as error:
@@ -94,3 +119,6 @@ def _speed(value: object) -> int:
             *("cpu", "speed"),
         )
     return int(str(value))
+
+
+READER = AxisReader('machine = ["full", "slow"]', alone(read_machines))

@@ -1,26 +1,48 @@
 """Reads the profiles of a plan: the name of a shipped one, or an inline table of netem's terms, which may sweep."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from tunbench.plan.axes import named_table
-from tunbench.plan.axes.named_table import Kind
-from tunbench.plan.shard import Profile
-from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.plan.axes.named_table import TableForm
+from tunbench.plan.axes.reader import AxisReader
+from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.netem_terms import PLACEMENTS, TERMS, complete, number
 from tunbench.runner.declare.options import nearest
 
-KIND = Kind(
+
+@dataclass(frozen=True)
+class Profile:
+    """An impairment of the underlay. `forward` and `reverse` map netem's terms to SI units and words."""
+
+    name: str
+    forward: Mapping[str, float | str]
+    reverse: Mapping[str, float | str]
+    placement: str = "router"
+
+    def spec(self) -> dict[str, Any]:
+        """The profile as the runner gets it."""
+        return {
+            "name": self.name,
+            "placement": self.placement,
+            "forward": dict(sorted(self.forward.items())),
+            "reverse": dict(sorted(self.reverse.items())),
+        }
+
+
+FORM = TableForm(
     "profile",
     '{ name = "wan", delay = "20ms", loss = "0.1%" }',
     keys=("name", "placement", *TERMS, "reverse"),
     fixed=[("name",), ("reverse",)],
 )
 
-SLOWEST = 1000
-"""Bits a second of the slowest `rate`: the kernel keeps whole bytes a second, and takes less than one as no limit."""
+MIN_RATE_BITS_PER_SECOND = 1000
+"""The kernel keeps whole bytes a second, and takes less than one as no limit."""
 
 
 @cache
@@ -42,14 +64,14 @@ def read_profiles(value: object) -> Iterator[Profile]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
-    return named_table.entries(KIND, value, shipped(), _from_table)
+    return named_table.read_entries(FORM, value, shipped(), _from_table)
 
 
 def _from_table(table: Mapping[str, Any]) -> Profile:
     forward = _terms({key: value for key, value in table.items() if key in TERMS})
     reverse = _reverse(table["reverse"]) if "reverse" in table else forward
     return Profile(
-        named_table.name_of(KIND, table), forward, reverse, _placement(table.get("placement", PLACEMENTS[0]))
+        named_table.name_of(FORM, table), forward, reverse, _placement(table.get("placement", PLACEMENTS[0]))
     )
 
 
@@ -121,6 +143,11 @@ def _term(name: str, text: str) -> float | str:
     value = TERMS[name].option.value(text)
     if isinstance(value, str):
         return value
-    if name == "rate" and 0 < value < SLOWEST:
-        raise ValueError(f'"{text}" is out of range: a rate is at least {SLOWEST} bit/s, or 0 for no limit')
+    if name == "rate" and 0 < value < MIN_RATE_BITS_PER_SECOND:
+        raise ValueError(
+            f'"{text}" is out of range: a rate is at least {MIN_RATE_BITS_PER_SECOND} bit/s, or 0 for no limit'
+        )
     return float(value)
+
+
+READER = AxisReader('profiles = ["baseline", { name = "wan", delay = "20ms" }]', alone(read_profiles))

@@ -7,13 +7,9 @@ from decimal import Decimal
 from itertools import product
 from typing import NamedTuple, TypeVar
 
-from tunbench.plan.toml.positions import LONGEST, MistakeAt, Path, shown
-
-MOST = 10_000
-"""Values that one entry of a plan may sweep over."""
-
-LONGEST_NAME = 1000
-"""Characters of a stack, of a workload, and of the swept values behind another name."""
+from tunbench.plan.toml.bounds import MAX_SHOWN_CHARACTERS, MAX_SPELLING_CHARACTERS, MAX_SWEPT_VALUES
+from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.positions import Path
 
 NUMBER = re.compile(r"(?P<number>[+-]?[0-9]{1,13}(\.[0-9]{1,12})?) *(?P<unit>[A-Za-zµ%]*)")
 """A number and its unit. With so few digits, differences and quotients are exact in Decimal's 28."""
@@ -74,6 +70,20 @@ def spellings(text: str) -> list[str]:
     return [_filled(pieces[::2], chosen) for chosen in product(*axes)]
 
 
+def all_spelled(value: object, what: str, example: str) -> list[str]:
+    """The spellings that an entry of a plan stands for; one with many values in it may be long. Raises ValueError."""
+    return spellings(value) if isinstance(value, str) else [spelled(value, what, example)]
+
+
+def spelled(value: object, what: str, example: str) -> str:
+    """The spelling that a value of a plan is. Raises ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(f'{shown(value)} is not a {what}: write its spelling in quotes, such as "{example}"')
+    if len(value) > MAX_SPELLING_CHARACTERS:
+        raise ValueError(f"{shown(value)} has {len(value)} characters: at most {MAX_SPELLING_CHARACTERS} are allowed")
+    return value
+
+
 def written(value: object) -> str:
     """A swept value as it stands in the name of a result: a number with its unit has no space in it."""
     if isinstance(value, bool):
@@ -113,7 +123,7 @@ def _of_range(text: str) -> Iterator[str]:
 
 def _ends(text: str) -> tuple[Decimal, Decimal, Decimal, str]:
     """First value, last value, step, and the unit of all three."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_SHOWN_CHARACTERS:
         raise ValueError(f"{shown(text)} is not a range: write for example {EXAMPLE}")
     first, _, rest = text.partition("..")
     last, *step = re.split(r"\s+step\b", rest, maxsplit=1)
@@ -138,8 +148,8 @@ def _plain(number: Decimal, unit: str) -> str:
 
 
 def _bounded(number: int) -> None:
-    if number > MOST:
-        raise ValueError(f"a sweep over {number} values is too long: at most {MOST} are allowed")
+    if number > MAX_SWEPT_VALUES:
+        raise ValueError(f"a sweep over {number} values is too long: at most {MAX_SWEPT_VALUES} are allowed")
 
 
 def _product(axes: Iterable[tuple[Of, list[One]]]) -> Iterator[tuple[Of, list[One]]]:
@@ -158,8 +168,8 @@ def _longest(values: Iterable[object]) -> int:
 
 def _short(what: str, length: int) -> None:
     """Raises ValueError where the longest of the names that a sweep stands for is too long."""
-    if length > LONGEST_NAME:
-        raise ValueError(f"{what} has {length} characters: at most {LONGEST_NAME} are allowed")
+    if length > MAX_SPELLING_CHARACTERS:
+        raise ValueError(f"{what} has {length} characters: at most {MAX_SPELLING_CHARACTERS} are allowed")
 
 
 def _of_spelling(text: str) -> list[str]:

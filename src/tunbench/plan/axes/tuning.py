@@ -2,32 +2,55 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from tunbench.plan.axes import named_table
-from tunbench.plan.axes.named_table import Kind
-from tunbench.plan.shard import Tuning
-from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.plan.axes.named_table import TableForm
+from tunbench.plan.axes.reader import AxisReader
+from tunbench.plan.toml.bounds import MAX_SYSCTLS
+from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.network.tuning import CONGESTION, OFFLOADS
 from tunbench.runner.network.underlay import MTU
 from tunbench.runner.tunnel import SMALLEST_MTU
 
-KIND = Kind(
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the endpoints are told: sysctls, congestion control (empty: the kernel's own), offloads; MTU in bytes."""
+
+    name: str
+    sysctl: Mapping[str, str] = field(default_factory=dict)
+    congestion: str = ""
+    offloads: Mapping[str, bool] = field(default_factory=dict)
+    mtu: int = MTU
+
+    def spec(self) -> dict[str, Any]:
+        """The tuning as the runner gets it."""
+        return {
+            "name": self.name,
+            "sysctl": dict(sorted(self.sysctl.items())),
+            "congestion": self.congestion,
+            "offloads": dict(sorted(self.offloads.items())),
+            "mtu": self.mtu,
+        }
+
+
+FORM = TableForm(
     "tuning",
     '{ name = "bbr", congestion = "bbr" }',
     keys=("name", "sysctl", "congestion", "offloads", "mtu"),
     fixed=[("name",), ("sysctl",), ("offloads",)],
 )
 
-LARGEST_MTU = 65_535
-"""Bytes: more, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
+MAX_MTU_BYTES = 65_535
+"""More, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
 
 SYSCTL = re.compile(r"(?!.{201})net([./][a-z0-9_-]+)+", re.DOTALL)
 """Network settings alone, and no path that leads elsewhere."""
-
-MOST_SETTINGS = 100
-"""Sysctls of a tuning, each of which is read for every value of its sweeps."""
 
 SETTING = re.compile(r"[!-~]([ -~]{0,198}[!-~])?")
 """The value of a sysctl: one line of ASCII."""
@@ -47,12 +70,12 @@ def read_tunings(value: object) -> Iterator[Tuning]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
-    named_table.check_new(KIND, value, shipped())
-    yield from named_table.entries(KIND, value, shipped(), _from_table)
+    named_table.check_new(FORM, value, shipped())
+    yield from named_table.read_entries(FORM, value, shipped(), _from_table)
 
 
 def _from_table(table: Mapping[str, object]) -> Tuning:
-    name = named_table.name_of(KIND, table)
+    name = named_table.name_of(FORM, table)
     congestion, sysctl = _congestion(table.get("congestion", "")), _sysctl(table.get("sysctl", {}))
     if congestion and CONGESTION in sysctl:
         raise MistakeAt(f"the key congestion says this already: take {CONGESTION} away", "sysctl", CONGESTION)
@@ -64,8 +87,8 @@ def _sysctl(table: object) -> dict[str, str]:
         raise MistakeAt(f'{shown(table)} is not a table: write {{ "net.ipv4.tcp_reordering" = "10" }}', "sysctl")
     found: dict[str, str] = {}
     for number, (key, value) in enumerate(_flat(table), start=1):
-        if number > MOST_SETTINGS:
-            raise MistakeAt(f"there are more than {MOST_SETTINGS} sysctls: take some of them away", "sysctl")
+        if number > MAX_SYSCTLS:
+            raise MistakeAt(f"there are more than {MAX_SYSCTLS} sysctls: take some of them away", "sysctl")
         if not SYSCTL.fullmatch(key):
             raise MistakeAt(f'"{key}" is not a sysctl of the network: write net. and its name', "sysctl", key)
         if isinstance(value, bool | float) or not SETTING.fullmatch(str(value)):
@@ -110,6 +133,9 @@ def _mtu(value: object) -> int:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise MistakeAt(f"{shown(value)} is not a whole number of bytes: write for example mtu = 9000", "mtu")
-    if not SMALLEST_MTU[4] <= value <= LARGEST_MTU:
-        raise MistakeAt(f"{value} is out of range: allowed is {SMALLEST_MTU[4]} to {LARGEST_MTU} bytes", "mtu")
+    if not SMALLEST_MTU[4] <= value <= MAX_MTU_BYTES:
+        raise MistakeAt(f"{value} is out of range: allowed is {SMALLEST_MTU[4]} to {MAX_MTU_BYTES} bytes", "mtu")
     return value
+
+
+READER = AxisReader('tuning = ["default", { name = "bbr", congestion = "bbr" }]', alone(read_tunings))

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from statistics import median
 
-from tunbench.plan import expand
+from tunbench.plan.estimate import duration
 from tunbench.plan.shard import Shard
 
 TEXT = "".join(hashlib.sha256(number.to_bytes(2)).hexdigest() for number in range(8192)).encode()
@@ -19,7 +19,7 @@ PIECES = 15
 """How often it is compressed on each core; a single piece says less than their median."""
 
 REFERENCE = 0.014
-"""Seconds that it takes where the constants of wall.py hold: fitted to six runs of two small plans."""
+"""Seconds that it takes where the constants of wall_clock.py hold: fitted to six runs of two small plans."""
 
 
 def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> float:
@@ -27,7 +27,7 @@ def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> f
 
     What takes real time takes no longer on a slow machine.
     """
-    return expand.estimate(shards, workers, clock) * (now(workers) if clock == "virtual" else 1.0)
+    return duration.estimate(shards, workers, clock) * (now(workers) if clock == "virtual" else 1.0)
 
 
 @cache

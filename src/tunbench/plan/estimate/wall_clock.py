@@ -5,11 +5,12 @@ rules of thumb, meant to be right by a quarter: they tell people whether to wait
 """
 
 import math
-from functools import cache, lru_cache
+from collections.abc import Iterable
+from functools import cache
 
-from tunbench.plan.shard import FULL_SPEED, Profile
-from tunbench.runner import invocation, registry
-from tunbench.runner.declare import spelling
+from tunbench.plan.axes.machine import FULL_SPEED
+from tunbench.plan.axes.profile import Profile
+from tunbench.plan.axes.stack import Stack
 from tunbench.runner.declare.netem_arithmetic import mean_delay, mean_loss
 from tunbench.runner.declare.netem_terms import Terms, number
 from tunbench.runner.invocation import Invocation
@@ -98,35 +99,27 @@ SETTLED = 1000
 """Round trips after which TCP does not change its mean rate any more."""
 
 
-read = lru_cache(maxsize=20_000)(invocation.read)
-"""What a workload is asked to do: a plan of many shards asks it of the same workloads again and again."""
-
-
-@cache
-def bring_up(stack: str, workloads: tuple[str, ...] = ()) -> float:
+def bring_up(stack: Stack, workloads: Iterable[Invocation] = ()) -> float:
     """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing.
 
     The programs begin once more each time that one of the workloads takes the stack down.
     """
-    times = 1 + sum(int(what.options.get("times", 1)) for what in map(read, workloads) if what.module.ABOUT.restarts)
-    return BRING_UP + times * sum(DAEMONS.get(layer.name, 0) for layer in spelling.stack(stack))
+    times = 1 + sum(int(what.options.get("times", 1)) for what in workloads if what.module.ABOUT.restarts)
+    return BRING_UP + times * sum(DAEMONS.get(layer.part.name, 0) for layer in stack.layers)
 
 
-@cache
-def busy_second(stack: str, aes: bool = True) -> float:
+def busy_second(stack: Stack, aes: bool = True) -> float:
     """Seconds of wall clock that one second takes in which a stack keeps the full model machine busy.
 
     `aes`: whether the machine has the processor's instructions for AES.
     """
-    layers = spelling.stack(stack)
-    switches = any(layer.name in USER_SPACE or layer.options.get("impl") == "go" for layer in layers)
+    switches = any(layer.part.name in USER_SPACE or layer.part.options.get("impl") == "go" for layer in stack.layers)
     return BUSY * (SWITCHING if switches else 1) * (SCALAR if encrypts(stack) and not aes else 1)
 
 
-@cache
-def encrypts(stack: str) -> bool:
+def encrypts(stack: Stack) -> bool:
     """Whether any layer of a stack claims confidentiality."""
-    return any(registry.tunnel(layer.name).about.claims.confidentiality for layer in spelling.stack(stack))
+    return any(layer.kind.about.claims.confidentiality for layer in stack.layers)
 
 
 def rate_limit(way: Terms) -> float:
@@ -174,13 +167,12 @@ def _delay(terms: Terms) -> float:
     return mean_delay(number(terms, "delay"), number(terms, "jitter"), str(terms.get("distribution", "uniform")))
 
 
-def busy(workload: str, speed: int = FULL_SPEED, profile: Profile | None = None, encrypted: bool = False) -> float:
+def busy(what: Invocation, speed: int = FULL_SPEED, profile: Profile | None = None, encrypted: bool = False) -> float:
     """Seconds that a workload keeps the full model machine busy for one pair.
 
     In a second of a slow machine there are fewer instructions. What is held back, by its own rate or the profile's,
     leaves the machine idle for the rest of the time, which virtual time skips.
     """
-    what = read(workload)
     if what.waits or "duration" not in what.options:
         return what.busy * (1 if what.waits else speed / FULL_SPEED)
     offered = float(what.options.get("rate", 0)) * int(what.options.get("parallel", 1))

@@ -5,14 +5,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tunbench.plain_text import plain
-from tunbench.plan.axes.stack import read_stack, read_workload
-from tunbench.plan.toml.positions import MistakeAt, shown
+from tunbench.plan.axes.stack import read_stack
+from tunbench.plan.axes.workload import read_workload
+from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.values import read_text
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.metrics import BRING_UP
 from tunbench.runner.declare.options import nearest
-
-UP = "up"
-"""The workload of the time that a stack takes to come up, which every shard has and no plan lists."""
 
 METRIC = "throughput"
 """The metric of a cell that names none."""
@@ -23,7 +22,7 @@ STATISTICS = ("value", "median", "p95", "p99")
 CELL_KEYS = (*axes.NAMES, "metric", "statistic", "node", "pair")
 """What a cell of a claim or a table can say."""
 
-CELL = '{ stack = "ipip", workload = "iperf2-tcp:duration=2" }'
+CELL_EXAMPLE = '{ stack = "ipip", workload = "iperf2-tcp:duration=2" }'
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 EXPECTED = re.compile(
@@ -74,7 +73,7 @@ def read_expected(value: object) -> Expected:
 def read_cell(value: object) -> Cell:
     """A cell, with stack and workload in their canonical spelling. Raises MistakeAt."""
     if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a table: write for example {CELL}")
+        raise ValueError(f"{shown(value)} is not a table: write for example {CELL_EXAMPLE}")
     cell = {}
     for key, one in value.items():
         if key not in CELL_KEYS:
@@ -86,20 +85,6 @@ def read_cell(value: object) -> Cell:
     return cell
 
 
-def read_text(value: object) -> str:
-    """A text that says something. Raises ValueError."""
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{shown(value)} is not a text that says something: write one in quotes")
-    return legible(value.strip())
-
-
-def legible(text: str) -> str:
-    """The text, which has nothing in it that acts on a terminal, or turns what is read. Raises ValueError."""
-    if plain(text) != text:
-        raise ValueError(f"{shown(plain(text))} has characters that a terminal does not show: take them away")
-    return text
-
-
 def read_statistic(value: object) -> str:
     """One of STATISTICS. Raises ValueError."""
     if value not in STATISTICS:
@@ -108,12 +93,12 @@ def read_statistic(value: object) -> str:
 
 
 def read_workload_or_up(value: object) -> str:
-    """The canonical spelling of a workload, or UP. Raises ValueError."""
-    return UP if value == UP else read_workload(value)
+    """The canonical spelling of a workload, or BRING_UP. Raises ValueError."""
+    return BRING_UP if value == BRING_UP else read_workload(value).name
 
 
 READERS: dict[str, Callable[[object], str]] = {
-    "stack": read_stack,
+    "stack": lambda value: read_stack(value).name,
     "workload": read_workload_or_up,
     "statistic": read_statistic,
 }

@@ -1,24 +1,21 @@
 """The cells of a plan, and which of them a cell of a claim or a table stands for."""
 
 from bisect import bisect
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from tunbench.plan.axes.stack import Meaning, meaning_of_stack, meaning_of_workload
+from tunbench.plan.axes import stack, workload
 from tunbench.plan.cut import Region, regions
 from tunbench.plan.expand import restarts
 from tunbench.plan.model import Plan
-from tunbench.plan.study.cell import METRIC, UP, Cell
-from tunbench.plan.toml.positions import MistakeAt
-from tunbench.runner import invocation, probe, registry
+from tunbench.plan.study.cell import METRIC, Cell
+from tunbench.plan.toml.mistakes import MistakeAt
+from tunbench.runner import probe, registry
 from tunbench.runner.declare.axes import NAMES
-from tunbench.runner.declare.metrics import Metric
+from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP, Metric
 from tunbench.runner.declare.options import MOST_LISTED, nearest
-
-OF_UP = {"connect": Metric("s", "time until the stack carried its first packet")}
-"""The metrics of bringing a stack up."""
+from tunbench.runner.workload import About
 
 
 class Grid(NamedTuple):
@@ -36,21 +33,21 @@ class NoCell(MistakeAt):
 def grid(plan: Plan) -> Grid:
     """The cells of a plan, with those of bringing each stack up."""
     probes = registry.probe_names() if plan.probes is None else plan.probes
-    axes = {**plan.axes, "workload": sorted(plan.workloads, key=restarts)}
+    workloads = sorted(plan.workloads, key=restarts)
+    names = {**plan.axes, "workload": [one.name for one in workloads]}
     found: list[Region] = []
-    for *shards, workloads in regions(axes, plan.include, plan.exclude):
-        found += [(*shards, {UP: None}), (*shards, workloads)]
+    for *shards, measured in regions(names, plan.include, plan.exclude):
+        found += [(*shards, {BRING_UP: None}), (*shards, measured)]
     values = {
         axis: dict.fromkeys(chain.from_iterable(each))
         for axis, each in zip(NAMES, zip(*found, strict=True), strict=True)
     }
-    metrics = {one: OF_UP if one == UP else metrics_of(one, probes) for one in values["workload"]}
-    return Grid(found, values, metrics)
+    metrics = {one.name: metrics_of(one.about, probes) for one in workloads if one.name in values["workload"]}
+    return Grid(found, values, {BRING_UP: OF_BRING_UP, **metrics})
 
 
-def metrics_of(workload: str, probes: Sequence[str]) -> dict[str, Metric]:
-    """The metrics that a workload yields with these probes beside it. Raises ValueError."""
-    about = invocation.read(workload).module.ABOUT
+def metrics_of(about: About, probes: Sequence[str]) -> dict[str, Metric]:
+    """The metrics that a workload yields with these probes beside it."""
     return {**about.metrics, **({} if about.restarts else probe.metrics(probes))}
 
 
@@ -59,12 +56,12 @@ def resolve(cell: Cell, of: Grid) -> dict[str, str]:
 
     Raises NoCell where the plan has none, and MistakeAt where it has several; each at the key that is wrong.
     """
-    wanted: dict[str, Iterable[str]] = {axis: [_value(axis, cell[axis], of)] for axis in NAMES if axis in cell}
-    if not _within(wanted, of):
+    asked: dict[str, Iterable[str]] = {axis: [_value(axis, cell[axis], of)] for axis in NAMES if axis in cell}
+    if not _within(asked, of):
         raise NoCell(f"the plan has no cell with {_written(cell)}: what it includes and excludes took it away")
     metric = cell.get("metric", METRIC)
-    workloads = wanted.get("workload", of.values["workload"])
-    found = _within({**wanted, "workload": [one for one in workloads if metric in of.metrics[one]]}, of)
+    workloads = asked.get("workload", of.values["workload"])
+    found = _within({**asked, "workload": [one for one in workloads if metric in of.metrics[one]]}, of)
     if not found:
         raise _unmeasured(metric, cell, of)
     whole = {**cell, "metric": metric}
@@ -76,10 +73,10 @@ def resolve(cell: Cell, of: Grid) -> dict[str, str]:
     return whole
 
 
-def _within(wanted: Mapping[str, Iterable[str]], of: Grid) -> list[tuple[Collection[str], ...]]:
-    """What the regions have of the values that are wanted of some axes; no region of which an axis has nothing."""
+def _within(asked: Mapping[str, Iterable[str]], of: Grid) -> list[tuple[Collection[str], ...]]:
+    """What the regions have of the values that are asked of some axes; no region of which an axis has nothing."""
     narrowed = (
-        tuple([one for one in wanted[axis] if one in there] if axis in wanted else there for axis, there in pairs)
+        tuple([one for one in asked[axis] if one in there] if axis in asked else there for axis, there in pairs)
         for pairs in (list(zip(NAMES, region, strict=True)) for region in of.regions)
     )
     return [region for region in narrowed if all(region)]
@@ -95,13 +92,16 @@ def _value(axis: str, value: str, of: Grid) -> str:
     known = of.values[axis]
     if value in known:
         return value
-    same = (one for one in known if axis in ("stack", "workload") and _meaning(axis, one) == _meaning(axis, value))
+    meaning = _meaning(axis, value)
+    same = (one for one in known if _meaning(axis, one) == meaning)
     if (found := next(same, None)) is None:
-        raise NoCell(f'"{value}" is no {axis} of this plan{_beside(value, [one for one in known if one != UP])}', axis)
+        raise NoCell(
+            f'"{value}" is no {axis} of this plan{_nearest(value, [one for one in known if one != BRING_UP])}', axis
+        )
     return found
 
 
-def _beside(value: str, known: Sequence[str]) -> str:
+def _nearest(value: str, known: Sequence[str]) -> str:
     """The end of a message about an unknown value; of many known ones it is compared with those that begin alike."""
     if len(known) <= MOST_LISTED:
         return nearest(value, list(known))
@@ -112,11 +112,11 @@ def _beside(value: str, known: Sequence[str]) -> str:
     return hint if hint.endswith("?") else f"{hint}, and {len(known) - len(few)} more"
 
 
-@lru_cache(maxsize=20_000)
-def _meaning(axis: str, spelling: str) -> Meaning:
-    if spelling == UP:
-        return (UP,)
-    return meaning_of_stack(spelling) if axis == "stack" else meaning_of_workload(spelling)
+def _meaning(axis: str, spelling: str) -> Hashable:
+    """What a spelling of a stack or workload means; of any other value its name."""
+    if spelling == BRING_UP or axis not in ("stack", "workload"):
+        return spelling
+    return stack.parse(spelling).meaning if axis == "stack" else workload.parse(spelling).meaning
 
 
 def _unmeasured(metric: str, cell: Cell, of: Grid) -> NoCell:

@@ -1,36 +1,36 @@
 """Whether the cells that a study's tables and claims name are cells of its plan."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from tunbench.plan.mistakes import Mistake
 from tunbench.plan.model import Plan
+from tunbench.plan.scales import FULL
 from tunbench.plan.study.cell import Cell
+from tunbench.plan.study.claim import Claim
 from tunbench.plan.study.grid import Grid, NoCell, grid, resolve
-from tunbench.plan.study.schema import FULL, Beside, Study, Table
-from tunbench.plan.toml.positions import MistakeAt, Path
+from tunbench.plan.study.publication import Study, Table
+from tunbench.plan.toml.bounds import MAX_MISTAKES_OF_SCALE
+from tunbench.plan.toml.mistakes import Mistake, MistakeAt
+from tunbench.plan.toml.positions import Path
 
-MOST = 100
-"""Mistakes of a scale that are looked for."""
 
-
-def mistakes(beside: Beside, plans: Mapping[str, Plan]) -> list[Mistake]:
+def mistakes(study: Study | None, claims: Sequence[Claim], plans: Mapping[str, Plan]) -> list[Mistake]:
     """What is wrong with the cells of tables and claims; `plans` has the plan of each scale.
 
     Each must be one cell of the full plan. At another scale it may be missing, but not be several.
     """
-    if not beside.claim and not beside.study:
+    if not claims and not study:
         return []
     found: list[Mistake] = []
     for scale, plan in plans.items():
         of = grid(plan)
-        more = chain(_of_claims(beside, of), _of_study(beside.study, of) if beside.study else ())
-        found += islice((one for one in more if scale == FULL or not one.absence), MOST)
+        more = chain(_of_claims(claims, of), _of_study(study, of) if study else ())
+        found += islice((one for one in more if scale == FULL or not one.absence), MAX_MISTAKES_OF_SCALE)
     return list(dict.fromkeys(found))
 
 
-def _of_claims(beside: Beside, of: Grid) -> Iterator[Mistake]:
-    for number, claim in enumerate(beside.claim):
+def _of_claims(claims: Sequence[Claim], of: Grid) -> Iterator[Mistake]:
+    for number, claim in enumerate(claims):
         for place, comparison in enumerate(claim.compare):
             tables: dict[str, Path] = {}
             for side, cell in comparison.cells.items():

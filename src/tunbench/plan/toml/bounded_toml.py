@@ -7,16 +7,13 @@ from typing import Any
 
 from tunbench import plain_text
 from tunbench.plan.toml import positions
+from tunbench.plan.toml.bounds import MAX_NESTING, MAX_NUMBER
 
-STEPS = 40
-DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{STEPS}}}""")
-"""A key of more steps than any table has: for those, tomllib takes time with their square."""
+LONG_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_NESTING}}}""")
+"""A key of more steps than any table has."""
 
-DIGITS = re.compile(rf"[0-9_]{{{sys.int_info.default_max_str_digits}}}")
+LONG_NUMBER = re.compile(rf"[0-9_]{{{sys.int_info.default_max_str_digits}}}")
 """As much of a number as Python does not read."""
-
-LARGEST_NUMBER = 10**30
-"""What no number exceeds: TOML's own have 64 bits."""
 
 POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 """Where tomllib says that it stopped."""
@@ -32,14 +29,16 @@ class NotToml(TomlError):
 
 def parsed(text: str, file: str) -> dict[str, Any]:
     """The tables of a text; `file` is for messages. Raises TomlError."""
-    if line := _first_line(DOTTED, text):
-        raise TomlError(f"{file}:{line}: a key of more than {STEPS} steps, such as a.b.c: no table is nested so deeply")
+    if line := _first_line(LONG_KEY, text):
+        raise TomlError(
+            f"{file}:{line}: a key of more than {MAX_NESTING} steps, such as a.b.c: no table is nested so deeply"
+        )
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise NotToml(_syntax(str(error), text, file)) from None
     except ValueError as error:
-        line = _first_line(DIGITS, text)
+        line = _first_line(LONG_NUMBER, text)
         raise TomlError(f"{file}:{line}: a number of too many digits" if line else f"{file}: {error}") from None
     except RecursionError:
         raise TomlError(_too_deep(file)) from None
@@ -58,13 +57,13 @@ def _check_bearable(data: dict[str, Any], text: str, file: str) -> None:
     waiting: list[tuple[positions.Path, object]] = [((), data)]
     while waiting:
         path, value = waiting.pop()
-        if len(path) > STEPS:
+        if len(path) > MAX_NESTING:
             raise TomlError(_too_deep(file))
         if isinstance(value, dict):
             waiting += [((*path, key), one) for key, one in value.items()]
         elif isinstance(value, list):
             waiting += [((*path, number), one) for number, one in enumerate(value)]
-        elif isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        elif isinstance(value, int) and abs(value) > MAX_NUMBER:
             line = positions.line_of(path, positions.lines(text))
             raise TomlError(f"{file}:{line}: {plain_text.line(positions.written(path))}: a number of too many digits")
 

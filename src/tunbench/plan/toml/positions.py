@@ -3,14 +3,8 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from itertools import islice
-
-from tunbench import plain_text
 
 Path = tuple[str | int, ...]
-
-LONGEST, DEEPEST = 200, 5
-"""Characters of a value, and lists within lists of it, that a message shows."""
 
 END = ""
 """The token behind the last one."""
@@ -24,38 +18,6 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-
-
-class MistakeAt(ValueError):
-    """A mistake at a place below what is being read: `at` leads there from it."""
-
-    def __init__(self, message: str, *at: str | int) -> None:
-        self.at = at
-        super().__init__(message)
-
-
-def shown(value: object) -> str:
-    """A value as a plan would write it, or as much of it as a message bears."""
-    text = _shown(value, DEEPEST)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-def _shown(value: object, deeper: int) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            # What is no character at all, as in an argument that is not UTF-8, pydantic would not take.
-            return f'"{plain_text.plain(value[: LONGEST + 1])}"'.replace("\n", "\\n")
-        case list() | dict() if not deeper:
-            return "…"
-        case list():
-            return f"[{', '.join(_shown(one, deeper - 1) for one in value[:LONGEST])}]"
-        case dict():
-            some = islice(value.items(), LONGEST)
-            return f"{{ {', '.join(f'{key:.{LONGEST}} = {_shown(one, deeper - 1)}' for key, one in some)} }}"
-        case _:
-            return str(value)
 
 
 def written(path: Path) -> str:

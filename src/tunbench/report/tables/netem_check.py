@@ -8,8 +8,7 @@ import polars as pl
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.order import profile_name
 from tunbench.analysis.ratios import is_baseline
-from tunbench.plan.axes.profile import read_profile, shipped
-from tunbench.plan.shard import Profile
+from tunbench.plan.axes.profile import Profile, read_profile, shipped
 from tunbench.report import units
 from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number

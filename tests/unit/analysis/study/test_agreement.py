@@ -13,8 +13,8 @@ from tunbench.analysis.study.reference import read
 
 def tables(folder: Path, findings: Findings, scale: str = "full") -> list[Agreed]:
     loaded = studies.loaded(folder, scale)
-    assert loaded.beside.study
-    return agreements(loaded.beside.study, read(loaded), studies.run(folder, findings, scale))
+    assert loaded.study
+    return agreements(loaded.study, read(loaded), studies.run(folder, findings, scale))
 
 
 def test_the_same_order_agrees_wholly(tmp_path: Path) -> None:

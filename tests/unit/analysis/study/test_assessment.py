@@ -9,11 +9,12 @@ from tests.helpers import studies
 from tests.helpers.runs import ScriptedLab
 from tunbench.analysis.study.assessment import of_run
 from tunbench.doctor import choose_lab
-from tunbench.plan.expand import estimate, expand
+from tunbench.plan.estimate.duration import estimate
+from tunbench.plan.expand import expand
 from tunbench.plan.load import PlanError, load, read, shipped_studies
 from tunbench.plan.study.cell import read_expected
 from tunbench.plan.study.grid import NoCell, grid, resolve
-from tunbench.plan.toml.positions import MistakeAt
+from tunbench.plan.toml.mistakes import MistakeAt
 from tunbench.run import execution, resume
 from tunbench.run.order import read_order
 
@@ -48,7 +49,7 @@ def test_a_scale_replaces_keys_of_the_plan(tmp_path: Path) -> None:
     assert (len(expand(full.plan)), len(expand(quick.plan))) == (48, 12)
     assert (full.scale, quick.scale, list(full.plans)) == ("full", "quick", ["full", "quick"])
     assert full.plans["quick"] == quick.plan
-    assert full.plan.stacks == quick.plan.stacks
+    assert full.plan.axes["stack"] == quick.plan.axes["stack"]
 
 
 def test_the_command_line_overrides_a_scale_too(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_scale_may_leave_out_what_a_claim_needs(tmp_path: Path) -> None:
 
 def test_a_claim_needs_no_study(tmp_path: Path) -> None:
     loaded = read(studies.PLAN + studies.CLAIMS, tmp_path / "any.toml")
-    assert loaded.beside.study is None and len(loaded.beside.claim) == 4
+    assert loaded.study is None and len(loaded.claims) == 4
 
 
 def test_a_run_keeps_its_scale_and_its_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,9 +130,9 @@ def test_a_study_without_its_reference_does_not_begin(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", shipped_studies())
 def test_quick_covers_every_system_three_times_in_half_an_hour(name: str) -> None:
     loaded = load(name, scale="quick")
-    assert loaded.beside.study is not None
+    assert loaded.study is not None
     assert loaded.plan.repeats == 3
-    assert set(loaded.beside.study.systems.values()) <= set(loaded.plan.axes["stack"])
+    assert set(loaded.study.systems.values()) <= set(loaded.plan.axes["stack"])
     assert estimate(expand(loaded.plan), 2) <= 1800
 
 
@@ -140,6 +141,6 @@ def test_every_shipped_study_is_whole(name: str) -> None:
     from tunbench.analysis.study import reference
 
     loaded = load(name)
-    assert loaded.beside.study and loaded.beside.claim
+    assert loaded.study and loaded.claims
     assert "quick" in loaded.plans
     assert reference.read(loaded)

@@ -22,7 +22,7 @@ from tunbench.analysis.study.claims import (
 )
 from tunbench.analysis.study.lookup import NOT_RUN
 from tunbench.plan.study.cell import read_expected
-from tunbench.plan.study.schema import Comparison
+from tunbench.plan.study.claim import Comparison, read_comparison
 from tunbench.report import study_wording
 
 BASELINE = {"profile": "baseline", "workload": studies.TCP}
@@ -30,7 +30,7 @@ BASELINE = {"profile": "baseline", "workload": studies.TCP}
 
 def comparison(expect: str, left: str = "ipip", right: str | None = "gre", **more: str) -> Comparison:
     sides = {"left": {"stack": left, **BASELINE, **more}, **({"right": {"stack": right}} if right else {})}
-    return Comparison.model_validate({**sides, "expect": expect})
+    return read_comparison({**sides, "expect": expect})
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_all_comparisons_of_a_claim_must_hold(verdicts: list[str], verdict: str)
 
 
 def test_claims_of_a_study(tmp_path: Path) -> None:
-    claims = studies.loaded(tmp_path).beside.claim
+    claims = studies.loaded(tmp_path).claims
     full = judge(claims, studies.run(tmp_path, studies.found()))
     assert [one.verdict for one in full] == [REPRODUCED, NOT_REPRODUCED, REPRODUCED, NOT_TESTABLE]
     quick = judge(claims, studies.run(tmp_path, studies.found(3, ("baseline",)), "quick"))

@@ -98,7 +98,7 @@ def test_each_condition_is_a_segment_and_its_timestamps() -> None:
 def test_every_published_system_has_a_stack_of_the_plan(rows: list[Row], scale: str) -> None:
     systems = study(NAME)["study"]["systems"]
     assert set(systems) == {row.system for row in rows}
-    assert set(systems.values()) <= set(plan(NAME, scale).stacks)
+    assert set(systems.values()) <= set(plan(NAME, scale).axes["stack"])
 
 
 def test_claims_name_stacks_and_workloads_of_the_plan() -> None:
@@ -108,8 +108,8 @@ def test_claims_name_stacks_and_workloads_of_the_plan() -> None:
     for claim in claims:
         assert ("compare" in claim) != ("not_testable" in claim)
         for cell in (one[side] for one in claim.get("compare", []) for side in ("left", "right") if side in one):
-            assert cell.get("stack", "none") in whole.stacks
-            assert cell.get("workload", "overhead") in whole.workloads
+            assert cell.get("stack", "none") in whole.axes["stack"]
+            assert cell.get("workload", "overhead") in whole.axes["workload"]
 
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {

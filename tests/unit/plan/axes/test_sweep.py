@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from tunbench.plan.axes import sweep
 from tunbench.plan.axes.profile import read_profile, read_profiles
 from tunbench.plan.axes.tuning import read_tunings
+from tunbench.plan.keys import read_plan
 from tunbench.plan.load import check
 from tunbench.plan.model import Plan
+from tunbench.plan.toml.bounds import MAX_SWEPT_VALUES
 
 
 def plan(**keys: object) -> Plan:
-    return Plan.model_validate({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
+    return read_plan({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def test_a_range_is_exact_and_has_its_end(first: Decimal, step: Decimal, number:
 
 
 def test_a_range_of_the_most_values() -> None:
-    assert len(sweep.values("1..10000 step 1") or []) == sweep.MOST
+    assert len(sweep.values("1..10000 step 1") or []) == MAX_SWEPT_VALUES
 
 
 @pytest.mark.parametrize("value", ["20ms", "wireguard", 5, 0.5, True, {"a": 1}])
@@ -98,11 +100,11 @@ def test_workloads_and_stacks_have_the_values_in_their_spelling() -> None:
         workloads=["ping", "iperf3-udp:rate=10M..30M step 10M", "iperf3-udp:length=[536,1200]"],
         stacks=["none", "wireguard:port=[1,2]+vxlan"],
     )
-    assert given.workloads == [
+    assert given.axes["workload"] == [
         *("ping", "iperf3-udp:rate=10M", "iperf3-udp:rate=20M", "iperf3-udp:rate=30M"),
         *("iperf3-udp:length=536", "iperf3-udp:length=1200"),
     ]
-    assert given.stacks == ["none", "wireguard:port=1+vxlan", "wireguard:port=2+vxlan"]
+    assert given.axes["stack"] == ["none", "wireguard:port=1+vxlan", "wireguard:port=2+vxlan"]
 
 
 def test_profiles_are_named_by_their_swept_values() -> None:
@@ -155,7 +157,8 @@ def test_a_sweep_stands_in_a_text_as_toml_has_it() -> None:
           { name = "x", sysctl = { net.ipv4.tcp_reordering = [3, 10] }, mtu = "1400..1500 step 100" },
         ]
     """
-    assert [(one.name, one.mtu, one.sysctl) for one in check(text, "any.toml").tuning[1:]] == [
+    specs = [one.spec() for one in check(text, "any.toml").values["tuning"]]
+    assert [(one["name"], one["mtu"], one["sysctl"]) for one in specs[1:]] == [
         ("x:sysctl.net.ipv4.tcp_reordering=3,mtu=1400", 1400, {"net.ipv4.tcp_reordering": "3"}),
         ("x:sysctl.net.ipv4.tcp_reordering=3,mtu=1500", 1500, {"net.ipv4.tcp_reordering": "3"}),
         ("x:sysctl.net.ipv4.tcp_reordering=10,mtu=1400", 1400, {"net.ipv4.tcp_reordering": "10"}),

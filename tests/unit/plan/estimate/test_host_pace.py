@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.helpers.fakes import shard
-from tunbench.plan import expand
-from tunbench.plan.estimate import host_pace
+from tunbench.plan.estimate import duration, host_pace
 
 measured: Callable[[int], float] = host_pace.now.__wrapped__
 
@@ -15,9 +14,9 @@ measured: Callable[[int], float] = host_pace.now.__wrapped__
 def test_an_estimate_grows_with_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     shards = [shard("none", 1, "ping:count=5,interval=1")]
     monkeypatch.setattr(host_pace, "now", lambda workers: 1.5 if workers == 2 else 1.2)
-    assert host_pace.estimate(shards, 2) == pytest.approx(1.5 * expand.estimate(shards, 2))
-    assert host_pace.estimate(shards, 1) == pytest.approx(1.2 * expand.estimate(shards, 1))
-    assert host_pace.estimate(shards, 2, "real") == expand.estimate(shards, 2, "real")
+    assert host_pace.estimate(shards, 2) == pytest.approx(1.5 * duration.estimate(shards, 2))
+    assert host_pace.estimate(shards, 1) == pytest.approx(1.2 * duration.estimate(shards, 1))
+    assert host_pace.estimate(shards, 2, "real") == duration.estimate(shards, 2, "real")
 
 
 @pytest.mark.parametrize(("workers", "cores", "pieces"), [(1, 4, 1), (3, 4, 3), (8, 2, 2), (8, None, 1)])

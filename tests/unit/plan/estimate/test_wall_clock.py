@@ -2,7 +2,9 @@ import math
 
 import pytest
 
-from tunbench.plan.axes.profile import read_profiles, shipped
+from tunbench.plan.axes.profile import Profile, read_profiles, shipped
+from tunbench.plan.axes.stack import parse
+from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.estimate.wall_clock import (
     BRING_UP,
     BUSY,
@@ -17,10 +19,10 @@ from tunbench.plan.estimate.wall_clock import (
     rate_limit,
     tcp_limit,
 )
-from tunbench.plan.expand import estimate, expand, shard_seconds
+from tunbench.plan.expand import expand
 from tunbench.plan.load import check
-from tunbench.plan.shard import Profile
 from tunbench.runner import registry
+from tunbench.runner.invocation import read as asked
 
 LAN = Profile("lan", {"rate": 100e6}, {"rate": 100e6})
 TCP = "iperf3-tcp:duration=10"
@@ -41,44 +43,47 @@ def test_waiting_is_skipped_and_work_is_not() -> None:
 
 
 def test_daemons_take_time_to_begin() -> None:
-    assert bring_up("none") == bring_up("vxlan") == BRING_UP
-    assert bring_up("ipsec+vxlan") == BRING_UP + DAEMONS["ipsec"]
-    assert bring_up("netbird", ("ping:count=10", "connect:times=2")) == BRING_UP + 3 * DAEMONS["netbird"]
+    assert bring_up(parse("none")) == bring_up(parse("vxlan")) == BRING_UP
+    assert bring_up(parse("ipsec+vxlan")) == BRING_UP + DAEMONS["ipsec"]
+    assert (
+        bring_up(parse("netbird"), [asked("ping:count=10"), asked("connect:times=2")])
+        == BRING_UP + 3 * DAEMONS["netbird"]
+    )
     assert set(DAEMONS) <= set(registry.tunnel_names())
 
 
 def test_what_passes_through_a_process_takes_longer() -> None:
-    assert busy_second("none") == busy_second("wireguard") == BUSY
-    assert busy_second("openvpn") == busy_second("wireguard:impl=go+vxlan") == BUSY * SWITCHING
+    assert busy_second(parse("none")) == busy_second(parse("wireguard")) == BUSY
+    assert busy_second(parse("openvpn")) == busy_second(parse("wireguard:impl=go+vxlan")) == BUSY * SWITCHING
     assert set(USER_SPACE) <= set(registry.tunnel_names())
 
 
 def test_without_instructions_for_aes_a_second_is_sooner_over_where_a_stack_encrypts() -> None:
-    assert busy_second("wireguard", aes=False) == BUSY * SCALAR
-    assert busy_second("gre", aes=False) == BUSY
+    assert busy_second(parse("wireguard"), aes=False) == BUSY * SCALAR
+    assert busy_second(parse("gre"), aes=False) == BUSY
 
 
 def test_a_second_of_a_slow_machine_is_soon_over() -> None:
-    assert busy(TCP, speed=250) == pytest.approx(10 / 4)
-    assert busy("ping:count=100", speed=250) == busy("ping:count=100")
+    assert busy(asked(TCP), speed=250) == pytest.approx(10 / 4)
+    assert busy(asked("ping:count=100"), speed=250) == busy(asked("ping:count=100"))
 
 
 @pytest.mark.parametrize("workload", [TCP, "iperf3-udp:rate=50M,duration=10", "iperf2-tcp:duration=10"])
 def test_what_is_held_back_leaves_the_machine_idle(workload: str) -> None:
-    held = busy(workload, profile=LAN)
+    held = busy(asked(workload), profile=LAN)
     assert 0.02 * 10 < held < 10
-    assert held < busy(workload, profile=LAN, encrypted=True) <= 10
+    assert held < busy(asked(workload), profile=LAN, encrypted=True) <= 10
 
 
 def test_a_slow_machine_is_busy_with_what_the_full_one_is_not() -> None:
-    assert busy(TCP, speed=250, profile=LAN) == pytest.approx(10 / 4)
-    assert busy(TCP, speed=250, profile=LAN) < busy(TCP, profile=LAN)
+    assert busy(asked(TCP), speed=250, profile=LAN) == pytest.approx(10 / 4)
+    assert busy(asked(TCP), speed=250, profile=LAN) < busy(asked(TCP), profile=LAN)
 
 
 def test_bytes_take_what_they_weigh() -> None:
-    one, ten = (busy(f"iperf2-tcp:bytes={size}MB", encrypted=True) for size in (10, 100))
+    one, ten = (busy(asked(f"iperf2-tcp:bytes={size}MB"), encrypted=True) for size in (10, 100))
     assert ten == pytest.approx(10 * one)
-    assert busy("iperf2-tcp:bytes=10MB", profile=LAN) > busy("iperf2-tcp:bytes=10MB")
+    assert busy(asked("iperf2-tcp:bytes=10MB"), profile=LAN) > busy(asked("iperf2-tcp:bytes=10MB"))
 
 
 def test_a_rate_is_a_limit_and_so_is_loss() -> None:
@@ -96,13 +101,17 @@ def test_delay_alone_costs_a_flow_its_slow_start() -> None:
     # 220 Mbit/s were measured in 2 s.
     assert tcp_limit(far, 2) == pytest.approx(220e6, rel=0.1)
     assert tcp_limit(far, 2) < tcp_limit(far, 20) < 315e6
-    assert busy("iperf2-tcp:duration=2", profile=far) < 0.2 < busy("iperf2-udp:rate=200M,duration=2", profile=far)
+    assert (
+        busy(asked("iperf2-tcp:duration=2"), profile=far)
+        < 0.2
+        < busy(asked("iperf2-udp:rate=200M,duration=2"), profile=far)
+    )
 
 
 def test_the_way_back_has_a_rate_of_its_own() -> None:
     dsl = Profile("dsl", {"rate": 100e6}, {"rate": 20e6})
     assert (tcp_limit(dsl, 10), tcp_limit(dsl, 10, back=True)) == (100e6, 20e6)
-    there, back = (busy(f"iperf3-tcp:duration=10{more}", profile=dsl) for more in ("", ",reverse=true"))
+    there, back = (busy(asked(f"iperf3-tcp:duration=10{more}"), profile=dsl) for more in ("", ",reverse=true"))
     assert there > 3 * back
 
 
@@ -132,4 +141,4 @@ profiles = [{ name = "wan", delay = "20ms", loss = "0.1%", rate = "100M", revers
     ("stack", "secret"), [("none", False), ("gre", False), ("gre+wireguard", True), ("ipsec", True)]
 )
 def test_what_encrypts(stack: str, secret: bool) -> None:
-    assert encrypts(stack) == secret
+    assert encrypts(parse(stack)) == secret

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -83,13 +84,13 @@ def test_what_is_not_yet_there_says_so() -> None:
 def test_every_published_system_is_measured_at_every_scale(scale: str) -> None:
     systems = study(NAME)["study"]["systems"]
     assert set(systems) == {row.system for row in published(NAME) if row.table == "TCP under impairment"}
-    shards = expand(plan(NAME, scale).model_copy(update={"repeats": 1}))
+    shards = expand(replace(plan(NAME, scale), repeats=1))
     for profile in ("baseline", "medium"):
-        assert set(systems.values()) <= {shard.stack for shard in shards if shard.profile.name == profile}
-    assert all(shard.topology == "ring" for shard in shards)
+        assert set(systems.values()) <= {shard.stack.name for shard in shards if shard.profile.name == profile}
+    assert all(shard.layout.name == "ring" for shard in shards)
 
 
 def test_the_profiles_are_those_of_the_text() -> None:
-    shipped = {one.name: one.forward for one in plan(NAME).profiles}
+    shipped = {one.name: one.spec()["forward"] for one in plan(NAME).values["profile"]}
     assert shipped["endpoints-medium"] == shipped["medium"]
     assert shipped["baseline"] == {}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, two_nodes
-from tunbench.plan.shard import Tuning
+from tunbench.plan.axes.tuning import Tuning
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import tuning
 from tunbench.runner.node.node import CommandFailed, Node

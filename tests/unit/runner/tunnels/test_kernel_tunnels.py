@@ -3,7 +3,7 @@
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, two_nodes
-from tunbench.plan.shard import needed_underlay
+from tunbench.plan.axes.stack import parse
 from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.topology import PAIR
@@ -14,7 +14,7 @@ from tunbench.runner.stack import Stack
 
 
 def built(spelling: str) -> Stack:
-    return stack.build(spelling, UNDERLAYS[needed_underlay(spelling)].endpoints)
+    return stack.build(spelling, UNDERLAYS[parse(spelling).underlay].endpoints)
 
 
 def evidence(spelling: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
-from tunbench.plan.shard import needed_underlay
+from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry, stack
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import UNDERLAYS
@@ -79,7 +79,7 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
         }
     )
     events = FakeEvents()
-    under = underlay.of(needed_underlay(spelling), roles=stack.roles(spelling))
+    under = underlay.of(parse(spelling).underlay, roles=stack.roles(spelling))
     nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *two_nodes(shell, events)]
     built = stack.build(spelling, under.endpoints, beside=under.roles)
     stack.prepare(built, nodes)
@@ -147,7 +147,7 @@ def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
     ],
 )
 def test_every_layer_takes_its_bytes_from_the_mtu(spelling: str, mtu: int) -> None:
-    built = stack.build(spelling, UNDERLAYS[needed_underlay(spelling)].endpoints)
+    built = stack.build(spelling, UNDERLAYS[parse(spelling).underlay].endpoints)
     assert {name: overlay.mtu for name, overlay in built.overlay.items()} == {"a": mtu, "b": mtu}
 
 

@@ -1,0 +1,62 @@
+"""Whether the keys of a plan, each of which was read, fit together."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from tunbench.plan import cut
+from tunbench.plan.axes.topology import misfit
+from tunbench.plan.model import Plan
+from tunbench.plan.toml.bounds import MAX_SHARDS, MAX_TRIALS
+from tunbench.plan.toml.mistakes import MistakeAt
+
+
+def check(plan: Plan) -> None:
+    """Raises ValueError, and MistakeAt where one key is wrong."""
+    _check_machines(plan)
+    _check_size(plan)
+    cut.check(plan.axes, plan.include, plan.exclude)
+    _check_topologies(plan)
+
+
+def _check_machines(plan: Plan) -> None:
+    machines: Any = plan.values["machine"]
+    slower = [one.name for one in machines if not one.full]
+    if slower and plan.lab.clock != "virtual":
+        raise MistakeAt(
+            f'"{slower[0]}" cannot be had on the {plan.lab.clock} clock, because the model machine belongs to the '
+            "virtual clock of the vm lab: run the plan there, or take the machine away",
+            "machine",
+        )
+
+
+def _check_size(plan: Plan) -> None:
+    repeats = plan.until.max if plan.until else plan.repeats
+    shards = repeats * math.prod(len(values) for axis, values in plan.values.items() if axis != "workload")
+    if shards > MAX_SHARDS:
+        raise ValueError(
+            f"the plan has {shards} shards before any are cut, and at most {MAX_SHARDS} are allowed: "
+            f"sweep over less, or lower {'max of until' if plan.until else 'repeats'}"
+        )
+    trials = shards * len(plan.workloads)
+    if trials > MAX_TRIALS:
+        raise ValueError(
+            f"the plan has {trials} trials before any are cut, and at most {MAX_TRIALS} are allowed: sweep over less"
+        )
+
+
+def _check_topologies(plan: Plan) -> None:
+    """Raises MistakeAt where a stack cannot join the endpoints of a topology, and no cut takes that away."""
+    regions = cut.regions(plan.axes, plan.include, plan.exclude)
+    left = [dict(zip(plan.values, region, strict=True)) for region in regions]
+    layouts: Any = plan.values["topology"]
+    stacks: Any = plan.values["stack"]
+    for layout, stack in product(layouts, stacks):
+        if (reason := misfit(stack, layout)) and _any_has(left, layout.name, stack.name):
+            mend = f'take one of them away, or exclude = [{{ topology = "{layout.name}", stack = "{stack.name}" }}]'
+            raise MistakeAt(f"{reason}: {mend}", "stacks")
+
+
+def _any_has(regions: Sequence[Mapping[str, Mapping[str, None]]], topology: str, stack: str) -> bool:
+    return any(topology in region["topology"] and stack in region["stack"] for region in regions)

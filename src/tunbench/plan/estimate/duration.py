@@ -1,0 +1,43 @@
+"""How long shards take: each by what its stack and workloads declare, and all of them on some workers."""
+
+import heapq
+from collections.abc import Sequence
+
+from tunbench.plan.estimate import wall_clock
+from tunbench.plan.shard import Shard
+from tunbench.runner.invocation import Invocation
+
+MAX_WORKERS = 1000
+"""Labs side by side: no machine has as many cores to spare."""
+
+
+def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> float:
+    """Seconds of wall clock until `workers` have executed the shards, each taking the next as soon as it is idle."""
+    # There are never more at work than there are shards.
+    free_at = [0.0] * max(1, min(workers, len(shards)))
+    seconds: dict[tuple[object, ...], float] = {}
+    for shard in shards:
+        # All repeats of a shard take the same time.
+        alike = (*(value.name for value in shard.values.values()), shard.workloads)
+        if alike not in seconds:
+            seconds[alike] = shard_seconds(shard, clock)
+        heapq.heapreplace(free_at, free_at[0] + seconds[alike])
+    return max(free_at)
+
+
+def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
+    """Seconds of wall clock of one shard: what its stack takes to come up, and its workloads between their pairs.
+
+    On the real clock a workload takes what it declares. On the virtual clock waiting is skipped: it takes as much for
+    each second in which it keeps the processor busy as such a second takes.
+    """
+    asked = [workload.invocation for workload in shard.workloads]
+    topology, machine, encrypted = shard.layout.topology, shard.machine, wall_clock.encrypts(shard.stack)
+    busy_second = wall_clock.busy_second(shard.stack, aes="aes" not in machine.without)
+
+    def seconds(one: Invocation) -> float:
+        if clock != "virtual":
+            return one.seconds
+        return busy_second * wall_clock.busy(one, machine.speed, shard.profile, encrypted)
+
+    return wall_clock.bring_up(shard.stack, asked) + sum(len(one.pairs(topology)) * seconds(one) for one in asked)
