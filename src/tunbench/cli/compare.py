@@ -51,7 +51,8 @@ def compare(
       tunbench compare runs/before runs/after --metric all --csv > changes.csv
     """
     from tunbench.analysis.compare.cell_change import frame, worst_first
-    from tunbench.report.tables import changes
+    from tunbench.report import change_wording
+    from tunbench.report.terminal import changes_table
 
     if as_json and as_csv:
         typer.echo("--json and --csv exclude each other; give one of them", err=True)
@@ -65,11 +66,11 @@ def compare(
     else:
         console = screen()
         if not compared.identical:
-            console.print(changes.table(rows if show_all else rows[: changes.SHOWN], console.width))
-            if len(rows) > changes.SHOWN and not show_all:
-                say(console, f"and {len(rows) - changes.SHOWN} more; --all shows them")
-        say(console, changes.headline(compared))
-        for note in changes.notes(rows):
+            console.print(changes_table.table(rows if show_all else rows[: changes_table.MAX_ROWS], console.width))
+            if len(rows) > changes_table.MAX_ROWS and not show_all:
+                say(console, f"and {len(rows) - changes_table.MAX_ROWS} more; --all shows them")
+        say(console, change_wording.headline(compared))
+        for note in change_wording.notes(rows):
             say(console, f"  {note}")
         conclude(compared, console)
 
@@ -92,14 +93,14 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Com
 
 def conclude(compared: "Comparison", console: Console) -> None:
     """Prints what differs of the runs besides their numbers, and what the numbers are."""
-    from tunbench.report.tables import changes
+    from tunbench.report import change_wording
 
     if compared.differences:
         say(console, "the runs differ in:")
-        for one in changes.differing(compared):
+        for one in change_wording.differing(compared):
             say(console, f"  {one}")
     if not compared.identical:
-        console.print(changes.method(compared), style="dim")
+        console.print(change_wording.method(compared), style="dim")
 
 
 def as_data(compared: "Comparison") -> dict[str, object]:

@@ -74,19 +74,21 @@ def _write(path: Path, text: str, mode: str) -> None:
 
 
 def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:
+    from tunbench.report import change_wording
     from tunbench.report.export.markdown import sentence
-    from tunbench.report.tables import changes
+    from tunbench.report.terminal import changes_table
 
     # Undecided cells are counted below; in a strict gate they stop the run, and stand in the table.
     if judged.stopping:
-        console.print(changes.table([one.row for one in judged.stopping[: changes.SHOWN]], console.width))
-        if len(judged.stopping) > changes.SHOWN:
-            say(console, f"and {len(judged.stopping) - changes.SHOWN} more; --json has them")
-        for one in judged.stopping[: changes.SHOWN]:
-            where = ", ".join((one.row.stack, one.row.condition, one.row.workload, changes.named(one.row)))
-            say(console, f"  {one.outcome}: {where}: {changes.reason(one.why)}")
+        shown = judged.stopping[: changes_table.MAX_ROWS]
+        console.print(changes_table.table([one.row for one in shown], console.width))
+        if len(judged.stopping) > changes_table.MAX_ROWS:
+            say(console, f"and {len(judged.stopping) - changes_table.MAX_ROWS} more; --json has them")
+        for one in shown:
+            where = ", ".join((one.row.stack, one.row.condition, one.row.workload, change_wording.named(one.row)))
+            say(console, f"  {one.outcome}: {where}: {change_wording.reason(one.why)}")
     if not judged.strict:
-        for line in changes.notes([one.row for one in judged.undecided]):
+        for line in change_wording.notes([one.row for one in judged.undecided]):
             say(console, f"  {line}")
     say(console, f"{'passed' if judged.passes else 'not passed'}: {sentence(judged)}")
     if judged.undecided and len(judged.undecided) == len(judged.cells):

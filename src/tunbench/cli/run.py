@@ -138,11 +138,12 @@ def finish(folder: Path) -> "ReportedRun":
 
 def conclude(folder: Path, changed: list[str], console: Console) -> int:
     """Prints the final table, how far a study's run agrees with it, and where the report is; returns the exit code."""
-    from tunbench.report.terminal import run_table, study_tables
+    from tunbench.report.terminal import run_report, study_tables
+    from tunbench.report.view import side_by_side
 
     reported = finish(folder)
     record = reported.findings.record
-    screen().print(run_table.table(reported.findings))
+    screen().print(run_report.rendered(side_by_side([reported])))
     if reported.assessment:
         screen().print(study_tables.rendered(reported.assessment))
     if reported.unreadable:

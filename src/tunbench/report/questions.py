@@ -1,20 +1,10 @@
-"""Which question of a report each metric answers: each declares it, and here are the headings and the order."""
+"""Which question of a report each metric answers: each declares it, and here is their order."""
 
 from collections.abc import Iterable, Sequence
 
 from tunbench.analysis import metrics
 from tunbench.runner.declare.metrics import OF_UNIT, Question
 from tunbench.runner.known_metrics import known
-
-HEADINGS = {
-    Question.FAST: "How fast",
-    Question.LATE: "How late",
-    Question.COSTLY: "How costly",
-    Question.RECOVERS: "How it comes up and recovers",
-    Question.WIRE: "What it adds on the wire",
-    Question.OTHER: "What else was measured",
-}
-"""The headings of the sections that are made of metrics, in their order."""
 
 
 def question(metric: str, unit: str) -> Question:

@@ -14,6 +14,10 @@ DIGITS = 3
 """Significant digits; medians over seeds hardly ever have more."""
 
 
+OF_KIND = {"duration": "s", "ratio": "ratio", "rate": "bit/s", "size": "B", "count": "count"}
+"""The SI unit of each kind of option, and of each kind of term of netem."""
+
+
 class Scale(NamedTuple):
     """How values are shown: divided by `factor`, followed by `symbol`."""
 

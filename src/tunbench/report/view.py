@@ -9,20 +9,18 @@ import polars as pl
 
 from tunbench.analysis import order
 from tunbench.analysis.cells import CENTRAL
+from tunbench.analysis.compare.runs import CompareError, Comparison, compare
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.analysis.verdicts import executed, place
 from tunbench.journal.record import TrialResult
 from tunbench.report.reported_run import ReportedRun
 
-ROW = ("run", "stack", "name")
-"""What says which row of a chart or table a value is in: its run, its stack, and what stands there."""
-
-TRAFFIC = "throughput"
+MEASURED_BY_RECEIVER = "throughput"
 """Metrics that begin so are measured by who receives; with several nodes their direction is told."""
 
 
-class Places(NamedTuple):
+class FilterNumbers(NamedTuple):
     """Numbers in the filters, by name."""
 
     stacks: dict[str, int]
@@ -69,6 +67,16 @@ class View:
         return len(self.runs) > 1
 
     @cached_property
+    def comparison(self) -> Comparison | str:
+        """The second of two runs compared with the first, or why it cannot be; of another number of runs nothing."""
+        if len(self.runs) != 2:
+            return ""
+        try:
+            return compare(*self.runs)
+        except CompareError as error:
+            return str(error)
+
+    @cached_property
     def trials(self) -> dict[tuple[str, str, str, str], list[tuple[TrialResult, str]]]:
         """The trials of each run, stack, condition and workload, repeats rising, with the way to their run."""
         found: dict[tuple[str, str, str, str], list[tuple[TrialResult, str]]] = {}
@@ -79,10 +87,10 @@ class View:
         return found
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> FilterNumbers:
         """The place of each stack, condition, workload and run among all of them."""
         lists = (self.stacks, self.conditions, self.workloads, self.labels)
-        return Places(*({name: place for place, name in enumerate(names)} for names in lists))
+        return FilterNumbers(*({name: place for place, name in enumerate(names)} for names in lists))
 
     @cached_property
     def central(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
@@ -101,6 +109,10 @@ class View:
         """How many trials of a cell that count were disturbed."""
         trials = self.trials.get((run, stack, condition, workload), [])
         return sum(bool(trial.noisy) and trial.verdict == "ok" for trial, _ in trials)
+
+    def identifiers(self, name: str) -> list[str]:
+        """What the sections of a name are called that each run has of its own."""
+        return [f"{name}-{number + 1}" if number else name for number in range(len(self.runs))]
 
     def measuring(self, metric: str) -> list[str]:
         """The workloads that measured a metric, in the order of the plan."""
@@ -121,7 +133,7 @@ def side_by_side(reported: Sequence[ReportedRun]) -> View:
         name: _ordered(table.join(names, on=keys, how="left", maintain_order="left"), stacks, conditions, labels)
         for name, table in tables.items()
     }
-    listed = list(dict.fromkeys(name for run in runs for name in workloads(run)))
+    listed = list(dict.fromkeys(name for run in runs for name in workloads_of(run)))
     return View(
         tuple(reported),
         named["cells"],
@@ -137,7 +149,7 @@ def side_by_side(reported: Sequence[ReportedRun]) -> View:
 TABLES = ("cells", "values", "samples", "costs")
 
 
-def workloads(run: Findings) -> list[str]:
+def workloads_of(run: Findings) -> list[str]:
     """The workloads of a run, as its plan lists them; how long a stack took to come up stands last."""
     plan = run.record.manifest.get("plan")
     listed = plan.get("workloads") if isinstance(plan, dict) else None
@@ -168,7 +180,12 @@ def _name(
     run: str, stack: str, workload: str, metric: str, pair: str, node: str, pairs: int, nodes: int, several: bool
 ) -> str:
     words = [stack]
-    if nodes > 1 and metric.startswith(TRAFFIC) and node in (ends := pair.rsplit("-", 1)) and len(ends) == 2:
+    if (
+        nodes > 1
+        and metric.startswith(MEASURED_BY_RECEIVER)
+        and node in (ends := pair.rsplit("-", 1))
+        and len(ends) == 2
+    ):
         words.append(f"{ends[0] if node == ends[1] else ends[1]}→{node}")
     else:
         words += [pair] if pairs > 1 else []

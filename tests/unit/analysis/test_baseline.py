@@ -11,8 +11,8 @@ from tests.helpers.records import TCP, cell, record, trial
 from tunbench.analysis import baseline
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, TrialResult
-from tunbench.report.tables import heat_tables
-from tunbench.report.terminal import run_table
+from tunbench.report.tables import headline, ratios
+from tunbench.report.terminal import run_report
 
 
 def speed(stack: str, value: float, repeat: int = 1, profile: str = "baseline") -> TrialResult:
@@ -60,7 +60,7 @@ def fields(table: Any) -> list[tuple[str, str]]:
 
 def test_a_dash_says_why_in_a_tip_and_in_the_caption() -> None:
     shown = view_of(broken())
-    for table in (heat_tables.headline(shown), heat_tables.relative(shown, "throughput")):
+    for table in (headline.table(shown), ratios.table(shown, "throughput")):
         assert fields(table) == [("–", "the stack none failed")]
         assert table.caption.endswith("A dash is no ratio, because the stack none failed (baseline).")
     page = page_of(broken())
@@ -69,21 +69,21 @@ def test_a_dash_says_why_in_a_tip_and_in_the_caption() -> None:
 
 def test_where_every_ratio_is_there_nothing_is_said() -> None:
     shown = view_of(record([speed("gre", 1e9), speed("none", 1e9)]))
-    assert fields(heat_tables.headline(shown)) == []
-    assert "A dash" not in heat_tables.headline(shown).caption
+    assert fields(headline.table(shown)) == []
+    assert "A dash" not in headline.table(shown).caption
 
 
 def test_the_terminal_says_it_below_its_table() -> None:
     console = Console(width=120, file=StringIO())
-    console.print(run_table.table(find(broken())))
+    console.print(run_report.rendered(view_of(broken())))
     assert "– is no ratio: the stack none failed (baseline)" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_one_of_several_directions_is_said_to_be_one() -> None:
     both = [("throughput", "bit/s", 1e9, None, node) for node in ("a", "b")]
     whole = record([trial(cell(stack, workload=TCP), both) for stack in ("none", "gre")])
-    assert f"Of several pairs or directions it is the first one: {TCP}." in heat_tables.headline(view_of(whole)).caption
+    assert f"Of several pairs or directions it is the first one: {TCP}." in headline.table(view_of(whole)).caption
     console = Console(width=120, file=StringIO())
-    console.print(run_table.table(find(whole)))
+    console.print(run_report.rendered(view_of(whole)))
     said = f"of several pairs or directions it is the first one ({TCP}); the report has all"
     assert said in console.file.getvalue()  # type: ignore[attr-defined]

@@ -6,10 +6,11 @@ from tunbench.analysis.cost import excesses
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.frame import frame
 from tunbench.journal.record import TrialResult
-from tunbench.report.charts import figures
+from tunbench.report.charts import metric_strips
 from tunbench.report.reported_run import ReportedRun
-from tunbench.report.tables import tables
-from tunbench.report.tables.tables import Table
+from tunbench.report.tables import costs as cost_table
+from tunbench.report.tables import every_cell
+from tunbench.report.tables.table import Table
 from tunbench.report.view import side_by_side
 from tunbench.runner.declare.metrics import Question
 
@@ -35,7 +36,7 @@ def column(table: Table, heading: str) -> list[str]:
 
 
 def costs(findings: Findings) -> Table:
-    return tables.costs(side_by_side([ReportedRun(findings)]))
+    return cost_table.table(side_by_side([ReportedRun(findings)]))
 
 
 def test_an_excess_is_taken_within_a_seed_and_then_the_median() -> None:
@@ -73,9 +74,7 @@ def test_without_none_a_cost_has_no_excess() -> None:
 def test_a_run_without_probes_has_no_costs() -> None:
     without = found(trial(cell("none", workload=TCP), [("throughput", "bit/s", 1e9)]))
     assert costs(without).rows == []
-    assert Question.COSTLY not in {
-        figure.question for figure in figures.all_strips(side_by_side([ReportedRun(without)]))[0]
-    }
+    assert metric_strips.figures(side_by_side([ReportedRun(without)]), Question.COSTLY) == []
 
 
 def test_a_stack_can_cost_less_than_none() -> None:
@@ -95,7 +94,7 @@ def test_the_table_puts_the_stacks_of_a_workload_together() -> None:
 
 
 def test_values_of_several_nodes_are_told_apart() -> None:
-    table = tables.everything(side_by_side([ReportedRun(found(cost("none", 1, 1e-9)))]))
+    table = every_cell.table(side_by_side([ReportedRun(found(cost("none", 1, 1e-9)))]))
     names = list(zip(column(table, "metric"), column(table, "stack"), strict=True))
     assert sorted(names) == [
         *(("cost", "none"), ("cost-packet", "none"), ("memory", "none, at a"), ("memory", "none, at b")),
@@ -106,5 +105,5 @@ def test_values_of_several_nodes_are_told_apart() -> None:
 def test_the_cost_of_workloads_with_a_throughput_is_shown_first() -> None:
     only_cost = trial(cell("none", workload="ping"), [("cost", "s/B", 1e-7, None, "lab")])
     some = found(cost("none", 1, 1e-9), only_cost)
-    drawn = [figure for figure in figures.all_strips(side_by_side([ReportedRun(some)]))[0] if figure.heading == "cost"]
-    assert [figure.about for figure in drawn] == [TCP, "ping"]
+    drawn = metric_strips.figures(side_by_side([ReportedRun(some)]), Question.COSTLY)
+    assert [figure.about for figure in drawn if figure.heading == "cost"] == [TCP, "ping"]

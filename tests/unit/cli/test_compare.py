@@ -20,7 +20,8 @@ from tests.helpers.runs import PLAN, ScriptedLab, events, invoke, ordered
 from tunbench.analysis.compare.cell_change import VERDICTS, Row
 from tunbench.journal.journal import NAME, VERSION
 from tunbench.plan.shard import Shard
-from tunbench.report.tables import changes
+from tunbench.report import change_wording
+from tunbench.report.terminal import changes_table
 from tunbench.run import manifest
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "compare"
@@ -146,7 +147,7 @@ def test_json_and_csv_have_all_rows_and_fields(runs: Path, monkeypatch: pytest.M
 
 def test_more_rows_than_fit_are_counted_and_shown_on_demand(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runs)
-    monkeypatch.setattr(changes, "SHOWN", 3)
+    monkeypatch.setattr(changes_table, "MAX_ROWS", 3)
     assert "and 5 more; --all shows them" in invoke("compare", "base", "new").stdout
     every = invoke("compare", "base", "new", "--all").stdout
     assert "more" not in every
@@ -184,10 +185,12 @@ def test_text_of_a_shift_that_has_no_share(runs: Path) -> None:
         shift_high=0.02,
         coverage=0.96,
     )
-    assert changes.change(row) == "+1.50\N{NO-BREAK SPACE}pp [+1.00, +2.00]"
-    assert changes.change(row._replace(unit="s", shift_low=-0.001)).startswith("+15.0\N{NO-BREAK SPACE}ms [−1.00, ")
-    assert changes.change(row._replace(coverage=0.0)) == "+1.50\N{NO-BREAK SPACE}pp"
-    assert changes.named(row) == "loss, b-c, b"
+    assert change_wording.change(row) == "+1.50\N{NO-BREAK SPACE}pp [+1.00, +2.00]"
+    assert change_wording.change(row._replace(unit="s", shift_low=-0.001)).startswith(
+        "+15.0\N{NO-BREAK SPACE}ms [−1.00, "
+    )
+    assert change_wording.change(row._replace(coverage=0.0)) == "+1.50\N{NO-BREAK SPACE}pp"
+    assert change_wording.named(row) == "loss, b-c, b"
     console = Console(width=150, file=io.StringIO())
-    console.print(changes.table([row]))
+    console.print(changes_table.table([row]))
     assert "pp [" in console.file.getvalue()  # type: ignore[attr-defined]

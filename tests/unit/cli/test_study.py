@@ -18,9 +18,11 @@ from tests.helpers.runs import invoke, runs_here
 from tunbench.analysis.findings import find
 from tunbench.analysis.study.assessment import Assessment, assess
 from tunbench.plan import load as loading
+from tunbench.plan.load import Loaded
 from tunbench.report import study_wording
 from tunbench.report.export import files
-from tunbench.report.page.study import section
+from tunbench.report.page.filters import SectionFrame
+from tunbench.report.page.study import rendered
 from tunbench.report.reported_run import ReportedRun
 from tunbench.report.terminal import study_tables
 from tunbench.report.view import side_by_side
@@ -151,8 +153,13 @@ def test_plan_check_reads_the_published_numbers(here: Path) -> None:
     assert not Path("out").exists()
 
 
+def section_of(loaded: Loaded) -> str:
+    """The section of a report about a run of the tiny study."""
+    return rendered(assess(studies.found(), loaded), SectionFrame("study"))
+
+
 def test_the_section_of_the_report(here: Path) -> None:
-    page = section(studies.found(), studies.loaded(here))
+    page = section_of(studies.loaded(here))
     assert page.count("<svg") == 2, "one condition of each table has two systems on both sides"
     for text in ("A Comparison of Tunnels", "Not reproduced", "the model machine has one core", "illegible", "τ 1.00"):
         assert text in page
@@ -161,7 +168,7 @@ def test_the_section_of_the_report(here: Path) -> None:
 
 
 def test_the_section_has_a_heading_for_each_clustering(here: Path) -> None:
-    page = section(studies.found(), studies.loaded(here))
+    page = section_of(studies.loaded(here))
     assert page.count("<h3>Clusters</h3>") == 1
     assert "<h4>on the LAN: adjusted Rand index 1.00, n = 4; 2 measured clusters, mean silhouette 0.73</h4>" in page
     heading = "<h4>on the WAN: adjusted Rand index 0.00, n = 4; 2 measured clusters, mean silhouette 0.73</h4>"
@@ -173,7 +180,7 @@ def test_the_section_has_a_heading_for_each_clustering(here: Path) -> None:
     ):
         assert text in wan
     text = studies.PLAN + studies.STUDY.split("[[study.clustering]]")[0]
-    assert "<h3>Clusters</h3>" not in section(studies.found(), studies.loaded(here, text=text))
+    assert "<h3>Clusters</h3>" not in section_of(studies.loaded(here, text=text))
 
 
 def test_texts_of_a_study_cannot_break_the_page(here: Path) -> None:
@@ -183,9 +190,5 @@ def test_texts_of_a_study_cannot_break_the_page(here: Path) -> None:
     text = text.replace('"IPIP" = "ipip"', '"<b>IPIP" = "ipip"').replace('"No VPN", "IPIP"', '"No VPN"')
     text = text.replace('"on the LAN"', '"<b>LAN"').replace('"encrypted"', '"<b>encrypted"')
     reference = studies.REFERENCE.replace(",IPIP,", ",<b>IPIP,")
-    page = section(studies.found(), studies.loaded(here, text=text, reference=reference))
+    page = section_of(studies.loaded(here, text=text, reference=reference))
     assert "<script" not in page and "<b>" not in page
-
-
-def test_a_run_of_no_study_has_no_section(here: Path) -> None:
-    assert section(studies.found(), studies.loaded(here, text=studies.PLAN)) == ""

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from tests.helpers.pages import view_of
 from tests.helpers.records import PING, TCP, cell, realistic, record, trial
 from tunbench.journal.record import Record, TrialResult
-from tunbench.report.charts import figures, lines, sweeps
+from tunbench.report.charts import degradation, distributions, metric_strips, option_sweeps, pareto_fronts, sweeps
+from tunbench.report.charts.figure import marks
 from tunbench.report.page import html
-from tunbench.report.tables import heat_tables
+from tunbench.report.tables import headline
 from tunbench.runner.declare.metrics import Question
 
 BIDIR = "iperf3-tcp:duration=1,bidir=on"
@@ -34,15 +35,15 @@ def test_directions_pairs_and_nodes_have_rows_of_their_own() -> None:
 
 def test_no_two_rows_of_a_chart_have_one_name() -> None:
     whole = view_of(record([both_ways("none"), both_ways("gre")]))
-    [figure] = figures.all_strips(whole)[0]
+    [figure] = metric_strips.figures(whole, Question.FAST)
     [panel] = figure.panels
-    assert all(panel.svg.count(f">{name}</text>") == 1 for name in whole.cells["name"].to_list())
+    assert all(panel.draw().count(f">{name}</text>") == 1 for name in whole.cells["name"].to_list())
 
 
 def test_runs_stand_side_by_side() -> None:
     both = view_of(realistic(2), realistic(3, seed=2), labels=("old", "new"), bases=("../old", "."))
     assert len(both.cells) == sum(len(run.cells) for run in both.runs)
-    table = heat_tables.headline(both)
+    table = headline.table(both)
     first = [row.fields[0].text for row in table.rows[:4]]
     assert first == ["none · old", "none · new", "ipip · old", "ipip · new"]
     page = html.page(both)
@@ -52,12 +53,12 @@ def test_runs_stand_side_by_side() -> None:
 
 def test_colours_of_a_stack_are_the_same_in_every_chart_and_run() -> None:
     both = view_of(realistic(2), realistic(2), labels=("old", "new"))
-    marks = figures.marks(both)
+    drawn = marks(both)
     for stack in both.stacks:
-        assert marks["old", stack].colour == marks["new", stack].colour
-        assert marks["old", stack].shape != marks["new", stack].shape
+        assert drawn["old", stack].colour == drawn["new", stack].colour
+        assert drawn["old", stack].shape != drawn["new", stack].shape
     tunnels = [stack for stack in both.stacks if not stack.startswith("none")]
-    assert len({(marks["old", stack].colour, marks["old", stack].shape) for stack in tunnels}) == len(tunnels)
+    assert len({(drawn["old", stack].colour, drawn["old", stack].shape) for stack in tunnels}) == len(tunnels)
 
 
 def swept(**terms: dict[str, float]) -> Record:
@@ -74,7 +75,7 @@ def test_profiles_that_differ_in_one_term_are_a_sweep() -> None:
     [sweep] = sweeps.of_profiles(whole)
     assert (sweep.title, sweep.unit) == ("delay each way", "s")
     assert sweep.members == ((0.0, "base"), (0.01, "near"), (0.04, "far"))
-    [figure] = lines.degrading(whole)
+    [figure] = degradation.figures(whole)
     assert [panel.heading for panel in figure.panels] == ["throughput over delay each way"]
 
 
@@ -87,9 +88,9 @@ def test_a_step_of_a_sweep_that_has_a_second_name_does_not_hide_it() -> None:
 def test_profiles_without_a_sweep_stand_in_order() -> None:
     whole = view_of(swept(one={"delay": 0.01}, two={"loss": 0.1, "delay": 0.03}))
     assert sweeps.of_profiles(whole) == []
-    [figure] = lines.degrading(whole)
+    [figure] = degradation.figures(whole)
     assert [panel.heading for panel in figure.panels] == ["throughput"]
-    assert ">one</text>" in figure.panels[0].svg
+    assert ">one</text>" in figure.panels[0].draw()
 
 
 def test_workloads_that_differ_in_one_option_are_a_sweep() -> None:
@@ -102,18 +103,18 @@ def test_workloads_that_differ_in_one_option_are_a_sweep() -> None:
     whole = view_of(record(trials))
     [sweep] = sweeps.of_workloads(whole)
     assert (sweep.title, sweep.unit, [x for x, _ in sweep.members]) == ("rate", "bit/s", [1e7, 2e7, 4e7])
-    assert [figure.heading for figure in lines.by_option(whole)] == ["throughput", "loss"]
+    assert [figure.heading for figure in option_sweeps.figures(whole)] == ["throughput", "loss"]
 
 
 def test_the_front_has_what_none_beats_in_both() -> None:
     whole = view_of(realistic(6))
-    [figure] = [one for one in lines.fronts(whole, "rtt", Question.LATE) if one.about == TCP]
-    assert 'class="front"' in figure.panels[1].svg
+    [figure] = [one for one in pareto_fronts.figures(whole, "rtt") if one.about == TCP]
+    assert 'class="front"' in figure.panels[1].draw()
     assert PING not in figure.about
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
 def test_quantiles_are_those_of_the_tables(values: list[float]) -> None:
     series = pl.Series(values)
-    expected = [series.quantile(share, "linear") for share in lines.SHARES]
-    assert lines.quantiles(values) == pytest.approx(expected, rel=1e-9, abs=1e-6)
+    expected = [series.quantile(share, "linear") for share in distributions.SHARES]
+    assert distributions.quantiles(values) == pytest.approx(expected, rel=1e-9, abs=1e-6)

@@ -4,11 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import altair as alt
-
-from tunbench.report.charts import palette
-
-WIDE = 10.0
+LOGARITHMIC_FROM = 10.0
 """A span whose ends differ by more than this factor gets a logarithmic scale."""
 
 MARGIN = 0.06
@@ -17,11 +13,11 @@ MARGIN = 0.06
 STEPS = (1, 2, 5)
 """Where the ticks of a logarithmic axis are within a decade."""
 
-MOST = 9
+MAX_TICKS = 9
 """Ticks that a logarithmic axis has room for."""
 
 
-LEAST = 2
+MIN_TICKS = 2
 """Ticks that a logarithmic axis needs; with fewer it gets those of a linear one."""
 
 
@@ -46,7 +42,7 @@ class Span(NamedTuple):
 
 
 def from_zero_or_wide(values: Sequence[float]) -> Span:
-    """A linear span from 0 to a little beyond the values, or a logarithmic one where they are WIDE apart."""
+    """A linear span from 0 to a little beyond the values, or a logarithmic one where they are far apart."""
     wide = around(values)
     if wide.log:
         return wide
@@ -56,9 +52,9 @@ def from_zero_or_wide(values: Sequence[float]) -> Span:
 
 
 def around(values: Sequence[float]) -> Span:
-    """A span a little wider than the values: logarithmic where they are WIDE apart and all positive."""
+    """A span a little wider than the values: logarithmic where they are far apart and all positive."""
     low, high = min(values), max(values)
-    log = low > 0 and high / low > WIDE
+    log = low > 0 and high / low > LOGARITHMIC_FROM
     if low == high:
         low, high = low - abs(low) * 0.1, high + abs(high) * 0.1 or 1
     tight = Span(low, high, log)
@@ -74,13 +70,13 @@ def ticks(span: Span) -> list[float] | None:
     decades = range(math.floor(math.log10(span.low)), math.ceil(math.log10(span.high)) + 1)
     found = [step * 10.0**decade for decade in decades for step in STEPS]
     inside = [tick for tick in found if span.low <= tick <= span.high]
-    return inside if len(inside) <= MOST else [tick for tick in inside if tick in found[:: len(STEPS)]]
+    return inside if len(inside) <= MAX_TICKS else [tick for tick in inside if tick in found[:: len(STEPS)]]
 
 
 def marks(span: Span) -> list[float]:
     """Where an axis has its numbers and lines: four to eight round values."""
     found = ticks(span)
-    if found is not None and len(found) >= LEAST:
+    if found is not None and len(found) >= MIN_TICKS:
         return found
     # Round steps of a linear axis; those of a logarithmic one that spans little are the same.
     rough = (span.high - span.low) / 6
@@ -93,16 +89,3 @@ def marks(span: Span) -> list[float]:
 def label(value: float) -> str:
     """A number of an axis."""
     return f"{value:.6g}".replace("-", "\N{MINUS SIGN}") if abs(value) < 1e6 else f"{value:.3g}"
-
-
-def scale(span: Span) -> alt.Scale:
-    """The span as a chart's scale."""
-    return alt.Scale(type="log" if span.log else "linear", domain=[span.low, span.high], nice=False, zero=False)
-
-
-def axis(span: Span, title: str) -> alt.Axis:
-    """The span as a chart's axis, with its title; the ticks of a linear one are the chart's own."""
-    found = ticks(span)
-    options = {"tickCount": 5} if found is None else {"values": found, "labelOverlap": False}
-    name = f"{title}, logarithmic" if span.log else title
-    return alt.Axis(title=name, format="~r", gridColor=palette.light("line"), **options)

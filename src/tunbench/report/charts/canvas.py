@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import NamedTuple
 
 from markupsafe import escape
 
-from tunbench.report.charts import axes, palette
+from tunbench.report import palette
+from tunbench.report.charts import axes
 
 WIDTH = 360
 """Units of a chart's width: pixels on a screen, as wide as a telephone held upright can show."""
@@ -67,20 +69,25 @@ def dots(xs: Sequence[float], y: float) -> str:
     return "".join(f"M{x} {number(y)}h0" for x in dict.fromkeys(number(x) for x in xs))
 
 
-def marker(mark: Mark, x: float, y: float, r: float = 4.5) -> str:
-    """The shape of a stack."""
+def marker(mark: Mark, x: float, y: float, r: float = 4.5, kind: str = "k") -> str:
+    """The shape of a stack, of a class of the style sheet."""
     places = {"x": x, "y": y, "l": x - r, "R": x + r, "t": y - r, "b": y + r, "d": 2 * r, "r": r}
     way = SHAPES[mark.shape].format(**{name: number(value) for name, value in places.items()})
-    return f'<path class="k" d="{way}"/>'
+    return f'<path class="{kind}" d="{way}"/>'
 
 
-def group(mark: Mark, body: str, told: str, href: str = "", more: str = "") -> str:
+def with_words(body: str, words: str, more: str = "") -> str:
+    """What belongs to one value of no single stack: it tells of itself."""
+    return f'<g class="m" tabindex="-1" {more}><title>{escape(words)}</title>{body}</g>'
+
+
+def group(mark: Mark, body: str, words: str, href: str = "", more: str = "") -> str:
     """What belongs to one value of a stack: it can be filtered, tells of itself, and leads to its trial's commands."""
     tag = f'a href="{escape(href)}"' if href else "g"
     run = f' data-r="{mark.run}"' if mark.run else ""
     return (
         f'<{tag} class="m" style="color:{mark.colour}" tabindex="-1" data-s="{mark.stack}"{run}{more}>'
-        f"<title>{escape(told)}</title>{body}</{tag[0]}>"
+        f"<title>{escape(words)}</title>{body}</{tag[0]}>"
     )
 
 
@@ -88,10 +95,10 @@ def x_axis(span: axes.Span, left: float, right: float, words: float, top: float,
     """Numbers on the height `words` as far as none touches another, and lines through the plot."""
     found, ends = [], -99.0
     for tick in axes.marks(span):
-        x, told = left + (right - left) * span.share(tick), axes.label(tick)
-        half = 3.5 * len(told)
+        x, label = left + (right - left) * span.share(tick), axes.label(tick)
+        half = 3.5 * len(label)
         if x - half > ends + 4:
-            found.append(text(min(max(x, half), WIDTH - half), words, told, "t", "middle"))
+            found.append(text(min(max(x, half), WIDTH - half), words, label, "t", "middle"))
             ends = x + half
         found.append(line(x, top, x, bottom, "g"))
     return f'<g aria-hidden="true">{"".join(found)}</g>'
@@ -110,6 +117,11 @@ def y_axis(span: axes.Span, left: float, right: float, top: float, bottom: float
     return f'<g aria-hidden="true">{"".join(found)}</g>'
 
 
+def chart_css() -> str:
+    """The style of charts, which pages and exported charts share."""
+    return files("tunbench.report.charts").joinpath("chart.css").read_text(encoding="utf-8")
+
+
 def standalone(drawn: str) -> str:
     """A chart of a page as a file of its own: light, with its style inside, and without links."""
     plain = re.sub(r"<a href=\"[^\"]*\"", "<g", drawn).replace("</a>", "</g>")
@@ -117,7 +129,7 @@ def standalone(drawn: str) -> str:
     height = float(re.search(r'viewBox="0 0 \d+ ([\d.]+)"', plain)[1])  # type: ignore[index]
     size = f'width="{WIDTH + 16}" height="{number(height + 16)}" viewBox="-8 -8 {WIDTH + 16} {number(height + 16)}"'
     plain = re.sub(r'viewBox="[^"]*"', size, plain, count=1)
-    style = "text{font-family:Helvetica,Arial,sans-serif}" + palette.chart_css()
+    style = "text{font-family:Helvetica,Arial,sans-serif}" + chart_css()
     ground = '<rect x="-8" y="-8" width="100%" height="100%" fill="var(--paper)"/>'
     head, title, rest = plain.partition("</title>")
     return palette.in_light(f"{head}{title}<style>{style}</style>{ground}{rest}") + "\n"

@@ -21,7 +21,7 @@ class Point(NamedTuple):
     y: float
     low: float | None = None
     high: float | None = None
-    told: str = ""
+    words: str = ""
     href: str = ""
 
 
@@ -93,8 +93,8 @@ def _x_axis(axis: Axis, span: axes.Span, bottom: float, slanted: bool) -> str:
         words = str(index + 1) if slanted else name
         found.append(canvas.text(_x(span, index), bottom + 16, words, "t", "middle"))
     if slanted:
-        told = [f"{index}: {name}" for index, name in enumerate(axis.names, 1)][:13]
-        more = [*told, f"… {len(axis.names)}: {axis.names[-1]}"] if len(axis.names) > len(told) else told
+        names = [f"{index}: {name}" for index, name in enumerate(axis.names, 1)][:13]
+        more = [*names, f"… {len(axis.names)}: {axis.names[-1]}"] if len(axis.names) > len(names) else names
         found += [canvas.text(LEFT, bottom + 32 + 14 * index, words, "t") for index, words in enumerate(more)]
     return "".join(found)
 
@@ -117,5 +117,5 @@ def _curve(curve: Curve, spans: Sequence[axes.Span], scales: Sequence[units.Scal
     body = [f"<g {own}>{band}{line}</g>"]
     for point in curve.points if marked else ():
         x, y = place(point.x, point.y)
-        body.append(canvas.group(curve.mark, canvas.marker(curve.mark, x, y, 4), point.told, point.href))
+        body.append(canvas.group(curve.mark, canvas.marker(curve.mark, x, y, 4), point.words, point.href))
     return "".join(body)

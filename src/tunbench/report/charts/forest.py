@@ -1,79 +1,125 @@
 """The forest plot of a comparison: the shift of each cell with its interval, around no change."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
 
-import altair as alt
-import polars as pl
+from tunbench.analysis.compare.cell_change import BETTER, DIFFERENT, WORSE, Row, worst_first
+from tunbench.analysis.compare.runs import Comparison
+from tunbench.report import change_wording, units
+from tunbench.report.charts import axes, canvas, labels
+from tunbench.report.charts.axes import Span
+from tunbench.report.charts.canvas import WIDTH, Mark
+from tunbench.report.charts.figure import Figure, Panel
+from tunbench.report.view import View
 
-from tunbench.analysis.compare.cell_change import BETTER, DIFFERENT, WORSE, Row
-from tunbench.report.charts import altair_style, axes, labels, palette
-from tunbench.report.tables import changes
+MAX_CELLS = 42
+"""Cells that are drawn; more would be higher than a screen or two, and the table has them."""
 
-MOST = 40
-"""Cells in one chart; more would be higher than a screen or two, and the table has them."""
+MAX_CELLS_OF_A_PANEL = 14
+"""Cells of one chart; those of a longer plot stand beside each other, on the same scale."""
 
-LINE = 30
-"""Characters of a line of a label."""
+LINE, STRIP, HEAD = 15, 26, 40
+"""Units of height: a line of a label, the interval below it, and the axis above all rows."""
 
-ROOM = 1.08
+EDGE = 8
+"""Units left free beside the plot."""
+
+STACK_CHARACTERS, CELL_CHARACTERS = 34, 54
+"""Characters of a line of a stack's name, which leave room for its change, and of what else its cell is."""
+
+MARGIN = 1.08
 """How much longer the axis is, so that no mark touches its end."""
 
+CIRCLE, TRIANGLE = (Mark("var(--accent)", shape, -1) for shape in (0, 3))
 
-class Shown(NamedTuple):
-    """A row of the plot, in percent; `text` is the verdict where a difference is shown, else empty."""
 
-    label: str
-    value: float
-    low: float
-    high: float
-    shape: str
-    text: str
+def figures(view: View) -> list[Figure]:
+    """The plot of two runs that can be compared, of which some cell has a relative shift."""
+    compared = view.comparison
+    some = panels(compared, "compare", view.labels) if isinstance(compared, Comparison) else []
+    heading = f"change from {' to '.join(view.labels)}"
+    return [Figure("compare-forest", heading, "", "", -1, some, unfolded=True)] if some else []
+
+
+def panels(compared: Comparison, identifier: str, names: Sequence[str]) -> list[Panel]:
+    """The charts of a plot, the worst cells first, all on one scale; `identifier` begins the names of all."""
+    rows = plottable(worst_first(compared.rows))
+    ends = [MARGIN * 100 * (bound or 0.0) for row in rows for bound in (row.relative_low, row.relative_high)]
+    span = axes.around([0.0, *ends])
+    starts = range(0, len(rows), MAX_CELLS_OF_A_PANEL)
+    return [
+        Panel(
+            f"cells {start + 1} to {start + len(some)}" if len(starts) > 1 else "",
+            -1,
+            partial(draw, some, span, f"{identifier}-forest-{start}", f"Change from {names[0]} to {names[1]}"),
+        )
+        for start in starts
+        if (some := rows[start : start + MAX_CELLS_OF_A_PANEL])
+    ]
 
 
 def plottable(rows: Sequence[Row]) -> list[Row]:
     """The rows that have a relative shift, as many as fit."""
-    return [row for row in rows if row.relative is not None][:MOST]
+    return [row for row in rows if row.relative is not None][:MAX_CELLS]
 
 
-def plot(rows: Sequence[Row]) -> alt.LayerChart:
-    """A row a cell: the relative shift as a point on its interval; a triangle is worse, a circle is not.
+def draw(rows: Sequence[Row], span: Span, name: str, heading: str) -> str:
+    """A row a cell: the relative shift as a mark on its interval; a triangle is worse, a circle is not.
 
-    The rows are those of `plottable`, at least one. An open mark is a difference that is not shown.
+    An open mark is a difference that is not shown.
     """
-    shown = [_shown(row) for row in rows]
-    table = pl.DataFrame(shown, schema=list(Shown._fields), orient="row")
-    span = axes.around([0.0, *(ROOM * value for one in shown for value in (one.low, one.high))])
-    scale, order = axes.scale(span), table["label"].unique(maintain_order=True).to_list()
-    # The page's type may be wider than the one that the chart is laid out with.
-    room = labels.CHARACTER * max(len(line) for one in shown for line in one.label.split("\n"))
-    names = alt.Axis(
-        title=None, labelExpr=altair_style.LINES, labelLimit=400, minExtent=room, domain=False, ticks=False
-    )
-    base = alt.Chart(table).encode(y=alt.Y("label:N", sort=order, axis=names))
-    accent, soft, paper, ink = (palette.light(name) for name in ("accent", "soft", "paper", "ink"))
-    none = alt.Chart(pl.DataFrame({"none": [0.0]})).mark_rule(color=soft, strokeDash=[4, 3])
-    marks = alt.Shape(
-        "shape:N", scale=alt.Scale(domain=["worse", "other"], range=["triangle-up", "circle"]), legend=None
-    )
-    x = alt.X("value:Q", scale=scale, axis=axes.axis(span, "change from A to B, %"))
-    filled, hollow = base.transform_filter("datum.text != ''"), base.transform_filter("datum.text == ''")
-    return altair_style.panel(
-        none.encode(x=alt.X("none:Q", scale=scale)),
-        base.mark_rule(color=accent, strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        hollow.mark_point(color=accent, fill=paper, opacity=1, size=60).encode(x=x, shape=marks),
-        filled.mark_point(color=accent, fill=accent, opacity=1, size=60).encode(x=x, shape=marks),
-        filled.mark_text(align="left", fontSize=12, color=ink).encode(
-            x=alt.value(altair_style.WIDTH + 8), text="text:N"
-        ),
-        height=sum(max(26, 8 + altair_style.LINE * (one.label.count("\n") + 1)) for one in shown),
-    )
+    heights = [LINE * len(_lines(row)) + STRIP for row in rows]
+    bottom = HEAD + sum(heights)
+    body = [
+        canvas.text(0, 11, "change from A to B, %", "t"),
+        canvas.x_axis(span, EDGE, WIDTH - EDGE, HEAD - 11, HEAD - 6, bottom),
+        canvas.line(_x(span, 0.0), HEAD - 6, _x(span, 0.0), bottom, "none"),
+    ]
+    top = float(HEAD)
+    for row, height in zip(rows, heights, strict=True):
+        body.append(_row(row, span, top, height))
+        top += height
+    return canvas.svg(bottom, "".join(body), heading, name, "forest")
 
 
-def _shown(row: Row) -> Shown:
-    names = (row.stack, " · ".join((row.condition, row.workload, changes.named(row))))
-    label = "\n".join(labels.wrapped(name, LINE) for name in names)
+def _row(row: Row, span: Span, top: float, height: float) -> str:
     value, low, high = (100 * (bound or 0.0) for bound in (row.relative, row.relative_low, row.relative_high))
     shown = row.verdict in (BETTER, WORSE, DIFFERENT)
-    shape = "worse" if row.direction == WORSE else "other"
-    return Shown(label, value, low, high, shape, row.verdict if shown else "")
+    y = height - 15.0
+    change = f"{'+' if value > 0 else ''}{units.number(value)}{units.NBSP}%"
+    parts = [
+        f'<rect class="h" width="{WIDTH}" height="{canvas.number(height)}"/>',
+        *(canvas.text(0, 11 + LINE * index, words, kind) for index, (words, kind) in enumerate(_lines(row))),
+        canvas.text(WIDTH, 11, f"{change} {row.verdict}" if shown else change, "halo", "end"),
+        canvas.line(_x(span, low), y, _x(span, high), y, "i"),
+        canvas.marker(TRIANGLE if row.direction == WORSE else CIRCLE, _x(span, value), y, 5, "k" if shown else "o"),
+    ]
+    return canvas.with_words(
+        "".join(parts), _words(row), f'style="color:{CIRCLE.colour}" transform="translate(0 {canvas.number(top)})"'
+    )
+
+
+def _lines(row: Row) -> list[tuple[str, str]]:
+    """The label of a row in lines, each with its class: the stack, then what else the cell is."""
+    cell = " · ".join((row.condition, row.workload, change_wording.named(row)))
+    return [
+        *((line, "halo") for line in labels.wrapped(row.stack, STACK_CHARACTERS).split("\n")),
+        *((line, "t halo") for line in labels.wrapped(cell, CELL_CHARACTERS).split("\n")),
+    ]
+
+
+def _words(row: Row) -> str:
+    """All that is known of a change."""
+    return "\n".join(
+        (
+            f"{row.stack}, {row.condition}",
+            f"{change_wording.named(row)} of {row.workload}: {row.verdict}",
+            f"change: {change_wording.change(row)}",
+            f"A: {change_wording.median(row, 'a')}, B: {change_wording.median(row, 'b')}",
+            f"p: {change_wording.p_value(row)}, effect: {change_wording.effect(row)}",
+        )
+    )
+
+
+def _x(span: Span, value: float) -> float:
+    return EDGE + (WIDTH - 2 * EDGE) * min(1, max(0, span.share(value)))

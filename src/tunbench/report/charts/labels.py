@@ -4,9 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-LINE = 18
-"""Characters of a line of an axis label."""
-
 CHARACTER = 7.0
 """Pixels that a character of a label is wide, at most on average."""
 
@@ -22,7 +19,7 @@ POINT = 5.0
 STEPS = 2
 """Heights of a label that it may be above or below its point: the next ones would need a line to it."""
 
-LONGEST = 30
+MAX_CHARACTERS = 30
 """Characters of a point's label; longer ones are cut."""
 
 
@@ -54,7 +51,7 @@ class Label(NamedTuple):
         return Box(left, self.y - HEIGHT / 2, left + width, self.y + HEIGHT / 2)
 
 
-def wrapped(text: str, line: int = LINE) -> str:
+def wrapped(text: str, line: int) -> str:
     """The text broken into lines behind `+`, `:` and `,`, as long as fit; nothing is left out."""
     lines = [""]
     for piece in re.findall(r"[^+:,]*[+:,]|[^+:,]+", text):
@@ -64,9 +61,9 @@ def wrapped(text: str, line: int = LINE) -> str:
     return "\n".join(part for whole in lines for part in _cut(whole, line))
 
 
-def shortened(text: str) -> str:
-    """The text, with an ellipsis where it is longer than LONGEST."""
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def shortened(text: str, most: int = MAX_CHARACTERS) -> str:
+    """The text, with an ellipsis where it is longer than so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def place(

@@ -10,7 +10,7 @@ from tunbench.report.charts.canvas import WIDTH, Mark
 LEFT, TOP, HEIGHT, EDGE = 46, 22, 250, 10
 """Units left of the plot, above it, of its height and right of it."""
 
-MOST = 100
+MAX_NAMED = 100
 """Points that have a name or a number each: a chart has no room for more."""
 
 Place = Callable[[float, float], tuple[float, float]]
@@ -32,7 +32,7 @@ class Both(NamedTuple):
     mark: Mark
     across: Range
     up: Range
-    told: str
+    words: str
     front: bool = True
     href: str = ""
 
@@ -66,12 +66,12 @@ def draw(stacks: Sequence[Both], units_of: tuple[str, str], titles: tuple[str, s
     best = [at(one.across.median, one.up.median) for one in front(stacks)]
     if len(best) > 1:
         body.append(f'<path class="front" d="{canvas.polyline(best)}"/>')
-    names = _named(stacks, at) if len(stacks) <= MOST else []
+    names = _named(stacks, at) if len(stacks) <= MAX_NAMED else []
     if names:
         body += [_stack(one, at, words) for one, words in zip(stacks, names, strict=True)]
         return canvas.svg(bottom + 40, "".join(body), heading, name, "points")
     # Where one name has no room beside its point, all points have a number, which the legend explains.
-    numbers, leads = _numbered(stacks, at) if len(stacks) <= MOST else ([""] * len(stacks), "")
+    numbers, leads = _numbered(stacks, at) if len(stacks) <= MAX_NAMED else ([""] * len(stacks), "")
     body += [leads, *(_stack(one, at, words) for one, words in zip(stacks, numbers, strict=True))]
     entries = [(f"{index}  {one.name}" if any(numbers) else one.name, one.mark) for index, one in enumerate(stacks, 1)]
     top = bottom + 52
@@ -143,4 +143,4 @@ def _stack(one: Both, at: Place, words: str) -> str:
         canvas.line(*at(one.across.low, one.up.median), *at(one.across.high, one.up.median), "w"),
         canvas.line(*at(one.across.median, one.up.low), *at(one.across.median, one.up.high), "w"),
     ]
-    return canvas.group(one.mark, "".join(cross) + canvas.marker(one.mark, x, y, 5) + words, one.told, one.href)
+    return canvas.group(one.mark, "".join(cross) + canvas.marker(one.mark, x, y, 5) + words, one.words, one.href)

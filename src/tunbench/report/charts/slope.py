@@ -1,23 +1,19 @@
 """A slope chart: published ranks on the left, measured ones on the right, and a line for each system."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-import altair as alt
-import polars as pl
+from tunbench.report.charts import canvas, labels
+from tunbench.report.charts.canvas import WIDTH
 
-from tunbench.report.charts import altair_style, labels, palette
+ROW, HEAD = 22, 26
+"""Units from one rank to the next, and above the first one."""
 
-WIDTH = 110
-"""Pixels between both sides; with their labels the chart is as wide as a telephone held upright can show."""
+LEFT, RIGHT = 240, 78
+"""Units that the labels on the left have at most, and those on the right."""
 
-ROW = 22
-"""Pixels from one rank to the next."""
-
-HEAD = 26
-"""Pixels above the first rank."""
-
-TITLES = ("published", "measured")
+GAP = 9
+"""Units from a label to the end of its line."""
 
 
 class Slope(NamedTuple):
@@ -29,50 +25,35 @@ class Slope(NamedTuple):
     published: str
     measured: str
 
-    @property
-    def moved(self) -> bool:
-        """Whether both sides rank it differently."""
-        return self.published_rank != self.measured_rank
 
-
-def draw(slopes: Sequence[Slope]) -> altair_style.Chart:
+def draw(slopes: Sequence[Slope], name: str, heading: str) -> str:
     """A line for each system; one whose rank differs is thick, and dashed where it was measured to be worse."""
-    left = _places([(one.published_rank, one.measured_rank) for one in slopes])
-    right = _places([(one.measured_rank, one.published_rank) for one in slopes])
-    table = pl.DataFrame(
-        {
-            "left": [HEAD + ROW * place for place in left],
-            "right": [HEAD + ROW * place for place in right],
-            "kind": [_kind(one) for one in slopes],
-            "published": [f"{labels.shortened(one.system)}  {one.published}" for one in slopes],
-            "measured": [one.measured for one in slopes],
-        }
-    )
-    height = HEAD + ROW * len(slopes)
-    scale = alt.Scale(domain=[height, 0], range=[height, 0])
-    base = alt.Chart(table)
-    ends = (("left", 0.0), ("right", float(WIDTH)))
-    return altair_style.panel(
-        *(_line(base, kind, scale) for kind in ("same", "better", "worse")),
-        *(_end(base, side, x, scale) for side, x in ends),
-        _label(base, "left", "published", -10, "right", scale),
-        _label(base, "right", "measured", WIDTH + 10, "left", scale),
-        *(
-            _title(title, x, align)
-            for title, x, align in zip(TITLES, (-10, WIDTH + 10), ("right", "left"), strict=True)
-        ),
-        height=height,
-        width=WIDTH,
-    )
+    published = _places([(one.published_rank, one.measured_rank) for one in slopes])
+    measured = _places([(one.measured_rank, one.published_rank) for one in slopes])
+    texts = [_label(one) for one in slopes]
+    left = min(LEFT, max(len(text) for text in texts) * labels.CHARACTER) + GAP
+    right = WIDTH - RIGHT
+    body = [
+        canvas.text(left - GAP, 11, "published", "t", "end"),
+        canvas.text(right + GAP, 11, "measured", "t"),
+    ]
+    for one, words, at, to in zip(slopes, texts, published, measured, strict=True):
+        y, to_y = HEAD + ROW * at, HEAD + ROW * to
+        ends = ((left, y), (right, to_y))
+        parts = [
+            canvas.line(left, y, right, to_y, _kind(one)),
+            canvas.text(left - GAP, y + 4, words, "halo", "end"),
+            canvas.text(right + GAP, to_y + 4, one.measured, "halo"),
+            *(f'<circle class="end" cx="{canvas.number(x)}" cy="{end}" r="3"/>' for x, end in ends),
+        ]
+        body.append(canvas.with_words("".join(parts), _words(one)))
+    return canvas.svg(HEAD + ROW * len(slopes), "".join(body), heading, name, "slope")
 
 
-def told(slopes: Sequence[Slope]) -> str:
-    """The chart in words, for those who cannot see it."""
-    return "; ".join(
-        f"{one.system}: published {one.published}, rank {one.published_rank:g}; "
-        f"measured {one.measured}, rank {one.measured_rank:g}"
-        for one in slopes
-    )
+def _label(one: Slope) -> str:
+    """The system as far as there is room for it beside its published value."""
+    room = int(LEFT / labels.CHARACTER) - len(one.published) - 2
+    return f"{labels.shortened(one.system, room)}  {one.published}"
 
 
 def _places(ranks: Sequence[tuple[float, float]]) -> list[int]:
@@ -82,35 +63,13 @@ def _places(ranks: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def _kind(one: Slope) -> str:
-    if not one.moved:
-        return "same"
-    return "worse" if one.measured_rank > one.published_rank else "better"
+    if one.measured_rank == one.published_rank:
+        return "level"
+    return "fall" if one.measured_rank > one.published_rank else "rise"
 
 
-def _line(base: alt.Chart, kind: str, scale: alt.Scale) -> alt.Chart:
-    colour = {"same": "soft", "better": "accent", "worse": "bad"}[kind]
-    dashed = {"strokeDash": [6, 3]} if kind == "worse" else {}
-    style = altair_style.mark({"color": palette.light(colour), "strokeWidth": 1.25 if kind == "same" else 2.5}, dashed)
-    lines = base.transform_filter(f"datum.kind === '{kind}'").mark_rule(**style)
-    return cast(alt.Chart, lines.encode(x=alt.value(0), x2=alt.value(WIDTH), y=_y("left", scale), y2="right:Q"))
-
-
-def _end(base: alt.Chart, side: str, x: float, scale: alt.Scale) -> alt.Chart:
-    points = base.mark_circle(color=palette.light("ink"), size=28, opacity=1)
-    return cast(alt.Chart, points.encode(x=alt.value(x), y=_y(side, scale)))
-
-
-def _label(base: alt.Chart, side: str, text: str, x: float, align: str, scale: alt.Scale) -> alt.Chart:
-    words = base.mark_text(**altair_style.mark({"align": align, "fontSize": 12, "color": palette.light("ink")}))
-    return cast(alt.Chart, words.encode(x=alt.value(x), y=_y(side, scale), text=f"{text}:N"))
-
-
-def _title(text: str, x: float, align: str) -> alt.Chart:
-    style = altair_style.mark({"align": align, "fontSize": 12, "color": palette.light("soft"), "text": text})
-    return cast(
-        alt.Chart, alt.Chart(pl.DataFrame({"nothing": [0]})).mark_text(**style).encode(x=alt.value(x), y=alt.value(4))
+def _words(one: Slope) -> str:
+    return (
+        f"{one.system}\npublished {one.published}, rank {one.published_rank:g}\n"
+        f"measured {one.measured}, rank {one.measured_rank:g}"
     )
-
-
-def _y(column: str, scale: alt.Scale) -> alt.Y:
-    return alt.Y(f"{column}:Q", scale=scale, axis=None)

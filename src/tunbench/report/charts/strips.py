@@ -46,7 +46,7 @@ class Strip(NamedTuple):
     low: float
     high: float
     values: Sequence[float]
-    told: str
+    words: str
     box: Box | None = None
     baseline: float | None = None
     href: str = ""
@@ -99,4 +99,4 @@ def _row(row: Strip, span: axes.Span, shown: units.Scale, unit: str, top: float,
         parts.append(canvas.line(at(row.low), y, at(row.high), y, "i"))
     parts.append(canvas.marker(row.mark, at(row.median), y))
     more = f' transform="translate(0 {canvas.number(top)})" data-h="{height}"'
-    return canvas.group(row.mark, "".join(parts), row.told, row.href, more)
+    return canvas.group(row.mark, "".join(parts), row.words, row.href, more)

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tunbench.report.tables.netem_check import UNITS, profiles
+from tunbench.report import units
+from tunbench.report.profiles import profiles
 from tunbench.report.view import View
 from tunbench.runner import invocation
 from tunbench.runner.declare.netem_terms import TERMS, number
 
-FEWEST = 3
+MIN_VALUES = 3
 """Values of which a sweep has so many at least."""
 
 
@@ -46,9 +47,11 @@ def of_profiles(view: View) -> list[Sweep]:
         for (rest, _, ways), members in groups.items():
             # Of several profiles with one value the first counts, such as a step of the sweep that has a name besides.
             once = {value: (value, name) for value, name in reversed(members)}.values()
-            if len(once) >= FEWEST:
+            if len(once) >= MIN_VALUES:
                 title = term.replace("_", " ") + WAYS[ways]
-                found[Sweep(title, UNITS[TERMS[term].option.kind], tuple(sorted(once)), " · ".join(rest))] = None
+                found[Sweep(title, units.OF_KIND[TERMS[term].option.kind], tuple(sorted(once)), " · ".join(rest))] = (
+                    None
+                )
     return list(found)
 
 
@@ -69,7 +72,7 @@ def of_workloads(view: View) -> list[Sweep]:
     return [
         Sweep(str(option), _unit(str(name), str(option)), tuple(sorted(members)), str(name))
         for (name, option, _), members in groups.items()
-        if len(members) >= FEWEST
+        if len(members) >= MIN_VALUES
     ]
 
 
@@ -95,4 +98,4 @@ def _options(workload: str) -> Mapping[str, object]:
 
 
 def _unit(workload: str, option: str) -> str:
-    return UNITS.get(invocation.read(workload).module.ABOUT.options[option].kind, "")
+    return units.OF_KIND.get(invocation.read(workload).module.ABOUT.options[option].kind, "")

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from tunbench.analysis.compare.cell_change import UNDECIDED
 from tunbench.analysis.compare.gate import PASSED, Gate, Judged
-from tunbench.report.tables import changes
+from tunbench.report import change_wording as wording
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -33,7 +33,7 @@ def xml(judged: Gate) -> str:
 
 def _case(suite: ElementTree.Element, one: Judged, stops: bool) -> None:
     row = one.row
-    names = {"classname": f"{row.stack}, {row.condition}", "name": f"{row.workload}, {changes.named(row)}"}
+    names = {"classname": f"{row.stack}, {row.condition}", "name": f"{row.workload}, {wording.named(row)}"}
     case = ElementTree.SubElement(suite, "testcase", {name: _allowed(text) for name, text in names.items()})
     if stops:
         found = {"type": one.outcome, "message": _allowed(one.why or one.outcome)}
@@ -47,8 +47,8 @@ def _case(suite: ElementTree.Element, one: Judged, stops: bool) -> None:
 def _numbers(one: Judged) -> str:
     row = one.row
     return (
-        f"base {changes.median(row, 'a')}, new {changes.median(row, 'b')}\n"
-        f"change {changes.change(row)}, effect {changes.effect(row)}, corrected p {changes.p_value(row)}"
+        f"base {wording.median(row, 'a')}, new {wording.median(row, 'b')}\n"
+        f"change {wording.change(row)}, effect {wording.effect(row)}, corrected p {wording.p_value(row)}"
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tunbench.report import units
-from tunbench.report.tables.tables import Column, Field, Table
+from tunbench.report.tables.table import Column, Field, Table
 
 LONG = 40
 """Rows that fit on a page; a longer table is a `longtable`, which goes on on the next one."""

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from tunbench.analysis.compare.gate import Gate, Judged
 from tunbench.analysis.compare.runs import Comparison
+from tunbench.report import change_wording as wording
 from tunbench.report import units
-from tunbench.report.tables import changes
 
 HEAD = ("stack", "condition", "workload", "metric", "base", "new", "change [low, high]", "p", "outcome")
 
-MOST = 50
+MAX_ROWS = 50
 """Rows of a table; GitHub cuts a summary at 1 MiB."""
 
 QUOTE = "'"
@@ -28,37 +28,42 @@ def markdown(judged: Gate, compared: Comparison) -> str:
     if judged.stopping:
         parts += ["### What stops it", _table(judged.stopping)]
     if judged.undecided and not judged.strict:
-        parts += [_details(f"Undecided: {changes.cells(len(judged.undecided))}", _table(judged.undecided))]
+        parts += [_details(f"Undecided: {wording.cells(len(judged.undecided))}", _table(judged.undecided))]
     if compared.differences:
-        lines = "\n".join(f"- {_escaped(line)}" for line in changes.differing(compared))
+        lines = "\n".join(f"- {_escaped(line)}" for line in wording.differing(compared))
         parts += [_details("What differs of the runs", lines)]
     if not judged.identical:
-        parts += [f"<sub>{_escaped(changes.method(compared))}. A is the base, B the new run.</sub>"]
+        parts += [f"<sub>{_escaped(wording.method(compared))}. A is the base, B the new run.</sub>"]
     return "\n\n".join(parts) + "\n"
 
 
 def sentence(judged: Gate) -> str:
     """The verdict in one sentence."""
     if judged.identical:
-        return f"identical: both runs have the same fingerprint ({changes.cells(len(judged.cells))})"
+        return f"identical: both runs have the same fingerprint ({wording.cells(len(judged.cells))})"
     listed = ", ".join(f"{number} {outcome}" for outcome, number in judged.counts.items())
     tolerance = units.plain(judged.tolerance, "ratio")
     lacking = f"; {judged.lacking} trials of the new run are missing" if judged.lacking else ""
-    return f"{changes.cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
+    return f"{wording.cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
 
 
 def _table(cells: Sequence[Judged]) -> str:
     lines = [f"| {' | '.join(HEAD)} |", f"|{'---|' * 4}{'---:|' * 4}---|"]
-    for one in cells[:MOST]:
+    for one in cells[:MAX_ROWS]:
         row = one.row
         fields = (
             _code(row.stack),
-            *(_escaped(text) for text in (row.condition, row.workload, changes.named(row))),
-            *(changes.median(row, "a"), changes.median(row, "b"), changes.change(row), changes.p_value(row)),
+            *(_escaped(text) for text in (row.condition, row.workload, wording.named(row))),
+            *(
+                wording.median(row, "a"),
+                wording.median(row, "b"),
+                wording.change(row),
+                wording.p_value(row),
+            ),
             _escaped(f"{one.outcome}: {one.why}" if one.why else one.outcome),
         )
         lines.append(f"| {' | '.join(fields)} |")
-    more = [f"\nand {len(cells) - MOST} more"] if len(cells) > MOST else []
+    more = [f"\nand {len(cells) - MAX_ROWS} more"] if len(cells) > MAX_ROWS else []
     return "\n".join([*lines, *more])
 
 
@@ -68,9 +73,9 @@ def _details(title: str, text: str) -> str:
 
 def _escaped(text: str) -> str:
     """The text without what Markdown or HTML would make something of, on one line."""
-    return "".join(SPECIAL.get(sign, sign) for sign in changes.reason(text))
+    return "".join(SPECIAL.get(sign, sign) for sign in wording.reason(text))
 
 
 def _code(text: str) -> str:
     """The text as code, in which nothing is escaped but what parts the cells of a table."""
-    return f"`{changes.reason(text).replace('`', QUOTE).replace('|', SPECIAL['|'])}`"
+    return f"`{wording.reason(text).replace('`', QUOTE).replace('|', SPECIAL['|'])}`"

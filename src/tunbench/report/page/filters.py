@@ -1,4 +1,4 @@
-"""What the filters of a page choose by: the numbers that a part of a section made elsewhere has in them."""
+"""How the filters of a page find what an element is about: by the numbers in its attributes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -16,13 +16,20 @@ LETTERS = ("s", "c", "w", "r")
 """Stack, condition, workload and run: what follows `data-` in the attributes of an element."""
 
 
-class Choices(NamedTuple):
-    """The values of a page's filters, and the runs that a section is about, by their numbers."""
+def choices(view: View) -> list[tuple[str, str, list[str]]]:
+    """What rows and charts can be chosen by: a letter, a name and its values; what has no choice is left out."""
+    values = (view.stacks, view.conditions, view.workloads, list(view.labels))
+    found = zip(LETTERS, ("stack", "profile", "workload", "run"), values, strict=True)
+    return [one for one in found if len(one[2]) > 1]
+
+
+class FilterMarks(NamedTuple):
+    """What marks an element for the filters of a page; `runs` are those that its section is about, by their numbers."""
 
     view: View
     runs: tuple[int, ...]
 
-    def marks(self, cells: Iterable[Mapping[str, Any]]) -> Markup:
+    def of_cells(self, cells: Iterable[Mapping[str, Any]]) -> Markup:
         """The attributes of an element that is about these cells; it is hidden where a filter leaves none of them."""
         listed = list(cells)
         conditions = [name for cell in listed for name in self._conditions(cell)]
@@ -32,18 +39,18 @@ class Choices(NamedTuple):
             _numbers([cell.get("workload") for cell in listed], self.view.places.workloads),
         )
 
-    def failing(self, one: Failing) -> Markup:
+    def of_failing(self, one: Failing) -> Markup:
         """The attributes of trials that failed. Where it was the bring-up, that is about every workload."""
         workloads = {trial.cell["workload"] for trial in one.trials}
         of_workloads = "" if BRING_UP in workloads else _numbers(workloads, self.view.places.workloads)
         stack, condition = self.view.places.stacks[one.stack], self.view.places.conditions[one.condition]
         return self.attributes(str(stack), str(condition), of_workloads)
 
-    def workload(self, name: str) -> Markup:
+    def of_workload(self, name: str) -> Markup:
         """The attribute of what is about a workload alone."""
         return self.attributes("", "", "" if name == BRING_UP else _numbers([name], self.view.places.workloads))
 
-    def profile(self, name: str) -> Markup:
+    def of_profile(self, name: str) -> Markup:
         """The attributes of what is about a profile, whatever else there is to its conditions."""
         of_profile = [
             condition for run in self.runs for condition in self.view.runs[run].conditions_of_profile.get(name, [])
@@ -63,16 +70,16 @@ class Choices(NamedTuple):
         return [self.view.runs[run].conditions.get(place(cell)) for run in self.runs]
 
 
-class Frame(NamedTuple):
+class SectionFrame(NamedTuple):
     """Where a section stands: its id, the label of its run among several, and the filters of its page, if any."""
 
     id: str
     label: str = ""
-    choices: Choices | None = None
+    filters: FilterMarks | None = None
 
     def marks(self, cells: Iterable[Mapping[str, Any]]) -> Markup:
         """The attributes by which the filters choose what is about these cells."""
-        return self.choices.marks(cells) if self.choices else Markup("")
+        return self.filters.of_cells(cells) if self.filters else Markup("")
 
 
 def _numbers(values: Iterable[str | None], of: Mapping[str, int]) -> str:

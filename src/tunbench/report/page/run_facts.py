@@ -7,37 +7,46 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline
 from tunbench.analysis.verdicts import BRING_UP, counts, executed
 from tunbench.journal.record import Record
-from tunbench.report import units, view
-from tunbench.report.page.filters import Choices
-from tunbench.report.tables import lab_time, netem_check, tables
-
-LOG = 6000
-"""Characters of a log's end that the report shows; the whole log is in the trial's folder."""
+from tunbench.report import units
+from tunbench.report.page import bounds
+from tunbench.report.page.filters import FilterMarks
+from tunbench.report.tables import lab_time, netem_check
+from tunbench.report.tables.manifest import facts, packages
+from tunbench.report.view import View, workloads_of
 
 NO_PROMISE = "no promise"
 """What stands for a fingerprint outside the virtual clock."""
 
 
-def described(findings: Findings, choices: Choices) -> dict[str, Any]:
-    """What a page says of one of its runs, which `choices` is about."""
+def run_facts(view: View, number: int) -> dict[str, Any]:
+    """What a page says of one of its runs."""
+    findings, marks = view.runs[number], FilterMarks(view, (number,))
     record = findings.record
     return {
-        "label": choices.view.labels[choices.runs[0]],
+        "label": view.labels[number],
         "findings": findings,
         "record": record,
-        "name": name(record),
+        "name": plan_name(record),
         "counts": counts(record.trials),
         "overview": _overview(findings),
         "duty": lab_time.parts(record.durations),
-        "failing": [(one, {name: text[-LOG:] for name, text in one.logs.items()}) for one in findings.failing],
-        "choices": choices,
+        "failing": [
+            (one, {name: text[-bounds.MAX_CHARACTERS_OF_A_LOG :] for name, text in one.logs.items()})
+            for one in findings.failing
+        ],
+        "marks": marks,
         "impairments": netem_check.impairments(findings),
         "fingerprint": _fingerprint(record.manifest),
         "depends": _depends(record.manifest),
         "virtual": _at(record.manifest, "lab", "clock") == "virtual",
-        "facts": tables.facts(record.manifest),
-        "packages": tables.packages(record.manifest),
+        "facts": facts(record.manifest),
+        "packages": packages(record.manifest),
     }
+
+
+def _ends(logs: Mapping[str, str]) -> dict[str, str]:
+    """The ends of logs."""
+    return {name: text[-bounds.MAX_CHARACTERS_OF_A_LOG :] for name, text in logs.items()}
 
 
 def _overview(findings: Findings) -> list[tuple[str, str]]:
@@ -51,7 +60,7 @@ def _overview(findings: Findings) -> list[tuple[str, str]]:
         ("Stacks", ", ".join(tunnels) or units.NOTHING),
         ("Compared with", ", ".join(bare) or "nothing: none was not measured"),
         ("Profiles", ", ".join(findings.conditions.values())),
-        ("Workloads", ", ".join(name for name in view.workloads(findings) if name != BRING_UP)),
+        ("Workloads", ", ".join(name for name in workloads_of(findings) if name != BRING_UP)),
         ("Repeats", str(len({trial.cell["repeat"] for trial in trials}))),
         ("Seed", str(_at(manifest, "plan", "seed") if _at(manifest, "plan", "seed") is not None else units.NOTHING)),
         ("Lab", f"{lab} clock" if lab else units.NOTHING),
@@ -78,12 +87,12 @@ def _depends(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = {name: _at(manifest, *keys) for name, keys in parts.items()}
     for kind in ("tools", "brought"):
         of_kind = manifest.get(kind)
-        for one, facts in of_kind.items() if isinstance(of_kind, dict) else ():
-            found[one] = f"{_at(facts, 'version')} ({str(_at(facts, 'digest'))[:12]})"
+        for one, program in of_kind.items() if isinstance(of_kind, dict) else ():
+            found[one] = f"{_at(program, 'version')} ({str(_at(program, 'digest'))[:12]})"
     return [(name, str(value)) for name, value in found.items() if value not in (None, "", {})]
 
 
-def name(record: Record) -> str:
+def plan_name(record: Record) -> str:
     """What the plan of a run is called."""
     return str(_at(record.manifest, "plan", "name") or "run")
 

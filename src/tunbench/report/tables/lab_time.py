@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tunbench.report import units
-from tunbench.report.charts import palette
+from tunbench.report import palette, units
 
 PARTS = {
     "boot": ("boot", "nodes", "underlay", "watch"),

@@ -1,23 +1,20 @@
 """What netem's arithmetic lets one expect of each impaired profile, beside what `none` measured."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.order import profile_name
 from tunbench.analysis.ratios import is_baseline
-from tunbench.plan.axes.profile import Profile, read_profile, shipped
+from tunbench.plan.axes.profile import Profile
 from tunbench.report import units
+from tunbench.report.profiles import profiles
 from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
 from tunbench.runner.network.netem_report import PRINTED
 
-UNITS = {"duration": "s", "ratio": "ratio", "rate": "bit/s", "size": "B", "count": "count"}
-"""The unit of each kind of term."""
-
-LATE = ("rate", "slot_min_delay", "slot_delay")
+HOLDING_TERMS = ("rate", "slot_min_delay", "slot_delay")
 """Terms that hold packets up for a time that depends on what is sent."""
 
 
@@ -61,7 +58,7 @@ def expected_delay(profile: Profile) -> float | None:
     Source: `netem_enqueue` in Linux' net/sched/sch_netem.c.
     """
     for terms in _directions(profile):
-        if any(terms.get(name) for name in LATE) or (terms.get("duplicate") and terms.get("jitter")):
+        if any(terms.get(name) for name in HOLDING_TERMS) or (terms.get("duplicate") and terms.get("jitter")):
             return None
     return math.fsum(mean_delay(*_spread(terms)) * (1 - (reordered(terms) or 0)) for terms in _directions(profile))
 
@@ -82,8 +79,8 @@ def _row(profile: Profile, findings: Findings, delays: float | None, losses: flo
     became = [_became(terms, findings) for terms in _directions(profile)]
     return Impaired(
         profile.name,
-        described(profile.forward) + became[0],
-        described(profile.reverse) + became[1],
+        wording(profile.forward) + became[0],
+        wording(profile.reverse) + became[1],
         units.quantity(expected_delay(profile), "s"),
         units.quantity(delays, "s"),
         units.quantity(expected_loss(profile), "ratio"),
@@ -91,7 +88,7 @@ def _row(profile: Profile, findings: Findings, delays: float | None, losses: flo
     )
 
 
-def described(terms: Terms) -> str:
+def wording(terms: Terms) -> str:
     """The terms of one direction in words."""
     words = [_term(name, value) for name, value in terms.items() if value and name not in ("delay", "jitter")]
     delay, jitter, _ = _spread(terms)
@@ -126,7 +123,7 @@ def _term(name: str, value: float | str) -> str:
     kind = TERMS[name].option.kind
     if kind == "switch":
         return words if value else f"no {words}"
-    return f"{words} {value if isinstance(value, str) else units.plain(value, UNITS[kind])}"
+    return f"{words} {value if isinstance(value, str) else units.plain(value, units.OF_KIND[kind])}"
 
 
 def _clipping(delay: float, jitter: float) -> str:
@@ -156,28 +153,3 @@ def _mean(samples: pl.DataFrame) -> float | None:
 
 def _directions(profile: Profile) -> tuple[Terms, Terms]:
     return profile.forward, profile.reverse
-
-
-def profiles(findings: Findings) -> list[Profile]:
-    """The profiles of the run: as its shards have them, else as its plan describes them or Tunbench ships them."""
-    plan = findings.record.manifest.get("plan")
-    listed = plan.get("profiles") if isinstance(plan, dict) else None
-    entries = {profile_name(entry): entry for entry in listed} if isinstance(listed, list) else {}
-    entries.update(findings.record.profiles)
-    names = dict.fromkeys(values[0] for values in findings.conditions)
-    read = (_read(entries.get(name, name)) for name in names)
-    return [profile for profile in read if profile]
-
-
-def _read(entry: Any) -> Profile | None:
-    """A profile from a name, from a table as a plan has it, or from one as a shard has it; None where it is neither."""
-    if isinstance(entry, dict) and isinstance(entry.get("forward"), dict):
-        return Profile(
-            str(entry.get("name")), entry["forward"], entry.get("reverse", {}), str(entry.get("placement", ""))
-        )
-    if isinstance(entry, str) and entry not in shipped():
-        return None
-    try:
-        return read_profile(entry)
-    except ValueError:
-        return None

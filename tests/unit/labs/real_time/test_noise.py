@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from tests.helpers.fakes import FakeExecution
-from tests.helpers.pages import write_page
+from tests.helpers.pages import view_of, write_page
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, ordered
 from tunbench.analysis import findings
-from tunbench.analysis.findings import find
 from tunbench.analysis.verdicts import summary
 from tunbench.executors import pool
 from tunbench.journal import journal, read
@@ -21,7 +20,7 @@ from tunbench.labs.real_time import noise
 from tunbench.labs.real_time.core_distance import Cores
 from tunbench.labs.real_time.noise import Beside, Noise, Reading, between, said
 from tunbench.plan.shard import Shard
-from tunbench.report.terminal import run_table
+from tunbench.report.terminal import run_report
 from tunbench.runner.node.shell import wait_until
 
 STAT = "{number} (a (b) c) S {parent} 1 1 0 -1 {flags} 0 0 0 0 {times} 20 0 1 0 55 12288000 1750"
@@ -223,7 +222,7 @@ def test_tables_say_how_many_trials_are_noisy_and_which(
 
     heard(tmp_path, monkeypatch, "real", *QUIET, Reading(4, 2, 0, 0))
     record = read.record(tmp_path)
-    Console(width=200).print(run_table.table(find(record)))
+    Console(width=200).print(run_report.rendered(view_of(record)))
     assert "ok, 1 noisy" in capsys.readouterr().out
     write_page(record, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()

@@ -101,14 +101,14 @@ def test_a_legend_of_long_names_is_as_high_as_its_lines() -> None:
 
 
 def test_of_more_points_than_have_room_none_has_a_number_but_all_stand_in_the_legend() -> None:
-    names = [f"wireguard:mtu={number}" for number in range(points.MOST + 1)]
+    names = [f"wireguard:mtu={number}" for number in range(points.MAX_NAMED + 1)]
     told = words(drawn(*(both(name, number, 1e9 + 1e6 * number, 1e-9) for number, name in enumerate(names))))
     assert set(names) <= set(told)
 
 
 def test_many_points_are_drawn_in_bearable_time() -> None:
     rng = random.Random(1)
-    for count in (points.MOST, 4_000):
+    for count in (points.MAX_NAMED, 4_000):
         many = [both("x" * 30, number, rng.random(), rng.random()) for number in range(count)]
         began = time.process_time()
         drawn(*many)

@@ -15,8 +15,8 @@ from tests.helpers.records import PING, TCP, cell, realistic, record, trial
 from tunbench.report import units
 from tunbench.report.export import files
 from tunbench.report.export.latex import escaped, latex, no_formula, spreadsheet
-from tunbench.report.tables import heat_tables
-from tunbench.report.tables.tables import Column, Field, Row, Table
+from tunbench.report.tables import headline
+from tunbench.report.tables.table import Column, Field, Table, TableRow
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "export"
 HOSTILE = "\\input{/etc/passwd}<script>&%$#_^~\"'`{}\n"
@@ -30,7 +30,7 @@ def golden(name: str, text: str) -> None:
 
 
 def test_the_headline_is_the_golden_one() -> None:
-    table = heat_tables.headline(view_of(realistic(6)))
+    table = headline.table(view_of(realistic(6)))
     golden("headline.tex", latex(table))
     golden("headline.csv", spreadsheet(table))
 
@@ -48,7 +48,7 @@ def test_a_ratio_to_nothing_is_a_sign_of_mathematics() -> None:
 @given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False)), max_size=5))
 def test_a_spreadsheet_gives_back_what_it_was_given(rows: list[tuple[str, float]]) -> None:
     columns = (Column("stack"), Column("speed", True, "bit/s"))
-    table = Table("x", "", columns, [Row((Field(name), Field("~", value))) for name, value in rows])
+    table = Table("x", "", columns, [TableRow((Field(name), Field("~", value))) for name, value in rows])
     head, *found = csv.reader(io.StringIO(spreadsheet(table), newline=""))
     assert head == ["stack", "speed (bit/s)"]
     assert [(name, float(value)) for name, value in found] == [(no_formula(name), value) for name, value in rows]
@@ -57,19 +57,19 @@ def test_a_spreadsheet_gives_back_what_it_was_given(rows: list[tuple[str, float]
 def test_a_spreadsheet_has_no_formula() -> None:
     names = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "none", "a=1")
     assert [no_formula(name) for name in names] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "none", "a=1"]
-    table = Table("x", "", (Column("stack"), Column("speed", True)), [Row((Field("=1"), Field("=2")))])
+    table = Table("x", "", (Column("stack"), Column("speed", True)), [TableRow((Field("=1"), Field("=2")))])
     assert "'=1,'=2" in spreadsheet(table)
 
 
 def test_a_long_table_goes_on_on_the_next_page() -> None:
-    table = Table("x", "two\nlines", (Column("stack"),), [Row((Field("gre"),))] * 41)
+    table = Table("x", "two\nlines", (Column("stack"),), [TableRow((Field("gre"),))] * 41)
     assert latex(table).startswith("% two lines\n") and r"\begin{longtable}{l}" in latex(table)
     assert r"\begin{tabular}{l}" in latex(table._replace(rows=table.rows[:40]))
 
 
 @pytest.mark.parametrize("name", ["[1cm] x", "*x", "\n[x"])
 def test_no_row_begins_with_what_the_end_of_the_one_before_takes(name: str) -> None:
-    table = Table("x", "", (Column(name),), [Row((Field("gre"),)), Row((Field(name),))])
+    table = Table("x", "", (Column(name),), [TableRow((Field("gre"),)), TableRow((Field(name),))])
     assert latex(table).count(f"\n{{}}{escaped(name)} \\\\\n") == 2
     assert "\ngre \\\\\n" in latex(table)
 

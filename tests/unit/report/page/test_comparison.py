@@ -2,9 +2,11 @@ import re
 from html.parser import HTMLParser
 
 from tests.unit.analysis.compare.test_runs import OTHER, failed, found, speeds, spread
-from tunbench.analysis.compare.runs import Choice
+from tunbench.analysis.compare.runs import Choice, compare
+from tunbench.analysis.findings import Findings
 from tunbench.report.charts import forest
-from tunbench.report.page.comparison import section
+from tunbench.report.page.comparison import rendered
+from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.template import text
 
 A = found(
@@ -24,6 +26,13 @@ B = found(
     ],
     {**OTHER, "runner": "<i>changed</i>"},
 )
+
+
+ALL = Choice()
+
+
+def section(a: Findings, b: Findings, names: tuple[str, str] = ("A", "B"), choice: Choice = ALL) -> str:
+    return rendered(compare(a, b, choice), names, SectionFrame("compare"))
 
 
 class Page(HTMLParser):
@@ -100,12 +109,12 @@ def test_the_forest_has_a_mark_for_each_cell_with_a_shift() -> None:
 
 
 def test_a_long_comparison_draws_the_worst_and_says_so() -> None:
-    names = [f"iperf3-tcp:duration={number}" for number in range(1, forest.MOST + 3)]
+    names = [f"iperf3-tcp:duration={number}" for number in range(1, forest.MAX_CELLS + 3)]
     a, b = (found([one for name in names for one in speeds("gre", spread(1e9, seed, 8), name)]) for seed in (1, 2))
     b.record.manifest["fingerprint"] = "another"
     text = section(a, b)
-    assert f"The {forest.MOST} worst are drawn" in text
-    assert text.count('scope="row"') == forest.MOST + 2
+    assert f"The {forest.MAX_CELLS} worst are drawn" in text
+    assert text.count('scope="row"') == forest.MAX_CELLS + 2
 
 
 def test_equal_runs_have_no_plot() -> None:

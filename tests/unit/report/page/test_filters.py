@@ -15,8 +15,8 @@ from tests.helpers.records import MANIFEST, cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.analysis.study.assessment import assess
 from tunbench.journal.record import Record, TrialResult
-from tunbench.report.page import html, sections
-from tunbench.report.page.filters import NONE, Choices, Frame
+from tunbench.report.page import body, html
+from tunbench.report.page.filters import NONE, FilterMarks, SectionFrame
 from tunbench.report.reported_run import ReportedRun
 from tunbench.report.view import side_by_side
 
@@ -47,23 +47,23 @@ def page_of(tmp_path: Path, labels: tuple[str, ...] = ("",)) -> str:
 
 def test_an_element_has_the_numbers_of_all_that_it_is_about() -> None:
     shown = view_of(measured())
-    choices = Choices(shown, (0,))
+    marks_of = FilterMarks(shown, (0,))
     of = {name: index for index, name in enumerate(shown.stacks)}
-    one = choices.marks([cell("gre", workload=studies.TCP), cell("none", "medium", studies.TCP)])
+    one = marks_of.of_cells([cell("gre", workload=studies.TCP), cell("none", "medium", studies.TCP)])
     assert one == f' data-s="{of["none"]} {of["gre"]}" data-c="0 1" data-w="1" data-r="0"'
-    assert choices.marks([{"stack": "pptp"}]) == f' data-s="{NONE}" data-c="{NONE}" data-w="{NONE}" data-r="0"'
-    assert choices.marks([{"stack": "gre"}]).startswith(f' data-s="{of["gre"]}" data-c="{NONE}"')
-    assert choices.profile("medium") == ' data-c="1" data-r="0"'
-    assert Frame("study").marks([cell("gre")]) == ""
+    assert marks_of.of_cells([{"stack": "pptp"}]) == f' data-s="{NONE}" data-c="{NONE}" data-w="{NONE}" data-r="0"'
+    assert marks_of.of_cells([{"stack": "gre"}]).startswith(f' data-s="{of["gre"]}" data-c="{NONE}"')
+    assert marks_of.of_profile("medium") == ' data-c="1" data-r="0"'
+    assert SectionFrame("study").marks([cell("gre")]) == ""
 
 
 def test_a_bring_up_that_failed_is_about_every_workload() -> None:
     shown = view_of(measured())
-    choices = Choices(shown, (0,))
-    marks = {one.stack: choices.failing(one) for one in shown.runs[0].failing}
+    marks_of = FilterMarks(shown, (0,))
+    marks = {one.stack: marks_of.of_failing(one) for one in shown.runs[0].failing}
     assert 'data-w="1"' in marks["gre"] and 'data-w="0 1"' in marks["vxlan"]
     assert "data-w" not in marks["macsec"]
-    assert choices.workload("up") == ' data-r="0"'
+    assert marks_of.of_workload("up") == ' data-r="0"'
 
 
 def test_several_runs_have_sections_of_their_own_and_no_id_twice(tmp_path: Path) -> None:
@@ -77,10 +77,10 @@ def test_several_runs_have_sections_of_their_own_and_no_id_twice(tmp_path: Path)
 
 
 def test_a_report_of_several_runs_makes_the_sections_of_each() -> None:
-    made = "".join(sections.made_elsewhere(view_of(measured(), measured(), labels=("old", "new"))))
-    assert re.findall(r'<section id="([\w-]+)"', made) == ["narrow", "narrow-2", "compare"]
+    made = body.parts(view_of(measured(), measured(), labels=("old", "new")))
+    assert [part.id for part in made][:4] == ["overview", "narrow", "narrow-2", "compare"]
     # A row of the comparison is there as long as either run is.
-    assert 'data-r="0 1"' in made[made.index('id="compare"') :]
+    assert 'data-r="0 1"' in made[3].text
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,10 @@ from tunbench.analysis.audit.warnings import warnings
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, Warned
 from tunbench.report.reported_run import assessment
-from tunbench.report.tables import heat_tables, tables
-from tunbench.report.terminal import by_workload, run_table
+from tunbench.report.tables import headline, manifest, ratios
+from tunbench.report.tables.heat import MAX_FIELDS
+from tunbench.report.tables.workload_summaries import MAX_ROWS
+from tunbench.report.terminal import run_report
 
 
 def seconds(made: Callable[..., Any], *arguments: Any) -> float:
@@ -33,10 +35,10 @@ def seconds(made: Callable[..., Any], *arguments: Any) -> float:
 
 
 def test_the_name_of_a_table_is_not_told_once_for_each_of_its_facts_without_an_end() -> None:
-    found = tables.facts({"k" * 10_000: dict.fromkeys(map(str, range(190_000)), 0), "z": 1})
-    assert sum(len(name) for name, _ in found) <= tables.NAMED
+    found = manifest.facts({"k" * 10_000: dict.fromkeys(map(str, range(190_000)), 0), "z": 1})
+    assert sum(len(name) for name, _ in found) <= manifest.MAX_NAME_CHARACTERS
     assert found[-1] == ("…", "the names of the others are too long to be shown")
-    assert [name for name, _ in tables.facts(MANIFEST)][-1] == "fingerprint"
+    assert [name for name, _ in manifest.facts(MANIFEST)][-1] == "fingerprint"
 
 
 def test_a_plan_of_empty_lines_is_no_study(tmp_path: Path) -> None:
@@ -63,19 +65,19 @@ def crossed(count: int, workload: str = TCP) -> Record:
 
 def test_stacks_by_conditions_that_are_mostly_empty_are_a_bearable_page() -> None:
     whole = view_of(crossed(600))
-    found = heat_tables.relative(whole, "throughput")
-    assert len(found.rows) * len(found.columns) <= heat_tables.FIELDS
+    found = ratios.table(whole, "throughput")
+    assert len(found.rows) * len(found.columns) <= MAX_FIELDS
     assert f"has {len(found.rows)} rows at most" in found.caption
-    assert seconds(heat_tables.headline, whole) < 3
-    assert len(heat_tables.headline(whole).rows) == 1200
+    assert seconds(headline.table, whole) < 3
+    assert len(headline.table(whole).rows) == 1200
 
 
 def test_why_a_cell_has_no_ratio_is_not_searched_for_among_all_values() -> None:
     trials = [trial(cell("none", repeat=0), [("rtt", "s", 1.0)])]
     trials += [trial(cell("ipip", f"p{number}"), [("rtt", "s", 1.0)]) for number in range(2_000)]
-    assert seconds(heat_tables.relative, view_of(record(trials)), "rtt") < 3
+    assert seconds(ratios.table, view_of(record(trials)), "rtt") < 3
     fast = [trial(cell("ipip", f"p{number}", TCP), [("throughput", "bit/s", 1.0)]) for number in range(2_000)]
-    assert seconds(heat_tables.headline, view_of(record([*trials, *fast]))) < 4
+    assert seconds(headline.table, view_of(record([*trials, *fast]))) < 4
 
 
 @pytest.mark.parametrize("workloads", [1, 4])
@@ -83,10 +85,10 @@ def test_a_terminal_has_no_more_rows_than_are_read(workloads: int) -> None:
     names = [f"{TCP},port={number}" for number in range(1, workloads + 1)]
     many = record([one for name in names for one in crossed(60, name).trials])
     out = StringIO()
-    assert seconds(Console(file=out, width=200).print, run_table.table(find(many))) < 8
+    assert seconds(Console(file=out, width=200).print, run_report.rendered(view_of(many))) < 8
     shown = [line for line in out.getvalue().splitlines() if re.match(r" *(none|wireguard)", line)]
-    assert len(shown) == by_workload.ROWS
-    more = 60 * 61 * workloads - by_workload.ROWS
+    assert len(shown) == MAX_ROWS
+    more = 60 * 61 * workloads - MAX_ROWS
     assert f"… and {more} rows more; tunbench samples prints every value" in out.getvalue()
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.helpers.pages import page_of, view_of, write_page
 from tests.helpers.records import MANIFEST, PING, TCP, cell, realistic, record, trial
 from tunbench.journal.record import Warned
-from tunbench.report.charts import figures, labels
+from tunbench.report.charts import labels
 from tunbench.report.charts.axes import around, from_zero_or_wide, marks, ticks
-from tunbench.report.page import html
+from tunbench.report.page import bounds, html
 
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }}"
 SECTIONS = (
@@ -230,9 +230,9 @@ def test_a_stack_without_a_ratio_may_come_before_one_that_has_one() -> None:
 
 def test_long_names_are_broken_and_nothing_is_lost() -> None:
     name = "ipsec:mode=transport,cipher=aes128gcm16+vxlan+averyverylongnameindeedwithoutabreak"
-    lines = labels.wrapped(name).split("\n")
+    lines = labels.wrapped(name, 24).split("\n")
     assert "".join(lines) == name
-    assert max(len(line) for line in lines) <= labels.LINE
+    assert max(len(line) for line in lines) <= 24
 
 
 def test_labels_of_points_close_together_do_not_cover_each_other() -> None:
@@ -292,9 +292,9 @@ def test_every_table_has_a_caption(page: str) -> None:
 
 
 def test_a_page_that_would_be_too_large_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "MOST", 5)
-    monkeypatch.setattr(html, "LINKS", 4)
-    monkeypatch.setattr(figures, "MOST", 5)
+    monkeypatch.setattr(bounds, "MAX_ROWS_OF_A_TABLE", 5)
+    monkeypatch.setattr(bounds, "MAX_TRIAL_LINKS", 4)
+    monkeypatch.setattr(bounds, "MAX_ROWS_OF_CHARTS", 5)
     page = page_of(realistic(1))
     assert re.search(r"These are 5 of \d+ rows", page)
     assert re.search(r"The trials of \d+ more cells are left out", page)
@@ -308,7 +308,7 @@ def test_labels_that_have_no_room_are_left_to_the_legend() -> None:
 
 
 def test_unfolded_charts_stay_where_not_all_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "CHARTS", 60_000)
+    monkeypatch.setattr(bounds, "MAX_CHARACTERS_OF_CHARTS", 60_000)
     page = page_of(realistic(1))
     assert page.count("<svg") > 1 and "throughput" in page[page.index('id="fast"') : page.index('id="everything"')]
     assert re.search(r"\d+ further charts are not in this page", page)

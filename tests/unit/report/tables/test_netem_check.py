@@ -9,7 +9,7 @@ from tunbench.analysis.findings import find
 from tunbench.journal import journal
 from tunbench.journal.read import assemble
 from tunbench.plan.axes.profile import read_profile
-from tunbench.report.tables.netem_check import described, expected_delay, expected_loss, impairments
+from tunbench.report.tables.netem_check import expected_delay, expected_loss, impairments, wording
 
 ASKED = {"delay": 0.02, "jitter": 33e-6, "rate": 1234567.0}
 
@@ -68,6 +68,6 @@ def test_expectations_are_given_where_they_are_known(
 
 def test_terms_in_words() -> None:
     given = profile(delay="10ms", jitter="1ms", distribution="normal", loss="1%", ecn=True, rate="1M", cellsize="48")
-    assert described(given.forward).replace("\xa0", " ") == (
+    assert wording(given.forward).replace("\xa0", " ") == (
         "delay 10 ms ± 1 ms, distribution normal, loss 1 %, ecn, rate 1 Mbit/s, cellsize 48 B"
     )

@@ -1,7 +1,6 @@
-"""The colours of a report, each for light and for dark, and how a chart's light colours become either."""
+"""The colours of a report, each for light and for dark, and how those of an exported chart become light."""
 
 import re
-from importlib.resources import files
 from typing import NamedTuple
 
 
@@ -51,18 +50,6 @@ def style_of(verdict: str) -> str:
     return STYLES.get(verdict, "yellow" if verdict.startswith("ok, ") else "bold red")
 
 
-def light(name: str) -> str:
-    """The colour that a chart uses; `themed` makes it follow the reader's theme."""
-    return INKS[name].light
-
-
-def themed(svg: str) -> str:
-    """The SVG with each light colour of INKS replaced by the CSS variable of its name."""
-    for name, ink in INKS.items():
-        svg = svg.replace(f'"{ink.light}"', f'"var(--{name})"')
-    return svg
-
-
 def series(index: int) -> str:
     """The colour of a stack by its number among the tunnels, as a variable of the page."""
     return f"var(--s{index % len(SERIES)})"
@@ -75,11 +62,6 @@ def css() -> str:
         f"@media (prefers-color-scheme:dark){{:root{{{_variables(1)}}}}}"
         f"@media print{{:root{{{_variables(0)}}}}}"
     )
-
-
-def chart_css() -> str:
-    """The style of charts, which pages and exported charts share."""
-    return files("tunbench.report.page").joinpath("templates", "chart.css").read_text(encoding="utf-8")
 
 
 def in_light(svg: str) -> str:

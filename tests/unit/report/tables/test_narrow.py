@@ -6,11 +6,12 @@ from typing import Any
 
 from rich.console import Console
 
+from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import MANIFEST, PING, TCP, cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record
-from tunbench.report.tables import stopping
-from tunbench.report.terminal import run_table
+from tunbench.report.tables import narrow
+from tunbench.report.terminal import run_report
 
 UNTIL = {"width": 0.1, "confidence": 0.95, "max": 30, "metrics": ["throughput", "rtt"]}
 
@@ -32,7 +33,7 @@ def measured(stack: str = "gre") -> Record:
 
 
 def test_every_cell_that_counts_has_a_row_the_widest_first() -> None:
-    found = stopping.rows(find(measured()))
+    found = narrow.cells(find(measured()))
     assert [(row.workload, row.metric, row.n.text, row.enough) for row in found] == [
         (PING, "rtt median", "10", False),
         (TCP, "throughput", "10", True),
@@ -44,7 +45,7 @@ def test_every_cell_that_counts_has_a_row_the_widest_first() -> None:
 def test_a_cell_without_an_interval_stands_first_and_says_so() -> None:
     whole = measured()
     extra = trial(cell("ipip", workload=TCP), [("throughput", "bit/s", 1e9)])
-    first = stopping.rows(find(replace(whole, trials=(*whole.trials, extra))))[0]
+    first = narrow.cells(find(replace(whole, trials=(*whole.trials, extra))))[0]
     assert (first.stack, first.width.text, first.width.key, first.enough) == ("ipip", "no interval", None, False)
 
 
@@ -52,7 +53,7 @@ def test_pairs_and_nodes_are_named_where_there_are_several() -> None:
     trials = [
         trial(cell("gre", workload=TCP), [("throughput", "bit/s", 1e9, None, node) for node in ("a", "b")]),
     ]
-    assert [row.metric for row in stopping.rows(find(adaptive(trials)))] == [
+    assert [row.metric for row in narrow.cells(find(adaptive(trials)))] == [
         "throughput (a-b, a)",
         "throughput (a-b, b)",
     ]
@@ -60,11 +61,12 @@ def test_pairs_and_nodes_are_named_where_there_are_several() -> None:
 
 def test_without_until_nothing_is_said() -> None:
     plain = find(replace(measured(), manifest=MANIFEST))
-    assert (stopping.rows(plain), stopping.section(plain), stopping.lines(plain)) == ([], "", [])
+    assert (narrow.cells(plain), narrow.lines(plain)) == ([], [])
 
 
 def test_the_section_counts_and_escapes() -> None:
-    text = stopping.section(find(measured(HOSTILE)))
+    page = page_of(measured(HOSTILE))
+    text = page[page.index('<section id="narrow"') :].partition("</section>")[0]
     assert "1 of 2 cells and metrics were" in text
     assert text.count("<td>no</td>") == text.count("<td>yes</td>") == 1
     assert HOSTILE not in text
@@ -73,7 +75,7 @@ def test_the_section_counts_and_escapes() -> None:
 
 def test_the_terminal_names_what_was_not_narrow_enough() -> None:
     out = StringIO()
-    Console(file=out, width=200).print(run_table.table(find(measured())))
+    Console(file=out, width=200).print(run_report.rendered(view_of(measured())))
     text = out.getvalue().replace("\N{NO-BREAK SPACE}", " ")
     assert "narrow enough: 1 of 2 cells and metrics (at most 10 % wide at 95 %, 30 repeats at most)" in text
     assert f"not narrow enough after 10: gre, baseline, {PING}: rtt median 127 %" in text
@@ -81,7 +83,9 @@ def test_the_terminal_names_what_was_not_narrow_enough() -> None:
 
 
 def test_of_many_the_terminal_names_the_widest() -> None:
-    trials = [trial(cell(f"s{n}", workload=TCP), [("throughput", "bit/s", 1e9)]) for n in range(stopping.NAMED + 3)]
-    lines = stopping.lines(find(adaptive(trials)))
-    assert len(lines) == stopping.NAMED + 2
+    trials = [
+        trial(cell(f"s{n}", workload=TCP), [("throughput", "bit/s", 1e9)]) for n in range(narrow.MAX_NAMED_CELLS + 3)
+    ]
+    lines = narrow.lines(find(adaptive(trials)))
+    assert len(lines) == narrow.MAX_NAMED_CELLS + 2
     assert lines[-1] == "… and 3 more, which the report names"

@@ -1,25 +1,10 @@
-"""Comparisons as texts: the change of a cell with its interval, its p, and what differs between two runs."""
+"""A comparison in words: the change of a cell with its interval, its p, and what differs between two runs."""
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
-from tunbench.analysis.compare.cell_change import (
-    BETTER,
-    DIFFERENT,
-    FAILED_A,
-    FAILED_B,
-    IDENTICAL,
-    ONLY_A,
-    WORSE,
-    Row,
-    counts,
-)
+from tunbench.analysis.compare.cell_change import Row, counts
 from tunbench.analysis.compare.runs import LEVEL, Comparison
 from tunbench.plain_text import line
 from tunbench.report import units
@@ -27,30 +12,10 @@ from tunbench.report import units
 POINTS = "pp"
 """Percentage points: how the difference of two ratios is shown, so that it is not taken for a share of A."""
 
-SHOWN = 25
-"""Rows that are shown at most, unless all are asked for."""
-
-NOTES, LONGEST = 8, 300
+MAX_NOTES, MAX_REASON_CHARACTERS = 8, 300
 """Notes below a table at most, and characters of each."""
 
-STYLES = {
-    **dict.fromkeys((FAILED_B, WORSE, ONLY_A), "bold red"),
-    **dict.fromkeys((BETTER, FAILED_A), "green"),
-    DIFFERENT: "yellow",
-    IDENTICAL: "dim",
-}
-"""How the terminal shows a verdict; those that are not here have no style."""
-
-WIDE = 120
-"""Characters from which on a terminal has room for every column."""
-
-NARROWED = ("A (n)", "B (n)", "effect")
-"""The columns that a narrower one goes without."""
-
-NUMBERS = ("A (n)", "B (n)", "change [low, high]", "p")
-"""The columns that are aligned to the right."""
-
-SHORTENED = 12
+DIGEST_CHARACTERS = 12
 """Characters that are shown of what identifies an image or a runner."""
 
 
@@ -96,13 +61,13 @@ def notes(rows: Sequence[Row]) -> list[str]:
         f"{verdict}, {number} {'cell' if number == 1 else 'cells'}: {reason(why)}"
         for (verdict, why), number in found.most_common()
     ]
-    more = [f"and {len(lines) - NOTES} more reasons"] if len(lines) > NOTES else []
-    return [*lines[:NOTES], *more]
+    more = [f"and {len(lines) - MAX_NOTES} more reasons"] if len(lines) > MAX_NOTES else []
+    return [*lines[:MAX_NOTES], *more]
 
 
 def reason(why: str) -> str:
     """Why a cell ended as it did, on one line."""
-    return " ".join(why[:LONGEST].split())
+    return " ".join(why[:MAX_REASON_CHARACTERS].split())
 
 
 def headline(compared: Comparison) -> str:
@@ -137,33 +102,6 @@ def method(compared: Comparison) -> str:
     return f"change: Hodges-Lehmann shift from A to B with {interval}; effect: Cliff's delta; p: {tested}"
 
 
-def table(rows: Sequence[Row], width: int = WIDE) -> Table:
-    """The rows for a terminal of so many characters, as they are ordered; a narrow one leaves columns out."""
-    columns = {
-        "stack": lambda row: row.stack,
-        "condition": lambda row: row.condition,
-        "workload": lambda row: row.workload,
-        "metric": named,
-        "A (n)": lambda row: median(row, "a"),
-        "B (n)": lambda row: median(row, "b"),
-        "change [low, high]": change,
-        "effect": effect,
-        "p": p_value,
-    }
-    left_out = NARROWED if width < WIDE else ()
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    shown = {name: text for name, text in columns.items() if name not in left_out}
-    # Text, not markup: what stands in brackets is shown as it is.
-    for name in shown:
-        justify: Literal["right", "left"] = "right" if name in NUMBERS else "left"
-        made.add_column(Text(name), overflow="fold", justify=justify, no_wrap=name == "p")
-    made.add_column("verdict")
-    for row in rows:
-        texts = [Text(text(row)) for text in shown.values()]
-        made.add_row(*texts, Text(row.verdict, style=STYLES.get(row.verdict, "")))
-    return made
-
-
 def named(row: Row) -> str:
     """The metric, and the node and pair where it was not measured at the client of the first pair."""
     where = [word for word, usual in ((row.pair, "a-b"), (row.node, "a")) if word not in (usual, "", "lab")]
@@ -181,4 +119,4 @@ def _signed(value: float) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text[:SHORTENED] if len(text) == 64 and " " not in text else text
+    return text[:DIGEST_CHARACTERS] if len(text) == 64 and " " not in text else text

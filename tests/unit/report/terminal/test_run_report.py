@@ -4,17 +4,17 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tests.helpers.pages import view_of
 from tests.helpers.records import TCP, cell, realistic, record, trial
-from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, TrialResult
-from tunbench.report.terminal.run_table import table
+from tunbench.report.terminal import run_report
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "terminal.txt"
 
 
 def shown(whole: Record, width: int = 120) -> str:
     out = StringIO()
-    Console(file=out, width=width, color_system=None, force_terminal=False).print(table(find(whole)))
+    Console(file=out, width=width, color_system=None, force_terminal=False).print(run_report.rendered(view_of(whole)))
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 

@@ -1,38 +1,23 @@
-"""A study as files: its tables, claims and agreement for a spreadsheet or a paper, and its charts of ranks."""
-
-from collections.abc import Iterator
-from typing import NamedTuple
+"""A study in tables, for a spreadsheet or a paper: published beside measured, agreement, and claims."""
 
 from tunbench.analysis.study.agreement import Agreed, Row
 from tunbench.analysis.study.assessment import Assessment
 from tunbench.analysis.study.claims import Compared, Judged
 from tunbench.report import study_wording, units
-from tunbench.report.charts import altair_style, slope
-from tunbench.report.page.study import FEWEST, slopes
-from tunbench.report.tables import tables
-from tunbench.report.tables.tables import Column, Field, Table
+from tunbench.report.tables.table import Column, Field, Table, TableRow, ratio_field
+from tunbench.report.view import View
 
 
-class Drawn(NamedTuple):
-    """A chart of ranks, and what it shows."""
+def tables(view: View) -> list[Table]:
+    """The tables of the study that a run reproduces; none where there are several runs."""
+    assessment = None if view.several else view.reported[0].assessment
+    return of_assessment(assessment) if assessment else []
 
-    shows: str
-    chart: altair_style.Chart
 
-
-def all_tables(assessment: Assessment) -> list[Table]:
+def of_assessment(assessment: Assessment) -> list[Table]:
     """Each published table beside what was measured, the agreement of all, and the claims with their comparisons."""
     found = [_beside(one, number) for number, one in enumerate(assessment.tables)]
     return [*found, _agreement(assessment.tables), _claims(assessment.claims)]
-
-
-def all_charts(assessment: Assessment) -> Iterator[Drawn]:
-    """The ranks of every condition that has enough systems."""
-    for one in assessment.tables:
-        for condition in one.conditions:
-            some = slopes([row for row in one.rows if row.published.condition == condition])
-            if len(some) >= FEWEST:
-                yield Drawn(f"published and measured ranks, {one.name}, {condition}", slope.draw(some))
 
 
 def _beside(one: Agreed, number: int) -> Table:
@@ -42,7 +27,7 @@ def _beside(one: Agreed, number: int) -> Table:
         *(Column("published rank", True), Column("measured rank", True), Column("note"), Column("source")),
     )
     caption = f"{one.name}: published numbers beside the median over trials with its interval, and ranks, 1 the best."
-    return Table(f"study-{number}", caption, columns, [tables.Row(_row(row)) for row in one.rows])
+    return Table(f"study-{number}", caption, columns, [TableRow(_row(row)) for row in one.rows])
 
 
 def _row(row: Row) -> tuple[Field, ...]:
@@ -51,7 +36,7 @@ def _row(row: Row) -> tuple[Field, ...]:
     return (
         *(Field(published.condition), Field(published.system), Field(row.stack), Field(published.unit)),
         *(Field(units.quantity(value, published.unit), value) for value in (published.value, *bounds)),
-        tables.ratio(row.ratio),
+        ratio_field(row.ratio),
         *(Field("" if rank is None else f"{rank:g}", rank) for rank in (row.published_rank, row.measured_rank)),
         *(Field(study_wording.noted(row)), Field(published.source)),
     )
@@ -63,7 +48,7 @@ def _agreement(of: list[Agreed]) -> Table:
         *(Column("rho", True), Column("rho p", True), Column("method")),
     )
     rows = [
-        tables.Row(
+        TableRow(
             (
                 *(Field(one.name), Field(condition), Field(str(found.n), found.n)),
                 *(
@@ -90,9 +75,7 @@ def _claims(claims: list[Judged]) -> Table:
         *(Column("expected"), Column("note")),
     )
     rows = [
-        tables.Row(
-            (*_head(one), *(_compared(each) if each else (*[Field("")] * 7, Field(one.claim.not_testable or ""))))
-        )
+        TableRow((*_head(one), *(_compared(each) if each else (*[Field("")] * 7, Field(one.claim.not_testable or "")))))
         for one in claims
         for each in one.compared or (None,)
     ]

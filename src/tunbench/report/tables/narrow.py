@@ -1,0 +1,117 @@
+"""Which cells became narrow enough, of a plan that asked for repeats until they are."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from tunbench.analysis.cells import WHOLE
+from tunbench.analysis.findings import Findings
+from tunbench.analysis.stopping import of_manifest, widths
+from tunbench.plan.until import Until
+from tunbench.report import units
+from tunbench.report.tables.table import Column, Field, Table, TableRow, filter_numbers
+from tunbench.report.view import View
+from tunbench.runner.declare import axes
+
+MAX_NAMED_CELLS = 20
+"""Cells that the terminal names; of more, it says how many."""
+
+
+class NarrowCell(NamedTuple):
+    """A cell and metric that counted: the median of n trials, the relative width of its interval, and the answer."""
+
+    stack: str
+    condition: str
+    workload: str
+    metric: str
+    n: Field
+    median: Field
+    width: Field
+    enough: bool
+
+
+def cells(findings: Findings) -> list[NarrowCell]:
+    """Every cell and metric that counted, the widest first; none where the plan did not ask for a width."""
+    until = of_manifest(findings.record.manifest)
+    if not until:
+        return []
+    found = widths(findings.values, until).sort("width", descending=True, nulls_last=False, maintain_order=True)
+    several = found.select("pair", "node").n_unique() > 1
+    return [
+        _cell(row, findings.conditions[tuple(row[name] for name in axes.CONDITION)], several)
+        for row in found.to_dicts()
+    ]
+
+
+def table(view: View, number: int, identifier: str = "narrow-cells") -> Table:
+    """The cells of one run of a report."""
+    columns = (
+        *(Column("stack"), Column("profile"), Column("workload"), Column("metric")),
+        *(Column("n", True), Column("median", True), Column("width", True), Column("narrow enough")),
+    )
+    caption = (
+        "One row a cell and metric that counted, the widest first: the interval of the median over n trials, relative "
+        "to the median."
+    )
+    return Table(identifier, caption, columns, [_row(view, number, cell) for cell in cells(view.runs[number])])
+
+
+def tables(view: View) -> list[Table]:
+    """The cells of each run whose plan asked for a width."""
+    return [
+        table(view, number, f"{identifier}-cells")
+        for number, identifier in enumerate(view.identifiers("narrow"))
+        if of_manifest(view.runs[number].record.manifest)
+    ]
+
+
+def summary(view: View) -> list[Table]:
+    """How many cells were narrow enough, and the names of those that were not, as notes."""
+    notes = [tuple(lines(findings)) for findings in view.runs]
+    return [Table("narrow", "", (), [], notes=some) for some in notes if some]
+
+
+def lines(findings: Findings) -> list[str]:
+    """How many cells were narrow enough, and the names of those that were not."""
+    until = of_manifest(findings.record.manifest)
+    if not until:
+        return []
+    found = cells(findings)
+    wide = [cell for cell in found if not cell.enough]
+    head = f"narrow enough: {len(found) - len(wide)} of {len(found)} cells and metrics ({wanted(until)})"
+    named = [
+        f"not narrow enough after {cell.n.text}: {cell.stack}, {cell.condition}, {cell.workload}: "
+        f"{cell.metric} {cell.width.text}"
+        for cell in wide[:MAX_NAMED_CELLS]
+    ]
+    more = len(wide) - MAX_NAMED_CELLS
+    return [head, *named, *([f"… and {more} more, which the report names"] if more > 0 else [])]
+
+
+def wanted(until: Until) -> str:
+    """What the plan asked for, in words."""
+    width, confidence = (units.plain(value, "ratio") for value in (until.width, until.confidence))
+    return f"at most {width} wide at {confidence}, {until.max} repeats at most"
+
+
+def _cell(row: Mapping[str, Any], condition: str, several: bool) -> NarrowCell:
+    statistic = "" if row["statistic"] == WHOLE else f" {row['statistic']}"
+    where = f" ({row['pair']}, {row['node']})" if several else ""
+    width = units.quantity(row["width"], "ratio") if row["width"] is not None else "no interval"
+    return NarrowCell(
+        row["stack"],
+        condition,
+        row["workload"],
+        f"{row['metric']}{statistic}{where}",
+        Field(str(row["n"]), row["n"]),
+        Field(units.quantity(row["median"], row["unit"]), row["median"]),
+        Field(width, row["width"]),
+        row["enough"],
+    )
+
+
+def _row(view: View, number: int, cell: NarrowCell) -> TableRow:
+    fields = (
+        *(Field(cell.stack, kind="stack"), Field(cell.condition), Field(cell.workload, kind="stack workload")),
+        *(Field(cell.metric), cell.n, cell.median, cell.width, Field("yes" if cell.enough else "no")),
+    )
+    return TableRow(fields, *filter_numbers(view, view.labels[number], cell.stack, cell.condition, cell.workload))

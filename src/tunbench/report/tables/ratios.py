@@ -1,0 +1,59 @@
+"""The ratios to `none` of a metric, stacks by conditions."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from tunbench.analysis.ratios import is_baseline
+from tunbench.report import units
+from tunbench.report.tables.heat import dashes, heat, max_rows, no_ratio, shortened
+from tunbench.report.tables.table import Column, Field, Table, TableRow
+from tunbench.report.view import View
+
+
+def table(view: View, metric: str) -> Table:
+    """For each workload with this metric: its ratio to `none`, stacks by conditions."""
+    most = max_rows(len(view.conditions) + 2)
+    every = (row for workload in view.measuring(metric) for row in _relatives(view, workload, metric))
+    rows = list(islice(every, most))
+    columns = [Column(name, True, "", index) for index, name in enumerate(view.conditions)]
+    caption = (
+        f"{metric} ÷ that of none with the same seed, profile and kind of underlay: the median over seeds. "
+        "1 is as without a tunnel; the fuller a cell, the better."
+    )
+    fields = [(field, place) for row in rows for field, place in zip(row.fields[2:], view.conditions, strict=True)]
+    caption += dashes([(field.why, place) for field, place in fields if field.why])
+    caption += shortened(most) if len(rows) == most else ""
+    return Table(f"relative-{metric}", caption, (Column("stack"), Column("workload"), *columns), rows)
+
+
+def of_several_conditions(view: View, metric: str) -> list[Table]:
+    """The table, unless there is one condition alone."""
+    return [table(view, metric)] if len(view.conditions) > 1 else []
+
+
+def _relatives(view: View, workload: str, metric: str) -> Iterator[TableRow]:
+    names: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in view.central.get((workload, metric), []):
+        if row["ratio_median"] is not None and not is_baseline(row["stack"]):
+            names.setdefault((row["run"], row["stack"], row["name"]), {})[row["condition"]] = row["ratio_median"]
+    ordered = sorted(names, key=lambda key: (view.places.stacks[key[1]], view.places.labels[key[0]]))
+    for name in ordered:
+        yield _relative(view, workload, metric, name, names[name])
+
+
+def _relative(
+    view: View, workload: str, metric: str, key: tuple[str, str, str], ratios: Mapping[str, float]
+) -> TableRow:
+    run, stack, name = key
+    fields = [Field(name, kind="stack"), Field(workload, kind="stack workload")]
+    for condition in view.conditions:
+        ratio = ratios.get(condition)
+        if ratio is None:
+            verdict = view.verdict(run, stack, condition, workload)
+            measured = "ok" in verdict
+            told = no_ratio(view, *key[:2], condition, workload, metric) if measured else Field(verdict, kind="quiet")
+            fields.append(told)
+        else:
+            fields.append(Field(units.number(ratio, 2), ratio, heat(ratio, 1, metric != "rtt") if ratio else 0.0))
+    at = view.places
+    return TableRow(tuple(fields), at.stacks[stack], -1, at.workloads[workload], at.labels[run])
