@@ -21,9 +21,9 @@ from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_
 from tunbench.analysis import overhead
 from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli import app
-from tunbench.cli.overhead import _print
 from tunbench.plan.load import check
 from tunbench.report.export import tunnel_pages as page_of_tunnels
+from tunbench.report.terminal.overhead_table import rendered
 from tunbench.run import overhead as measuring
 from tunbench.runner import registry, stack, tunnels, workloads
 from tunbench.runner.declare import spelling
@@ -122,7 +122,7 @@ def test_the_sizes_on_the_page_are_those_that_are_computed(erspan: None) -> None
         sizes = [overhead.computed(pile, packet) for packet in overhead.packets(pile, measuring.PAYLOADS).values()]
         agreeing = Finding(text, [Row(one, one) for one in sizes], overhead.limits(pile), overhead.limits(pile), "")
         drawn = io.StringIO()
-        _print(agreeing, Console(file=drawn, width=200))
+        Console(file=drawn, width=200).print(rendered(agreeing))
         assert "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) in shown
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tunbench.cli.declarations import options, plan, probe, tunnel, workload
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_rows, print_table
 from tunbench.labs.vm import image
@@ -16,6 +15,7 @@ from tunbench.plan.axes.profile import shipped
 from tunbench.plan.axes.tuning import shipped as shipped_tunings
 from tunbench.plan.load import shipped_plans
 from tunbench.report.export import tunnel_pages as page
+from tunbench.report.export.declarations import options, plan, probe, tunnel, workload
 from tunbench.runner import registry
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.netem_terms import TERMS

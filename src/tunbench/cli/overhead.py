@@ -5,22 +5,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from tunbench.analysis import overhead as analysis
-from tunbench.analysis.overhead import Finding, Row
 from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute, finish
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.estimate.duration import MAX_WORKERS
+from tunbench.report.export import overhead as exported
+from tunbench.report.terminal.overhead_table import rendered
 from tunbench.run import execution
 from tunbench.run import overhead as measuring
 from tunbench.run.order import default_folder, read_order
-from tunbench.runner.declare.packet_format import Format
 
 
 def overhead(
@@ -57,89 +53,8 @@ def overhead(
         finish(folder)
         found = measuring.findings(folder, names, payloads)
     if as_json:
-        print_json([_as_data(finding) for finding in found])
+        print_json([exported.as_json(finding) for finding in found])
     else:
         for finding in found:
-            _print(finding, screen())
+            screen().print(rendered(finding))
     raise typer.Exit(0 if all(finding.agrees for finding in found) else SOME_FAILED)
-
-
-def _print(finding: Finding, console: Console) -> None:
-    pile = analysis.built(finding.stack)
-    layers = [layer.about.name for layer in pile.layers]
-    console.print(f"\n{finding.stack}", style="bold")
-    for name, form in zip(layers, analysis.formats(pile), strict=True):
-        headers = (*form.outside, *form.inside)
-        console.print(f"  {name}: {_summed(form)}")
-        sources = "; ".join(dict.fromkeys(header.source for header in headers))
-        console.print(f"    {sources}", style="dim")
-    table = Table()
-    table.add_column("packet (B)", justify="right")
-    for column in [*(layers if len(layers) > 1 else []), "adds (B)", "measured (B)", "on the wire (B)"]:
-        table.add_column(column, justify="right")
-    for row in finding.rows:
-        each = [str(added) for added in row.computed.added] if len(layers) > 1 else []
-        measured = _compared(row)
-        total = f"{'≤ ' if row.spare else ''}{row.computed.total}"
-        table.add_row(str(row.computed.packet), *each, total, measured, str(row.computed.below[0]))
-    console.print(table)
-    console.print(_limits(finding))
-    if finding.reason:
-        console.print(f"  {finding.reason}", style="red")
-
-
-def _summed(form: Format) -> str:
-    headers = " + ".join(f"{header.name} {header.size}" for header in (*form.outside, *form.inside))
-    padded = f", padded to {form.block}" + (" within the MTU" if form.clipped else "") if form.block > 1 else ""
-    return (headers or "adds nothing") + padded
-
-
-def _compared(row: Row) -> Text:
-    if row.measured is None:
-        return Text("–", "red")
-    if row.agrees:
-        return Text(str(row.measured.total), "green")
-    return Text(f"{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})", "red")
-
-
-def _limits(finding: Finding) -> Text:
-    computed, measured = finding.computed, finding.measured
-    mtu = _shown(measured.mtu if measured else None, finding.mtu_agrees)
-    mss = _shown(measured.mss if measured else None, finding.mss_agrees)
-    at_most = "at most " if finding.bound else ""
-    largest = f"  largest packet unfragmented {computed.mtu:g} B, measured "
-    return Text.assemble(largest, mtu, f"; TCP MSS {at_most}{computed.mss:g} B, measured ", mss)
-
-
-def _shown(value: float | None, agrees: bool) -> Text:
-    return Text("–" if value is None else f"{value:g}", "green" if agrees else "red")
-
-
-def _as_data(finding: Finding) -> dict[str, object]:
-    pile = analysis.built(finding.stack)
-    return {
-        "stack": finding.stack,
-        "agrees": finding.agrees,
-        "reason": finding.reason,
-        "layers": [
-            {
-                "layer": layer.about.name,
-                "headers": [header._asdict() for header in (*form.outside, *form.inside)],
-                "padded_to": form.block,
-                "kept_outside": form.kept,
-                "padded_within_mtu": form.clipped,
-                "smaller_by_at_most": form.spare,
-            }
-            for layer, form in zip(pile.layers, analysis.formats(pile), strict=True)
-        ],
-        "packets": [
-            {
-                "packet": row.computed.packet,
-                "computed": row.computed.added,
-                "measured": row.measured.added if row.measured else None,
-            }
-            for row in finding.rows
-        ],
-        "computed": finding.computed._asdict(),
-        "measured": finding.measured._asdict() if finding.measured else None,
-    }

@@ -1,0 +1,37 @@
+"""What a stack adds to a packet as JSON can say it."""
+
+from typing import Any
+
+from tunbench.analysis import overhead
+from tunbench.analysis.overhead import Finding
+
+
+def as_json(finding: Finding) -> dict[str, Any]:
+    """The headers of each layer, each packet as computed and measured, and the limits."""
+    pile = overhead.built(finding.stack)
+    return {
+        "stack": finding.stack,
+        "agrees": finding.agrees,
+        "reason": finding.reason,
+        "layers": [
+            {
+                "layer": layer.about.name,
+                "headers": [header._asdict() for header in (*form.outside, *form.inside)],
+                "padded_to": form.block,
+                "kept_outside": form.kept,
+                "padded_within_mtu": form.clipped,
+                "smaller_by_at_most": form.spare,
+            }
+            for layer, form in zip(pile.layers, overhead.formats(pile), strict=True)
+        ],
+        "packets": [
+            {
+                "packet": row.computed.packet,
+                "computed": row.computed.added,
+                "measured": row.measured.added if row.measured else None,
+            }
+            for row in finding.rows
+        ],
+        "computed": finding.computed._asdict(),
+        "measured": finding.measured._asdict() if finding.measured else None,
+    }

@@ -1,0 +1,63 @@
+"""What a stack adds to a packet on the terminal: computed beside measured."""
+
+from collections.abc import Sequence
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from tunbench.analysis import overhead
+from tunbench.analysis.overhead import Finding, Row
+from tunbench.runner.declare.packet_format import Format
+
+
+def rendered(finding: Finding) -> Group:
+    """The formats of the layers, a table of packets, and the limits."""
+    pile = overhead.built(finding.stack)
+    layers = [layer.about.name for layer in pile.layers]
+    lines = [Text(f"\n{finding.stack}", "bold")]
+    for name, form in zip(layers, overhead.formats(pile), strict=True):
+        sources = dict.fromkeys(header.source for header in (*form.outside, *form.inside))
+        lines += [Text(f"  {name}: {_summed(form)}"), Text(f"    {'; '.join(sources)}", "dim")]
+    reason = [Text(f"  {finding.reason}", "red")] if finding.reason else []
+    return Group(*lines, _packets(finding, layers), _limits(finding), *reason)
+
+
+def _packets(finding: Finding, layers: Sequence[str]) -> Table:
+    """One row a packet: what each layer adds to it, and all of them, as computed and as measured."""
+    several = len(layers) > 1
+    table = Table()
+    for column in ["packet (B)", *(layers if several else []), "adds (B)", "measured (B)", "on the wire (B)"]:
+        table.add_column(column, justify="right")
+    for row in finding.rows:
+        each = [str(added) for added in row.computed.added] if several else []
+        total = f"{'≤ ' if row.spare else ''}{row.computed.total}"
+        table.add_row(str(row.computed.packet), *each, total, _compared(row), str(row.computed.below[0]))
+    return table
+
+
+def _summed(form: Format) -> str:
+    headers = " + ".join(f"{header.name} {header.size}" for header in (*form.outside, *form.inside))
+    padded = f", padded to {form.block}" + (" within the MTU" if form.clipped else "") if form.block > 1 else ""
+    return (headers or "adds nothing") + padded
+
+
+def _compared(row: Row) -> Text:
+    if row.measured is None:
+        return Text("–", "red")
+    if row.agrees:
+        return Text(str(row.measured.total), "green")
+    return Text(f"{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})", "red")
+
+
+def _limits(finding: Finding) -> Text:
+    computed, measured = finding.computed, finding.measured
+    mtu = _shown(measured.mtu if measured else None, finding.mtu_agrees)
+    mss = _shown(measured.mss if measured else None, finding.mss_agrees)
+    at_most = "at most " if finding.bound else ""
+    largest = f"  largest packet unfragmented {computed.mtu:g} B, measured "
+    return Text.assemble(largest, mtu, f"; TCP MSS {at_most}{computed.mss:g} B, measured ", mss)
+
+
+def _shown(value: float | None, agrees: bool) -> Text:
+    return Text("–" if value is None else f"{value:g}", "green" if agrees else "red")
