@@ -1,6 +1,7 @@
 import pytest
 
-from tunbench.runner import registry
+from tunbench.runner import known_metrics, probe, registry
+from tunbench.runner.declare.metrics import Question
 from tunbench.runner.declare.options import resolve
 
 
@@ -51,6 +52,27 @@ def test_no_two_have_a_metric_of_one_name() -> None:
     measured = {metric for name in registry.workload_names() for metric in registry.workload(name).ABOUT.metrics}
     assert len(set(probed)) == len(probed)
     assert not measured & set(probed)
+
+
+def test_a_metric_of_one_name_means_the_same_in_every_workload() -> None:
+    for name in registry.workload_names():
+        for metric, declared in registry.workload(name).ABOUT.metrics.items():
+            there = known_metrics.known()[metric]
+            same = ("unit", "answers", "main", "limits", "more_is_better", "summed_over_cores")
+            assert [getattr(declared, key) for key in same] == [getattr(there, key) for key in same], (name, metric)
+
+
+def test_every_metric_has_bounds_and_answers_a_question() -> None:
+    for name, metric in known_metrics.known().items():
+        assert metric.limits.low < metric.limits.high, name
+        assert metric.answers in Question, name
+    assert {name for name, metric in known_metrics.known().items() if metric.answers is Question.OTHER} == {probe.SHARE}
+
+
+@pytest.mark.parametrize("name", registry.workload_names())
+def test_what_sums_up_a_workload_is_a_metric_of_it(name: str) -> None:
+    about = registry.workload(name).ABOUT
+    assert set(about.headline) <= set(about.metrics)
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
