@@ -9,7 +9,7 @@ import pytest
 from tunbench.plan.axes import machine, tuning
 from tunbench.plan.keys import KEYS
 from tunbench.plan.load import check
-from tunbench.runner.declare.axes import NAMES
+from tunbench.runner.declare.axes import AXES, NAMES
 from tunbench.runner.network.tuning import OFFLOADS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,7 +30,8 @@ def test_examples_can_run(block: str) -> None:
     given = tomllib.loads(block)
     rest = "\n".join(line for key, line in REST.items() if key not in given)
     plan = check(f'name = "example"\n{rest}\n{block}', "example.toml")
-    assert all(getattr(plan, key) for key in given)
+    by_key = {axis.key: plan.values[axis.name] for axis in AXES}
+    assert all(by_key[key] if key in by_key else getattr(plan, key) for key in given)
 
 
 def test_results_are_named_as_the_page_says() -> None:

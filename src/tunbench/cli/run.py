@@ -17,6 +17,7 @@ from tunbench.labs.vm.lab import LabError
 from tunbench.plan import load
 from tunbench.plan.estimate.duration import MAX_WORKERS
 from tunbench.plan.estimate.host_pace import estimate
+from tunbench.plan.load import Loaded
 from tunbench.plan.model import LAB_KINDS
 from tunbench.run import execution, results
 from tunbench.run.interrupt import INTERRUPTED
@@ -77,7 +78,7 @@ def run(
             if resume is None:
                 execution.create(folder, order)
             changed = execute(folder, order, count, console)
-        raise typer.Exit(conclude(folder, changed, console))
+        raise typer.Exit(conclude(folder, order.loaded, changed, console))
 
 
 def execute(folder: Path, order: Order, workers: int, console: Console) -> list[str]:
@@ -122,26 +123,30 @@ def _order_in(
     return out or default_folder(order.plan.name), order
 
 
-def finish(folder: Path) -> "ReportedRun":
-    """Writes what follows from the journal: manifest, samples and report. Raises JournalError and RunError."""
+def finish(folder: Path, loaded: Loaded | None = None) -> "ReportedRun":
+    """Writes what follows from the journal: manifest, samples and report. Raises JournalError and RunError.
+
+    `loaded` is the plan of the run, which else is read again where it is a study.
+    """
     from tunbench.analysis.findings import Findings
     from tunbench.report.page import html
     from tunbench.report.reported_run import ReportedRun, reported_run
 
     def write_report(findings: Findings) -> ReportedRun:
-        reported = reported_run(findings, folder)
+        reported = reported_run(findings, folder, loaded=loaded)
         html.write(reported, folder / "report.html")
         return reported
 
     return results.finish(folder, write_report)
 
 
-def conclude(folder: Path, changed: list[str], console: Console) -> int:
+def conclude(folder: Path, loaded: Loaded, changed: list[str], console: Console) -> int:
     """Prints the final table, how far a study's run agrees with it, and where the report is; returns the exit code."""
     from tunbench.report.terminal import run_report, study_tables
     from tunbench.report.view import side_by_side
 
-    reported = finish(folder)
+    # The published numbers of a study stand beside the copy that a run has of its plan.
+    reported = finish(folder, loaded._replace(path=folder / "plan.toml"))
     record = reported.findings.record
     screen().print(run_report.rendered(side_by_side([reported])))
     if reported.assessment:

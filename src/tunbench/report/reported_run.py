@@ -10,7 +10,7 @@ from tunbench.analysis.study.assessment import Assessment, assess, is_study, of_
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.plain_text import plain
-from tunbench.plan.load import PlanError
+from tunbench.plan.load import Loaded, PlanError
 
 STUDY = re.compile(r"^[ \t]*\[+(study|claim)", re.MULTILINE)
 """What the plan of a study has, and hardly any other."""
@@ -29,18 +29,21 @@ class ReportedRun(NamedTuple):
     unreadable: str = ""
 
 
-def reported_run(findings: Findings, folder: Path, label: str = "", base: str = ".") -> ReportedRun:
-    """A run with its study, which is read from the run's folder."""
+def reported_run(
+    findings: Findings, folder: Path, label: str = "", base: str = ".", loaded: Loaded | None = None
+) -> ReportedRun:
+    """A run with its study, which is read from the run's folder where its plan is not at hand."""
     try:
-        return ReportedRun(findings, label, base, assessment(findings, folder))
+        return ReportedRun(findings, label, base, assessment(findings, folder, loaded))
     except (PlanError, JournalError) as error:
         return ReportedRun(findings, label, base, unreadable=plain(str(error)))
 
 
-def assessment(findings: Findings, folder: Path) -> Assessment | None:
+def assessment(findings: Findings, folder: Path, loaded: Loaded | None = None) -> Assessment | None:
     """What a run says of the study that it reproduces; None where it is none. Raises PlanError and JournalError."""
-    # Only where the plan looks like a study is the journal read once more.
-    if not os.path.lexists(folder / "plan.toml") or not STUDY.search(read.plan(folder)):
-        return None
-    loaded = of_run(folder)
+    if loaded is None:
+        # Only where the plan looks like a study is the journal read once more.
+        if not os.path.lexists(folder / "plan.toml") or not STUDY.search(read.plan(folder)):
+            return None
+        loaded = of_run(folder)
     return assess(findings, loaded) if is_study(loaded) else None

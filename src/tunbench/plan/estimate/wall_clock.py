@@ -15,10 +15,10 @@ from tunbench.runner.declare.netem_arithmetic import mean_delay, mean_loss
 from tunbench.runner.declare.netem_terms import Terms, number
 from tunbench.runner.invocation import Invocation
 
-BRING_UP = 7.5
+BOOT_SECONDS = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
-DAEMONS = {
+START_SECONDS = {
     "easytier": 2,
     "headscale": 13,
     "hyprspace": 8,
@@ -39,7 +39,7 @@ DAEMONS = {
 }
 """Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
 
-BUSY = 4.5
+SECONDS_A_BUSY_SECOND = 4.5
 """Seconds of wall clock that one second takes in which the full model machine is busy."""
 
 USER_SPACE = {
@@ -58,44 +58,44 @@ USER_SPACE = {
 }
 """Tunnels whose packets pass through a process: what switches back and forth takes longer to emulate."""
 
-SWITCHING = 1.7
+USER_SPACE_FACTOR = 1.7
 """How many times longer a busy second takes over one of them."""
 
-SCALAR = 0.6
+NO_AES_FACTOR = 0.6
 """The part of it that it takes where a stack encrypts and the machine lacks the instructions for AES.
 
 Seen without AVX2 as well: 0.2 and 0.4 for AES by tables (IPsec, OpenVPN), 0.7 for ChaCha20-Poly1305 (WireGuard)."""
 
-UNHINDERED = {False: 5e9, True: 150e6}
+UNHELD_BITS_A_BUSY_SECOND = {False: 5e9, True: 150e6}
 """Bits a second of TCP that keep the full model machine busy, of a stack that does not encrypt and of one that does.
 
 Segments that no rate holds back are handed on many at once (GSO), which spares most of the work."""
 
-HINDERED = {False: 300e6, True: 120e6}
+HELD_BITS_A_BUSY_SECOND = {False: 300e6, True: 120e6}
 """The same where they go one by one, because of a rate, and of UDP."""
 
-BESIDE = 0.02
+IDLE_SHARE = 0.02
 """The share of a busy machine that a workload takes while it waits: its timers, and those of the kernel."""
 
-SEGMENT = 8 * 1448
+SEGMENT_BITS = 8 * 1448
 """Bits of payload of a TCP segment on Ethernet, with time stamps."""
 
-INITIAL = 10
+INITIAL_WINDOW_SEGMENTS = 10
 """Segments that TCP sends at once when it begins: RFC 6928, section 2."""
 
-LEFT = 0.7
+WINDOW_KEPT_ON_LOSS = 0.7
 """The part of its window that TCP keeps after a loss: RFC 9438, section 4.6."""
 
-GROWTH = 3 * (1 - LEFT) / (1 + LEFT)
+SEGMENTS_GROWN_A_TRIP = 3 * (1 - WINDOW_KEPT_ON_LOSS) / (1 + WINDOW_KEPT_ON_LOSS)
 """Segments by which it then grows in a round trip: RFC 9438, section 4.3."""
 
-WINDOW = 8 * 3 * 1024**2
+MAX_WINDOW_BITS = 8 * 3 * 1024**2
 """Bits that TCP has under way at most: half of what `net.ipv4.tcp_rmem` allows by default, tcp(7)."""
 
-SHORTEST = 1e-3
+MIN_TRIP_SECONDS = 1e-3
 """Seconds of a round trip, at least, that TCP takes under loss."""
 
-SETTLED = 1000
+MAX_TRIPS = 1000
 """Round trips after which TCP does not change its mean rate any more."""
 
 
@@ -105,7 +105,7 @@ def bring_up(stack: Stack, workloads: Iterable[Invocation] = ()) -> float:
     The programs begin once more each time that one of the workloads takes the stack down.
     """
     times = 1 + sum(int(what.options.get("times", 1)) for what in workloads if what.module.ABOUT.restarts)
-    return BRING_UP + times * sum(DAEMONS.get(layer.part.name, 0) for layer in stack.layers)
+    return BOOT_SECONDS + times * sum(START_SECONDS.get(layer.part.name, 0) for layer in stack.layers)
 
 
 def busy_second(stack: Stack, aes: bool = True) -> float:
@@ -114,7 +114,8 @@ def busy_second(stack: Stack, aes: bool = True) -> float:
     `aes`: whether the machine has the processor's instructions for AES.
     """
     switches = any(layer.part.name in USER_SPACE or layer.part.options.get("impl") == "go" for layer in stack.layers)
-    return BUSY * (SWITCHING if switches else 1) * (SCALAR if encrypts(stack) and not aes else 1)
+    slower = USER_SPACE_FACTOR if switches else 1
+    return SECONDS_A_BUSY_SECOND * slower * (NO_AES_FACTOR if encrypts(stack) and not aes else 1)
 
 
 def encrypts(stack: Stack) -> bool:
@@ -141,24 +142,24 @@ def tcp_limit(profile: Profile, seconds: float, back: bool = False) -> float:
     delay = sum(_delay(terms) for terms in (profile.forward, profile.reverse))
     if not (loss or delay):
         return rate_limit(way)
-    trip = max(SHORTEST, delay)
-    trips = max(1, min(SETTLED, round(seconds / trip)))
-    most = min(rate_limit(way) * trip, WINDOW) / SEGMENT
-    return _sent(trips, loss, most) * SEGMENT / (trips * trip)
+    trip = max(MIN_TRIP_SECONDS, delay)
+    trips = max(1, min(MAX_TRIPS, round(seconds / trip)))
+    most = min(rate_limit(way) * trip, MAX_WINDOW_BITS) / SEGMENT_BITS
+    return _sent(trips, loss, most) * SEGMENT_BITS / (trips * trip)
 
 
 @cache
 def _sent(trips: int, loss: float, most: float) -> float:
     """Segments that TCP sends in so many round trips where one in 1 ÷ loss is lost, and no more than `most` a trip."""
-    window, total, since, slow_start = float(INITIAL), 0.0, 0.0, True
+    window, total, since, slow_start = float(INITIAL_WINDOW_SEGMENTS), 0.0, 0.0, True
     for _ in range(trips):
         sent = min(window, most)
         total, since = total + sent, since + sent
         if since * loss >= 1:
             since, slow_start = 0.0, False
-            window = max(1.0, sent * LEFT)
+            window = max(1.0, sent * WINDOW_KEPT_ON_LOSS)
         else:
-            window = window * 2 if slow_start else window + GROWTH
+            window = window * 2 if slow_start else window + SEGMENTS_GROWN_A_TRIP
         window = min(window, 2 * most)
     return total
 
@@ -177,10 +178,10 @@ def busy(what: Invocation, speed: int = FULL_SPEED, profile: Profile | None = No
         return what.busy * (1 if what.waits else speed / FULL_SPEED)
     offered = float(what.options.get("rate", 0)) * int(what.options.get("parallel", 1))
     held = _held(what, offered, profile)
-    carried = (UNHINDERED if _at_once(what, offered, profile) else HINDERED)[encrypted]
+    carried = (UNHELD_BITS_A_BUSY_SECOND if _at_once(what, offered, profile) else HELD_BITS_A_BUSY_SECOND)[encrypted]
     if (bits := 8 * float(what.options.get("bytes", 0))) and not offered:
-        return bits / carried + BESIDE * bits / held
-    share = min(speed / FULL_SPEED, BESIDE + held / carried)
+        return bits / carried + IDLE_SHARE * bits / held
+    share = min(speed / FULL_SPEED, IDLE_SHARE + held / carried)
     return what.seconds * share
 
 

@@ -6,12 +6,12 @@ from tunbench.plan.axes.profile import Profile, read_profiles, shipped
 from tunbench.plan.axes.stack import parse
 from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.estimate.wall_clock import (
-    BRING_UP,
-    BUSY,
-    DAEMONS,
-    SCALAR,
-    SWITCHING,
+    BOOT_SECONDS,
+    NO_AES_FACTOR,
+    SECONDS_A_BUSY_SECOND,
+    START_SECONDS,
     USER_SPACE,
+    USER_SPACE_FACTOR,
     bring_up,
     busy,
     busy_second,
@@ -36,31 +36,35 @@ def seconds(stack: str, workload: str, profile: object = "baseline", clock: str 
 
 
 def test_waiting_is_skipped_and_work_is_not() -> None:
-    assert seconds("none", "ping:count=100,interval=1") == pytest.approx(BRING_UP + 0.08 * BUSY)
-    assert seconds("none", "iperf3-tcp:duration=2") == pytest.approx(BRING_UP + 2 * BUSY)
-    assert seconds("none", "ping:count=100,interval=1", clock="real") == pytest.approx(BRING_UP + 100)
-    assert seconds("none", "iperf3-tcp:duration=20", "high") < BRING_UP + 0.2 * 20 * BUSY
+    assert seconds("none", "ping:count=100,interval=1") == pytest.approx(BOOT_SECONDS + 0.08 * SECONDS_A_BUSY_SECOND)
+    assert seconds("none", "iperf3-tcp:duration=2") == pytest.approx(BOOT_SECONDS + 2 * SECONDS_A_BUSY_SECOND)
+    assert seconds("none", "ping:count=100,interval=1", clock="real") == pytest.approx(BOOT_SECONDS + 100)
+    assert seconds("none", "iperf3-tcp:duration=20", "high") < BOOT_SECONDS + 0.2 * 20 * SECONDS_A_BUSY_SECOND
 
 
 def test_daemons_take_time_to_begin() -> None:
-    assert bring_up(parse("none")) == bring_up(parse("vxlan")) == BRING_UP
-    assert bring_up(parse("ipsec+vxlan")) == BRING_UP + DAEMONS["ipsec"]
+    assert bring_up(parse("none")) == bring_up(parse("vxlan")) == BOOT_SECONDS
+    assert bring_up(parse("ipsec+vxlan")) == BOOT_SECONDS + START_SECONDS["ipsec"]
     assert (
         bring_up(parse("netbird"), [asked("ping:count=10"), asked("connect:times=2")])
-        == BRING_UP + 3 * DAEMONS["netbird"]
+        == BOOT_SECONDS + 3 * START_SECONDS["netbird"]
     )
-    assert set(DAEMONS) <= set(registry.tunnel_names())
+    assert set(START_SECONDS) <= set(registry.tunnel_names())
 
 
 def test_what_passes_through_a_process_takes_longer() -> None:
-    assert busy_second(parse("none")) == busy_second(parse("wireguard")) == BUSY
-    assert busy_second(parse("openvpn")) == busy_second(parse("wireguard:impl=go+vxlan")) == BUSY * SWITCHING
+    assert busy_second(parse("none")) == busy_second(parse("wireguard")) == SECONDS_A_BUSY_SECOND
+    assert (
+        busy_second(parse("openvpn"))
+        == busy_second(parse("wireguard:impl=go+vxlan"))
+        == SECONDS_A_BUSY_SECOND * USER_SPACE_FACTOR
+    )
     assert set(USER_SPACE) <= set(registry.tunnel_names())
 
 
 def test_without_instructions_for_aes_a_second_is_sooner_over_where_a_stack_encrypts() -> None:
-    assert busy_second(parse("wireguard"), aes=False) == BUSY * SCALAR
-    assert busy_second(parse("gre"), aes=False) == BUSY
+    assert busy_second(parse("wireguard"), aes=False) == SECONDS_A_BUSY_SECOND * NO_AES_FACTOR
+    assert busy_second(parse("gre"), aes=False) == SECONDS_A_BUSY_SECOND
 
 
 def test_a_second_of_a_slow_machine_is_soon_over() -> None:
