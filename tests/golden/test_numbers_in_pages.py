@@ -13,7 +13,7 @@ from tunbench.labs.real_time import host_condition, noise
 from tunbench.labs.vm import lab as vm_lab
 from tunbench.run.manifest import DEPENDS_ON
 from tunbench.runner import shard, stack
-from tunbench.runner.node import communicate, limits, node
+from tunbench.runner.node import command, communicate, limits, node
 from tunbench.runner.proof import echo, proof
 
 
@@ -21,17 +21,17 @@ def test_the_limits_of_programs_are_those_of_the_page() -> None:
     table = (DOCS / "reliability.md").read_text().partition("| limit |")[2].partition("\n\n")[0]
     told = {tuple(cell.strip() for cell in line.split("|")[1:3]) for line in table.splitlines()[2:]}
     assert told == {
-        (f"{limits.FILE >> 20} MiB", "a file, such as a log"),
-        (f"{limits.MEMORY >> 30} GiB", "memory of its own that a process may write to (`RLIMIT_DATA`)"),
+        (f"{limits.MAX_FILE >> 20} MiB", "a file, such as a log"),
+        (f"{limits.MAX_MEMORY >> 30} GiB", "memory of its own that a process may write to (`RLIMIT_DATA`)"),
         (
-            f"{limits.MEMORY >> 30} GiB",
+            f"{limits.MAX_MEMORY >> 30} GiB",
             "memory that all processes of a node use, on the native lab (one look a second)",
         ),
         (vm_lab.MEMORY.replace("G", " GiB"), "all memory of a VM"),
-        (f"{limits.PROCESSES:,}", "processes and threads of a node (native: Linux 6.14 and later), of a VM"),
-        (f"{communicate.PRINTED >> 20} MiB", "what a command prints"),
-        (f"{node.TIMEOUT:g} s, or what the workload declares", "a command"),
-        (f"{limits.ENDLESS / 60:g} min and ten times what it declares", "a workload"),
+        (f"{limits.MAX_PROCESSES:,}", "processes and threads of a node (native: Linux 6.14 and later), of a VM"),
+        (f"{communicate.MAX_OUTPUT >> 20} MiB", "what a command prints"),
+        (f"{node.COMMAND_TIMEOUT:g} s, or what the workload declares", "a command"),
+        (f"{limits.WORKLOAD_OVERTIME / 60:g} min and ten times what it declares", "a workload"),
         (f"{stack.ANSWER_TIMEOUT:g} s", "the overlay's first answer"),
         ("1 s", "the end of a daemon after `SIGTERM`"),
         (f"{pool.WALL_LIMIT / 60:g} min of wall clock, or five times its estimate where that is longer", "a shard"),
@@ -46,11 +46,11 @@ def test_the_limit_of_a_shard_stands_on_one_page(name: str) -> None:
 SENTENCES = {
     "methodology.md": [
         f"sends {proof.ECHOES} echo requests with {echo.PAYLOAD} B of payload",
-        f"each {1000 * echo.INTERVAL:g} ms after the reply to the one before, or after {echo.PATIENCE:g} s",
+        f"each {1000 * echo.INTERVAL:g} ms after the reply to the one before, or after {echo.REPLY_TIMEOUT:g} s",
         f"a random marker of {proof.MARKER} B",
         f"Packets of at least {echo.PAYLOAD} B are counted",
         f"fewer than {2 * proof.ECHOES} of them, {proof.ECHOES} requests and {proof.ECHOES} replies",
-        f"the last {node.TAIL:,} characters of every log",
+        f"the last {command.TAIL_LENGTH:,} characters of every log",
         f"there are {shard.SETTLE:g} s in which the lab does nothing",
     ],
     "native.md": [

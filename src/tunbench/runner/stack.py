@@ -13,7 +13,8 @@ from tunbench.runner.declare.options import Options, resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import PAIR, Topology
 from tunbench.runner.network.underlay import lans
-from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import About, LayerContext, Nodes, Tunnel, ping
 
 ANSWER_TIMEOUT = 50.0

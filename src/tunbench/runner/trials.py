@@ -15,8 +15,8 @@ from tunbench.runner.declare.verdicts import WORST_FIRST, Verdict
 from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import relays
 from tunbench.runner.node import limits
+from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import CommandFailed
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.proof import proof
 from tunbench.runner.site import Site
@@ -140,7 +140,7 @@ def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
 
 def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) -> list[Judgement]:
     """Executes all trials, with the probes before and after what is under way at once."""
-    attempt = partial(_attempt, what.module, limits.ENDLESS + 10 * what.seconds)
+    attempt = partial(_attempt, what.module, limits.WORKLOAD_OVERTIME + 10 * what.seconds)
     if not what.together:
         return [attempt(trial, probes) for trial in trials]
     with probe.beside(probes, *trials), ThreadPoolExecutor(len(trials)) as several:

@@ -295,7 +295,7 @@ def test_a_workload_that_measures_nothing_has_failed(home: Path, monkeypatch: py
 def test_a_log_that_could_grow_no_more_fails_the_trial(home: Path) -> None:
     def flood(call: Call, log: Path) -> int:
         with log.open("wb") as file:
-            file.truncate(limits.FILE)
+            file.truncate(limits.MAX_FILE)
         return 0
 
     lab, events = FakeLabShell(home, "proof-none.pcap", begins={"iperf3": flood}), FakeEvents()

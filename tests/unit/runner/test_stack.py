@@ -7,7 +7,8 @@ from tests.helpers.fakes import OK, Answer, Begin, FakeEvents, FakeShell, interf
 from tunbench.runner import stack
 from tunbench.runner.declare.failures import StackFailed, Unsupported
 from tunbench.runner.network.underlay import UNDERLAYS
-from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.stack import Stack
 

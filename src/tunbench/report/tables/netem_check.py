@@ -12,7 +12,7 @@ from tunbench.report import units
 from tunbench.report.profiles import profiles
 from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
-from tunbench.runner.network.netem_report import PRINTED
+from tunbench.runner.network.netem_report import PRINT_PRECISION
 
 HOLDING_TERMS = ("rate", "slot_min_delay", "slot_delay")
 """Terms that hold packets up for a time that depends on what is sent."""
@@ -104,7 +104,7 @@ def _became(asked: Terms, findings: Findings) -> str:
     other = [
         _term(name, value)
         for name, value in found.items()
-        if name in full and not math.isclose(value, number(full, name), rel_tol=PRINTED)
+        if name in full and not math.isclose(value, number(full, name), rel_tol=PRINT_PRECISION)
     ]
     return f"; installed: {', '.join(other)}" if other else ""
 

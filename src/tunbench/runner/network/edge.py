@@ -15,7 +15,7 @@ CHATTER = (
     "and not (ether proto 0x88e5 and ether multicast)"
 )
 
-SHOWN = 20
+MAX_PACKETS = 20
 """Packets that are told at most; the count is told always."""
 
 
@@ -28,4 +28,4 @@ def watched(edge: Node, events: Events) -> Iterator[None]:
         yield
     lines = edge.ask("tcpdump", "-r", str(path), "-n", "-t").stdout.splitlines()
     if lines:
-        events.tell("outside", packets=len(lines), first=lines[:SHOWN])
+        events.tell("outside", packets=len(lines), first=lines[:MAX_PACKETS])

@@ -9,8 +9,9 @@ from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import netem_command, netem_report
 from tunbench.runner.network.underlay import Underlay
+from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.node.node import Node
 
 
 class Impaired(NamedTuple):

@@ -10,13 +10,13 @@ from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
 from tunbench.runner.network.netem_command import acts, limit
 from tunbench.runner.node.json_output import at, tables
 
-ROUNDED = {"duration": 1.5e-6, "ratio": 1e-9, "rate": 8}
+ROUNDING = {"duration": 1.5e-6, "ratio": 1e-9, "rate": 8}
 """What rounding may change: tc takes and shows whole µs, the kernel keeps 2⁻³² and whole bytes a second."""
 
-LARGEST = 1e18
+LARGEST_NUMBER = 1e18
 """The largest number of a term: 32 bits of packets, 64 bits of nanoseconds."""
 
-PRINTED = 1.1e-5
+PRINT_PRECISION = 1.1e-5
 """How much printing may change a value, relatively: tc is given six digits, and shows six."""
 
 IN_SI_UNIT = {"rate": 8}
@@ -51,14 +51,14 @@ def read_back(qdisc: Mapping[str, Any]) -> dict[str, float]:
     for name, term in TERMS.items():
         value = at(qdisc.get("options", {}), *term.shown) if term.shown else None
         if isinstance(value, int | float):
-            if not abs(value) <= LARGEST:
+            if not abs(value) <= LARGEST_NUMBER:
                 raise WorkloadFailed(f"tc's JSON has no sound number at {'.'.join(term.shown)}: {value!r:.80}")
             terms[name] = float(value) * IN_SI_UNIT.get(term.option.kind, 1)
     return terms
 
 
 def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
-    """Where what is installed differs from what was asked by more than rounding and printing (ROUNDED, PRINTED)."""
+    """Where what is installed differs from what was asked by more than rounding and printing may change."""
     found, asked = read_back(qdisc), complete(terms)
     asked = {**asked, "limit": limit(terms)} if acts(terms) else {}
     return [
@@ -87,4 +87,4 @@ def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
 
 
 def _equal(name: str, asked: float, found: float) -> bool:
-    return math.isclose(asked, found, rel_tol=PRINTED, abs_tol=ROUNDED.get(TERMS[name].option.kind, 0))
+    return math.isclose(asked, found, rel_tol=PRINT_PRECISION, abs_tol=ROUNDING.get(TERMS[name].option.kind, 0))

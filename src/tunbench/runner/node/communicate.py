@@ -9,25 +9,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, cast
 
-PRINTED = 64 << 20
+MAX_OUTPUT = 64 << 20
 """Bytes that a command may print; one that prints more is ended."""
 
-KEPT = 64 << 10
+KEPT_OUTPUT = 64 << 10
 """Bytes that are kept of what was too much."""
 
-CHUNK = 1 << 15
+CHUNK_BYTES = 1 << 15
 """Bytes that are read at once."""
 
-LAST_WORDS = 0.5
+END_TIMEOUT = 0.5
 """Seconds in which a program that was ended must be gone. One that left its group may hold the pipes open."""
 
 LATE, TOO_MUCH = "late", "too much"
-"""Why a talk was broken off."""
+"""Why it was broken off."""
 
 Program = subprocess.Popen[bytes]
 
 
-def talk(program: Program, text: bytes, timeout: float, kill: Callable[[], None]) -> tuple[str, bytes, bytes]:
+def communicate(program: Program, text: bytes, timeout: float, kill: Callable[[], None]) -> tuple[str, bytes, bytes]:
     """Why it was broken off, if it was, and what the program printed to stdout and stderr; `timeout` in seconds.
 
     `kill` ends the program with all that it started, and is called where that must be.
@@ -38,7 +38,7 @@ def talk(program: Program, text: bytes, timeout: float, kill: Callable[[], None]
         broken = _listen(program, program.stdin, text, heard, timeout)
         if broken:
             kill()
-            _listen(program, program.stdin, b"", heard if broken == LATE else {}, LAST_WORDS)
+            _listen(program, program.stdin, b"", heard if broken == LATE else {}, END_TIMEOUT)
     except BaseException:
         kill()
         raise
@@ -47,7 +47,7 @@ def talk(program: Program, text: bytes, timeout: float, kill: Callable[[], None]
             # Input that nobody took cannot be handed over any more.
             with suppress(OSError):
                 pipe.close()
-    out, err = (bytes(part[-KEPT:] if broken == TOO_MUCH else part) for part in heard.values())
+    out, err = (bytes(part[-KEPT_OUTPUT:] if broken == TOO_MUCH else part) for part in heard.values())
     return broken, out, err
 
 
@@ -67,12 +67,12 @@ def _listen(program: Program, source: IO[bytes], text: bytes, heard: dict[IO[byt
                 if key.fileobj is source:
                     goes_on = text = _hand_over(key.fd, text)
                 else:
-                    goes_on = os.read(key.fd, CHUNK)
+                    goes_on = os.read(key.fd, CHUNK_BYTES)
                     heard[cast("IO[bytes]", key.fileobj)] += goes_on
                 if not goes_on:
                     open_pipes.unregister(key.fileobj)
                     cast("IO[bytes]", key.fileobj).close()
-            if sum(map(len, heard.values())) > PRINTED:
+            if sum(map(len, heard.values())) > MAX_OUTPUT:
                 return TOO_MUCH
             if time.monotonic() >= end:
                 return LATE

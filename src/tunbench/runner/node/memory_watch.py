@@ -11,10 +11,10 @@ from pathlib import Path
 from tunbench.runner.node import limits, processes
 from tunbench.runner.node.node import Node
 
-EVERY = 1.0
+INTERVAL = 1.0
 """Seconds between two looks."""
 
-SHARE = 0.005
+MAX_SHARE = 0.005
 """Of its time that it looks at most: with many nodes it looks less often."""
 
 HOLDER = "1"
@@ -46,13 +46,13 @@ def watched(nodes: Iterable[Node]) -> Iterator[None]:
 
 
 def _watch(nodes: Sequence[Node], over: threading.Event) -> None:
-    pause = EVERY
+    pause = INTERVAL
     while not over.wait(pause):
         began = time.monotonic()
         for node in nodes:
-            if memory(node) > limits.MEMORY:
+            if memory(node) > limits.MAX_MEMORY:
                 processes.kill_all(node.holder)
-        pause = max(EVERY, (time.monotonic() - began) / SHARE)
+        pause = max(INTERVAL, (time.monotonic() - began) / MAX_SHARE)
 
 
 def memory(node: Node) -> int:

@@ -6,12 +6,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tunbench.runner.node import limits
+from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import HOME, CommandFailed, Node
+from tunbench.runner.node.node import HOME, Node
 from tunbench.runner.node.pinning import Pins
 from tunbench.runner.node.shell import Process, Result, Shell, wait_until
 
-PATIENCE = 10.0
+NAMESPACES_TIMEOUT = 10.0
 """Seconds in which the namespaces of a node must be there."""
 
 MOUNTS = """\
@@ -56,7 +57,7 @@ def made(
         for name in names:
             holders[name] = _hold(name, name_server, shell)
         enters = {name: _entrance(name, holder, pins) for name, holder in holders.items()}
-        lab.shell.run(["ip", "-batch", "-"], PATIENCE, _attachments(enters))
+        lab.shell.run(["ip", "-batch", "-"], NAMESPACES_TIMEOUT, _attachments(enters))
         lab.note("\n".join(f"ip netns add {name}; mkdir -p {HOME / name}" for name in names))
         yield {"lab": lab} | {name: Node(name, shell, events, enter) for name, enter in enters.items()}
     finally:
@@ -64,7 +65,7 @@ def made(
             holder.kill()
         # What fills the lab with processes takes a moment to end; the names are in the lab's own memory.
         with suppress(OSError):
-            shell.run(["ip", "-batch", "-"], PATIENCE, "".join(f"netns del {name}\n" for name in holders))
+            shell.run(["ip", "-batch", "-"], NAMESPACES_TIMEOUT, "".join(f"netns del {name}\n" for name in holders))
 
 
 def _hold(name: str, name_server: str, shell: Shell) -> Process:
@@ -85,7 +86,11 @@ def _hold(name: str, name_server: str, shell: Shell) -> Process:
 def _entrance(name: str, holder: Process, pins: Pins | None) -> list[str]:
     """The words before a command that make it run on the node, once its namespaces are there."""
     pid = HOME / name / ".pid"
-    wait_until(lambda: (pid.exists() and pid.read_text().endswith("\n")) or holder.poll() is not None, PATIENCE, 0.005)
+
+    def settled() -> bool:
+        return (pid.exists() and pid.read_text().endswith("\n")) or holder.poll() is not None
+
+    wait_until(settled, NAMESPACES_TIMEOUT, 0.005)
     if not pid.exists():
         result = Result(holder.poll(), "", _log(name).read_text())
         raise CommandFailed(f"making the namespaces of the node {name}", result)

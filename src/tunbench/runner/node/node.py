@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.runner.node import limits, processes
-from tunbench.runner.node.communicate import PRINTED
+from tunbench.runner.node.command import TAIL_LENGTH, CommandFailed, ShellWord, typed
+from tunbench.runner.node.communicate import MAX_OUTPUT
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.shell import Process, Result, Shell, wait_until
 
@@ -17,41 +18,11 @@ HOME = Path("/mnt/lab")
 ROOT = Path("/")
 """The files of the machine on which the nodes are."""
 
-TIMEOUT = 30.0
+COMMAND_TIMEOUT = 30.0
 """Seconds of the lab's own time that a command may take unless it says otherwise."""
 
 BATCHES = ("ip", "bridge")
 """Programs of iproute2 that take a batch of lines, and a network namespace by its name."""
-
-TAIL = 4000
-"""Characters of a log that stand in a verdict."""
-
-
-class CommandFailed(Exception):
-    """A command ended with another status than 0, or not in time; the message has its last words."""
-
-    def __init__(self, shown: str, result: Result) -> None:
-        self.result = result
-        how = "did not end in time" if result.status is None else limits.ending(result.status)
-        words = (result.stderr.strip() or result.stdout.strip())[-TAIL:]
-        super().__init__(f"{shown}: {how}" + (f": {words}" if words else ""))
-
-
-class ShellWord(str):
-    """A word of a command that differs each time, such as a key: it is journaled as the shell text that yields it."""
-
-    shell: str
-
-    def __new__(cls, value: str, shell: str) -> "ShellWord":
-        """Keeps the value together with its shell text."""
-        word = super().__new__(cls, value)
-        word.shell = shell
-        return word
-
-
-def typed(argv: Sequence[str]) -> str:
-    """The command as a person would type it into a shell."""
-    return " ".join(word.shell if isinstance(word, ShellWord) else shlex.quote(word) for word in argv)
 
 
 class Node:
@@ -94,7 +65,9 @@ class Node:
             return path
         return (ROOT / "proc" / self.holder / "root" if self.holder else ROOT) / str(path).lstrip("/")
 
-    def run(self, *argv: str, timeout: float = TIMEOUT, into: Path | None = None, stdin: Path | None = None) -> str:
+    def run(
+        self, *argv: str, timeout: float = COMMAND_TIMEOUT, into: Path | None = None, stdin: Path | None = None
+    ) -> str:
         """Runs a command and returns what it printed. `stdin` and `into` are files for its input and output.
 
         Raises CommandFailed where its exit status is not 0.
@@ -106,7 +79,7 @@ class Node:
         return result.stdout
 
     def try_run(
-        self, *argv: str, timeout: float = TIMEOUT, into: Path | None = None, stdin: Path | None = None
+        self, *argv: str, timeout: float = COMMAND_TIMEOUT, into: Path | None = None, stdin: Path | None = None
     ) -> Result:
         """Runs a command and returns how it ended."""
         began = time.monotonic()
@@ -132,12 +105,12 @@ class Node:
 
     def _batch(self, program: str, text: str, shown: str) -> None:
         began = time.monotonic()
-        result = self.shell.run(self._inside([program, "-batch", "-"]), TIMEOUT, text)
+        result = self.shell.run(self._inside([program, "-batch", "-"]), COMMAND_TIMEOUT, text)
         self._journal(shown, began, status=result.status)
         if result.status != 0:
             raise CommandFailed(shown, result)
 
-    def ask(self, *argv: str, timeout: float = TIMEOUT, text: str = "") -> Result:
+    def ask(self, *argv: str, timeout: float = COMMAND_TIMEOUT, text: str = "") -> Result:
         """Runs a command that only looks, with that text as its input.
 
         It is not journaled, because nobody needs it to repeat the trial.
@@ -161,7 +134,7 @@ class Node:
         """The file to which a started command prints that was given a log of this name."""
         return self.home / f"{name}.log"
 
-    def until(self, *argv: str, timeout: float = TIMEOUT, unless: Callable[[], object] = lambda: None) -> bool:
+    def until(self, *argv: str, timeout: float = COMMAND_TIMEOUT, unless: Callable[[], object] = lambda: None) -> bool:
         """Runs a command again and again until it succeeds.
 
         False where `timeout` seconds were not enough, and as soon as `unless` says that there is nothing to wait for.
@@ -185,7 +158,7 @@ class Node:
         """Keeps a log that a program writes on its own, as those of started programs are kept."""
         self.logs[f"{self.name}/{path.name}"] = path
 
-    def until_prints(self, *argv: str, timeout: float = TIMEOUT) -> bool:
+    def until_prints(self, *argv: str, timeout: float = COMMAND_TIMEOUT) -> bool:
         """Runs a command again and again until it prints something; False where `timeout` seconds were not enough."""
         began = time.monotonic()
         done = wait_until(lambda: bool(self.shell.run(self._inside(argv), timeout).stdout.strip()), timeout)
@@ -212,9 +185,9 @@ class Node:
 
     def read(self, path: Path) -> str:
         """The text of a file. Raises OSError, and ValueError where it is longer than what a command may print."""
-        data = self.shell.read_bytes(self._here(path), PRINTED + 1)
-        if len(data) > PRINTED:
-            raise ValueError(f"{path} has more than {PRINTED >> 20} MiB")
+        data = self.shell.read_bytes(self._here(path), MAX_OUTPUT + 1)
+        if len(data) > MAX_OUTPUT:
+            raise ValueError(f"{path} has more than {MAX_OUTPUT >> 20} MiB")
         return data.decode(errors="replace")
 
     def read_if_there(self, path: Path) -> str:
@@ -228,7 +201,7 @@ class Node:
         """The bytes of a file, such as a capture. Raises OSError."""
         return self.shell.read_bytes(self._here(path))
 
-    def tail(self, path: Path, most: int = TAIL) -> str:
+    def tail(self, path: Path, most: int = TAIL_LENGTH) -> str:
         """The last characters of a file that may be a long one, and may grow; empty where there is none."""
         try:
             # A character takes four bytes at most.
@@ -276,10 +249,10 @@ class Node:
         The next trial fails too only where the program goes on.
         """
         there = {name: self._here(path) for name, path in self.logs.items() if self.exists(path)}
-        full = [name for name, path in there.items() if self.shell.size(path) >= limits.FILE]
+        full = [name for name, path in there.items() if self.shell.size(path) >= limits.MAX_FILE]
         for name in full:
             self.shell.write(there[name], self.tail(self.logs[name]))
-        return f"the log {', '.join(full)} has grown to {limits.FILE >> 20} MiB" if full else ""
+        return f"the log {', '.join(full)} has grown to {limits.MAX_FILE >> 20} MiB" if full else ""
 
     def note(self, shown: str) -> None:
         """Journals what stands for something that was done in another way than a person would type it."""

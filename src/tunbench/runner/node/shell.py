@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
-from tunbench.runner.node.communicate import PRINTED, TOO_MUCH, talk
+from tunbench.runner.node.communicate import MAX_OUTPUT, TOO_MUCH, communicate
 from tunbench.runner.node.files import LocalFiles
 
 
@@ -106,10 +106,10 @@ class LocalShell(LocalFiles):
     def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
         """Runs a command to its end, or to the end of its time limit in seconds."""
         popen = _begin(argv, subprocess.PIPE, subprocess.PIPE)
-        broken, out, err = talk(popen, stdin.encode(), timeout, lambda: _signal_group(popen.pid, signal.SIGKILL))
+        broken, out, err = communicate(popen, stdin.encode(), timeout, lambda: _signal_group(popen.pid, signal.SIGKILL))
         stdout, stderr = out.decode(errors="replace"), err.decode(errors="replace")
         if broken == TOO_MUCH:
-            return Result(-signal.SIGPIPE, stdout, f"{stderr}\nit printed more than {PRINTED >> 20} MiB")
+            return Result(-signal.SIGPIPE, stdout, f"{stderr}\nit printed more than {MAX_OUTPUT >> 20} MiB")
         return Result(None if broken else popen.returncode, stdout, stderr)
 
     def start(self, argv: Sequence[str], log: Path) -> Background:

@@ -12,7 +12,7 @@ import time
 PAYLOAD = 512
 """Bytes of payload in each request: packets that carry it stand out by their size."""
 
-INTERVAL, PATIENCE = 0.02, 2.0
+INTERVAL, REPLY_TIMEOUT = 0.02, 2.0
 """Seconds between requests, and for which each is waited for."""
 
 REQUESTS = {4: (socket.IPPROTO_ICMP, 8), 6: (socket.IPPROTO_ICMPV6, 128)}
@@ -44,7 +44,7 @@ def main(address: str, marker: str, count: str) -> None:
     protocol, kind = REQUESTS[family]
     data = payload(bytes.fromhex(marker))
     with socket.socket(socket.AF_INET6 if family == 6 else socket.AF_INET, socket.SOCK_RAW, protocol) as raw:
-        raw.settimeout(PATIENCE)
+        raw.settimeout(REPLY_TIMEOUT)
         raw.connect((address, 0))
         for number in range(1, int(count) + 1):
             raw.send(request(kind, number, data))

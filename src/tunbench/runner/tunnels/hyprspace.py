@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Format, Header
-from tunbench.runner.node.node import Node, ShellWord
+from tunbench.runner.node.command import ShellWord
+from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import ADDRESS_BITS, About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh, secrets
 

@@ -10,7 +10,8 @@ segment of TCP; packets that follow each other closely share segments.
 
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import TCP, Header
-from tunbench.runner.node.node import Node, ShellWord
+from tunbench.runner.node.command import ShellWord
+from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import UDP, Header
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.node.node import Node, ShellWord
+from tunbench.runner.node.command import ShellWord
+from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh
 

@@ -8,7 +8,7 @@ from tunbench.runner import stack
 from tunbench.runner.declare.failures import StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.node.node import CommandFailed
+from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared import blocked_time, outages

@@ -11,7 +11,8 @@ from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import impairment
 from tunbench.runner.network.underlay import UNDERLAYS
-from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 
 LOSS = captured("qdisc-loss.json")

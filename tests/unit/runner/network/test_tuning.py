@@ -10,7 +10,8 @@ from tests.helpers.fakes import Call, FakeEvents, FakeShell, two_nodes
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import tuning
-from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 
 FEATURES = """\

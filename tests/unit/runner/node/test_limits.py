@@ -12,7 +12,7 @@ from tunbench.runner.node import limits
 def bound(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """A program that a bound process started, with small limits in the place of the usual ones."""
     begin = "import subprocess, sys; from tunbench.runner.node import limits"
-    small = "limits.FILE, limits.MEMORY = 1 << 20, 1 << 28"
+    small = "limits.MAX_FILE, limits.MAX_MEMORY = 1 << 20, 1 << 28"
     start = "sys.exit(subprocess.run(sys.argv[1:]).returncode & 255)"
     script = "; ".join((begin, small, "limits.bind()", start))
     argv = [sys.executable, "-c", script, "sh", "-c", program]

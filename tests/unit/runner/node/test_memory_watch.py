@@ -56,8 +56,8 @@ def test_a_node_that_takes_too_much_loses_all_its_processes_and_no_other_does(
 ) -> None:
     found = killed(monkeypatch)
     monkeypatch.setattr(os, "getpid", lambda: 1)
-    monkeypatch.setattr(memory_watch, "EVERY", 0.001)
-    monkeypatch.setattr(limits, "MEMORY", GIB)
+    monkeypatch.setattr(memory_watch, "INTERVAL", 0.001)
+    monkeypatch.setattr(limits, "MAX_MEMORY", GIB)
     with memory_watch.watched([node("a", "101"), node("b", "201"), Node("lab", FakeShell(), FakeEvents())]):
         while len(found) < 2:
             pass

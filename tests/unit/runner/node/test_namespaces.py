@@ -6,7 +6,8 @@ from tests.helpers.fakes import Call, FakeEvents, FakeLabShell, move_home
 from tunbench.runner.network import links, underlay
 from tunbench.runner.network.edge import watched
 from tunbench.runner.node import limits, namespaces
-from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.node import Node
 
 NAMES = ["a", "b", "router", "edge"]
 

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, move_home, two_nodes
-from tunbench.runner.node.node import TAIL, TIMEOUT, CommandFailed, Node, ShellWord, typed
+from tunbench.runner.node.command import TAIL_LENGTH, CommandFailed, ShellWord, typed
+from tunbench.runner.node.node import COMMAND_TIMEOUT, Node
 from tunbench.runner.node.shell import Result
 
 FAILED = Result(2, "out\n", "RTNETLINK answers: File exists\n")
@@ -77,15 +78,15 @@ def test_a_command_that_fails_says_its_last_words(result: Result, message: str) 
 
 
 def test_last_words_are_cut_to_their_end() -> None:
-    message = str(CommandFailed("cmd", Result(1, "", "x" * TAIL + "end")))
-    assert len(message) == len("cmd: ended with status 1: ") + TAIL
+    message = str(CommandFailed("cmd", Result(1, "", "x" * TAIL_LENGTH + "end")))
+    assert len(message) == len("cmd: ended with status 1: ") + TAIL_LENGTH
     assert message.endswith("xend")
 
 
 def test_lines_of_ip_are_one_batch() -> None:
     a, events = node(shell := FakeShell())
     a.ip("link set lo up", "link set eth0 up")
-    assert shell.calls == [Call(["ip", "-batch", "-"], "link set lo up\nlink set eth0 up\n", TIMEOUT)]
+    assert shell.calls == [Call(["ip", "-batch", "-"], "link set lo up\nlink set eth0 up\n", COMMAND_TIMEOUT)]
     assert events.commands == ["ip netns exec a ip -batch - <<'END'\nlink set lo up\nlink set eth0 up\nEND"]
 
 
@@ -129,13 +130,13 @@ def test_until_something_is_printed() -> None:
 
 def test_a_program_in_the_background_has_a_log_whose_tail_is_kept(home: Path) -> None:
     def begin(call: Call, log: Path) -> None:
-        log.write_text("x" * TAIL + "last")
+        log.write_text("x" * TAIL_LENGTH + "last")
 
     a, events = node(shell := FakeShell(begins={"daemon": begin}))
     process = a.start("daemon", "--now", log="the-daemon")
     assert process is shell.started[0]
     assert events.commands == [f"ip netns exec a daemon --now >>{home}/a/the-daemon.log 2>&1 &"]
-    assert a.tails() == {"a/the-daemon.log": "x" * (TAIL - 4) + "last"}
+    assert a.tails() == {"a/the-daemon.log": "x" * (TAIL_LENGTH - 4) + "last"}
     (home / "a" / "the-daemon.log").unlink()
     assert a.tails() == {}
 
@@ -180,8 +181,8 @@ def test_a_log_that_a_program_writes_on_its_own_is_kept(home: Path) -> None:
     a, events = node(FakeShell())
     a.keep(home / "a" / "own.log")
     assert a.tails() == {}
-    (home / "a" / "own.log").write_text("x" * TAIL + "connected")
-    assert a.tails() == {"a/own.log": "x" * (TAIL - 9) + "connected"}
+    (home / "a" / "own.log").write_text("x" * TAIL_LENGTH + "connected")
+    assert a.tails() == {"a/own.log": "x" * (TAIL_LENGTH - 9) + "connected"}
     assert events.told == []
 
 
@@ -195,10 +196,10 @@ def test_of_a_log_without_end_the_tail_alone_is_read_and_it_is_told(home: Path) 
         file.seek(0, 2)
         file.write("last ünïcode".encode())
     assert a.tails()["a/flood.log"].endswith("last ünïcode")
-    assert len(a.tails()["a/flood.log"]) == TAIL
+    assert len(a.tails()["a/flood.log"]) == TAIL_LENGTH
     with pytest.raises(ValueError, match=r"flood\.log has more than 64 MiB$"):
         a.read(home / "a" / "flood.log")
     assert a.cut_logs() == "the log a/flood.log has grown to 128 MiB"
     assert a.tails()["a/flood.log"].endswith("last ünïcode")
-    assert (home / "a" / "flood.log").stat().st_size < 5 * TAIL
+    assert (home / "a" / "flood.log").stat().st_size < 5 * TAIL_LENGTH
     assert a.cut_logs() == ""

@@ -60,18 +60,18 @@ def test_the_time_limit_ends_the_whole_group_and_keeps_what_was_printed(tmp_path
 
 
 def test_a_command_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(communicate, "PRINTED", 1 << 20)
-    monkeypatch.setattr(shell, "PRINTED", 1 << 20)
+    monkeypatch.setattr(communicate, "MAX_OUTPUT", 1 << 20)
+    monkeypatch.setattr(shell, "MAX_OUTPUT", 1 << 20)
     began = time.monotonic()
     result = sh("echo begun >&2; trap '' PIPE; while :; do yes 2>/dev/null; done", 60)
     assert time.monotonic() - began < 30
     assert result.status == -signal.SIGPIPE
     assert result.stderr == "begun\n\nit printed more than 1 MiB"
-    assert result.stdout == ("y\n" * communicate.KEPT)[-communicate.KEPT :]
+    assert result.stdout == ("y\n" * communicate.KEPT_OUTPUT)[-communicate.KEPT_OUTPUT :]
 
 
 def test_what_is_almost_too_much_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(communicate, "PRINTED", 1 << 20)
+    monkeypatch.setattr(communicate, "MAX_OUTPUT", 1 << 20)
     text = "x" * (1 << 20)
     assert SHELL.run(["cat"], 20, text) == Result(0, text, "")
 

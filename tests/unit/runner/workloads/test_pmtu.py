@@ -12,7 +12,8 @@ from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, m
 from tests.helpers.outputs import VALUES
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.network.underlay import UNDERLAYS
-from tunbench.runner.node.node import CommandFailed, Node
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import pmtu

@@ -13,7 +13,7 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import UNDERLAYS
-from tunbench.runner.node.node import CommandFailed
+from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import scp

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.node.node import Node, ShellWord
+from tunbench.runner.node.command import ShellWord
+from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Tunnel
 
 # The lab has no other program that speaks HTTP with every method.

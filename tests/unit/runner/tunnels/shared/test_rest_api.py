@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, move_home
-from tunbench.runner.node.node import Node, ShellWord, typed
+from tunbench.runner.node.command import ShellWord, typed
+from tunbench.runner.node.node import Node
 from tunbench.runner.tunnels.shared import rest_api
 
 ANSWER = [{"name": "a", "id": "x1"}, {"name": "b", "id": "x2", "groups": [{"id": 7}]}]
