@@ -1,58 +1,72 @@
-"""Files of the machine on which the runner is: how a node there reads and writes its own."""
+"""Files of the machine on which the runner is: how a node there reads and writes its own.
 
+Probes read while something is measured, so what they use asks the kernel for as little as can be.
+"""
+
+import os
 from contextlib import suppress
 from pathlib import Path
 
 MODE = 0o600
 """Files are for root alone: what stands in them may be a secret."""
 
-
 PIECE = 1 << 16
-"""Bytes that are read at first: room for all that a file may have is made at once, and takes longer than reading."""
+"""Bytes that are read at once: most files of the kernel are smaller."""
 
 
 class LocalFiles:
     """Reads and writes files of this kernel."""
 
-    def read_bytes(self, path: Path, most: int = -1) -> bytes:
-        """What is in a file: all of it, or so many bytes at most. Raises OSError."""
-        with path.open("rb") as file:
-            data = file.read(min(most, PIECE))
-            return data + file.read(most - PIECE) if most > PIECE and len(data) == PIECE else data
+    def read_bytes(self, path: str, most: int | None = None) -> bytes:
+        """What is in a file: all of it, or up to the piece with which it is more than so many bytes. Raises OSError."""
+        pieces, size = [], 0
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while (most is None or size <= most) and (piece := os.read(file, PIECE)):
+                pieces.append(piece)
+                size += len(piece)
+        finally:
+            os.close(file)
+        return b"".join(pieces)
 
-    def tail(self, path: Path, size: int) -> bytes:
+    def tail(self, path: str, size: int) -> bytes:
         """The last bytes of a file, of which there may be a great many. Raises OSError."""
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - size))
+        with Path(path).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - size))
             return file.read()
 
-    def size(self, path: Path) -> int:
+    def size(self, path: str) -> int:
         """The bytes of a file. Raises OSError."""
-        return path.stat().st_size
+        return Path(path).stat().st_size
 
-    def exists(self, path: Path) -> bool:
+    def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
-        return path.exists()
+        return Path(path).exists()
 
-    def names(self, folder: Path) -> list[str]:
+    def names(self, folder: str) -> list[str]:
         """The names in a folder. Raises OSError."""
-        return [path.name for path in folder.iterdir()]
+        return os.listdir(folder)  # noqa: PTH208 (half the time of a Path)
 
-    def matching(self, folder: Path, pattern: str) -> list[Path]:
-        """The paths in a folder that match a pattern such as `cpu*/online`, sorted; none where there is no folder."""
-        return sorted(folder.glob(pattern))
+    def matching(self, folder: str, pattern: str) -> list[str]:
+        """The paths below a folder that match a pattern such as `cpu*/online`, sorted; none where it is not there."""
+        return sorted(str(path.relative_to(folder)) for path in Path(folder).glob(pattern))
 
-    def write(self, path: Path, text: str) -> None:
+    def write(self, path: str, text: str) -> None:
         """Writes a file that only root reads, and makes the folder in which it is."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(MODE)
-        path.write_text(text)
+        file = Path(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(MODE)
+        file.write_text(text)
 
-    def set_value(self, path: Path, text: str) -> None:
+    def set_value(self, path: str, text: str) -> None:
         """Sets a value of the kernel's. Raises OSError."""
-        path.write_text(text)
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(file, text.encode())
+        finally:
+            os.close(file)
 
-    def remove(self, path: Path) -> None:
+    def remove(self, path: str) -> None:
         """Takes a file away, if it is there."""
         with suppress(FileNotFoundError):
-            path.unlink()
+            Path(path).unlink()

@@ -36,6 +36,8 @@ class Node:
         self.shell = shell
         self.events = events
         self.enter = list(enter)
+        # The process that holds the node's namespaces, by its ID in the lab; the root of the lab has none.
+        self.holder = self.enter[self.enter.index("--target") + 1] if "--target" in self.enter else ""
         self.logs: dict[str, Path] = {}
 
     def _inside(self, argv: Sequence[str]) -> list[str]:
@@ -43,11 +45,6 @@ class Node:
         if self.enter and argv[0] in BATCHES:
             return [argv[0], "-n", self.name, *argv[1:]]
         return [*self.enter, *argv]
-
-    @property
-    def holder(self) -> str:
-        """The process that holds the node's namespaces, by its ID in the lab; empty for the root of the lab."""
-        return self.enter[self.enter.index("--target") + 1] if "--target" in self.enter else ""
 
     @property
     def home(self) -> Path:
@@ -59,11 +56,13 @@ class Node:
         """The machine on which this node is, and maybe others beside it."""
         return Node("lab", self.shell, self.events)
 
-    def _here(self, path: Path) -> Path:
+    def _here(self, path: Path) -> str:
         """Where the machine has a file of this node: its home is the same for both, all else is the holder's own."""
-        if str(path).startswith(f"{HOME}/"):
-            return path
-        return (ROOT / "proc" / self.holder / "root" if self.holder else ROOT) / str(path).lstrip("/")
+        text = str(path)
+        if text.startswith(f"{HOME}/"):
+            return text
+        root = str(ROOT).rstrip("/")
+        return f"{root}/proc/{self.holder}/root{text}" if self.holder else f"{root}{text}"
 
     def run(
         self, *argv: str, timeout: float = COMMAND_TIMEOUT, into: Path | None = None, stdin: Path | None = None
@@ -185,7 +184,7 @@ class Node:
 
     def read(self, path: Path) -> str:
         """The text of a file. Raises OSError, and ValueError where it is longer than what a command may print."""
-        data = self.shell.read_bytes(self._here(path), MAX_OUTPUT + 1)
+        data = self.shell.read_bytes(self._here(path), MAX_OUTPUT)
         if len(data) > MAX_OUTPUT:
             raise ValueError(f"{path} has more than {MAX_OUTPUT >> 20} MiB")
         return data.decode(errors="replace")
@@ -219,8 +218,7 @@ class Node:
 
     def matching(self, folder: Path, pattern: str) -> list[Path]:
         """The paths of the node in a folder that match a pattern such as `cpu*/online`, sorted."""
-        here = self._here(folder)
-        return [folder / path.relative_to(here) for path in self.shell.matching(here, pattern)]
+        return [folder / name for name in self.shell.matching(self._here(folder), pattern)]
 
     def kill_all(self) -> None:
         """Ends all processes of the node at once, but not the one that holds its namespaces."""

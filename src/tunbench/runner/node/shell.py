@@ -45,31 +45,31 @@ class Shell(Protocol):
     def start(self, argv: Sequence[str], log: Path) -> Process:
         """Starts a command in the background; what it prints goes to the file `log`."""
 
-    def read_bytes(self, path: Path, most: int = -1) -> bytes:
-        """What is in a file: all of it, or so many bytes at most. Raises OSError."""
+    def read_bytes(self, path: str, most: int | None = None) -> bytes:
+        """What is in a file: all of it, or the beginning of one that is larger than that. Raises OSError."""
 
-    def tail(self, path: Path, size: int) -> bytes:
+    def tail(self, path: str, size: int) -> bytes:
         """The last bytes of a file. Raises OSError."""
 
-    def size(self, path: Path) -> int:
+    def size(self, path: str) -> int:
         """The bytes of a file. Raises OSError."""
 
-    def exists(self, path: Path) -> bool:
+    def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
 
-    def names(self, folder: Path) -> list[str]:
+    def names(self, folder: str) -> list[str]:
         """The names in a folder. Raises OSError."""
 
-    def matching(self, folder: Path, pattern: str) -> list[Path]:
-        """The paths in a folder that match a pattern, sorted."""
+    def matching(self, folder: str, pattern: str) -> list[str]:
+        """The paths below a folder that match a pattern, sorted."""
 
-    def write(self, path: Path, text: str) -> None:
+    def write(self, path: str, text: str) -> None:
         """Writes a file that only root reads, and makes the folder in which it is."""
 
-    def set_value(self, path: Path, text: str) -> None:
+    def set_value(self, path: str, text: str) -> None:
         """Sets a value of the kernel's. Raises OSError."""
 
-    def remove(self, path: Path) -> None:
+    def remove(self, path: str) -> None:
         """Takes a file away, if it is there."""
 
 
