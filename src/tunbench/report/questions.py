@@ -26,3 +26,10 @@ def ranks(measured: Iterable[tuple[str, str]], workloads: Sequence[str]) -> dict
     places = {workload: place for place, workload in enumerate(workloads)}
     ordered = sorted(measured, key=lambda one: (places[one[0]], metrics.rank(*one), one[1]))
     return {metric: place for place, metric in enumerate(dict.fromkeys(metric for _, metric in ordered))}
+
+
+def followed() -> list[str]:
+    """The metrics that are drawn over what profiles and options vary, by their questions, and main ones first."""
+    found = {name: metric for name, metric in known().items() if metric.followed}
+    order = list(Question)
+    return sorted(found, key=lambda name: (order.index(found[name].answers), not found[name].main))

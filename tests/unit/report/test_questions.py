@@ -3,11 +3,13 @@
 import pytest
 
 from tunbench.report import questions
+from tunbench.report.sections import SECTIONS
 from tunbench.runner.declare.metrics import Question
 
 
-def test_every_question_has_a_heading() -> None:
-    assert list(questions.HEADINGS) == list(Question)
+def test_every_question_is_a_section_in_this_order() -> None:
+    names = [section.id for section in SECTIONS]
+    assert [name for name in names if name in list(Question)] == list(Question)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,9 @@ def test_metrics_stand_in_the_order_of_workloads_as_each_declares_them() -> None
     measured += [("ping:count=9", "loss"), ("ping:count=9", "rtt")]
     ranks = questions.ranks(measured, ["ping:count=9", "iperf3-tcp"])
     assert list(ranks) == ["rtt", "loss", "throughput", "tcp-rtt", "cost", "speed"]
+
+
+def test_what_is_drawn_over_profiles_is_declared() -> None:
+    *first, last = questions.followed()
+    assert set(first) == {"throughput", "goodput", "request-rate", "transactions", "rtt", "latency"}
+    assert last == "loss"

@@ -2,10 +2,11 @@
 
 from functools import partial
 
+from tunbench.report import questions
 from tunbench.report.charts import curves, sweeps
 from tunbench.report.charts.curves import Axis
 from tunbench.report.charts.figure import MAX_UNFOLDED, Figure, Panel
-from tunbench.report.charts.swept_curves import WATCHED, swept_curves
+from tunbench.report.charts.swept_curves import swept_curves
 from tunbench.report.view import View
 
 
@@ -17,7 +18,7 @@ def figures(view: View) -> list[Figure]:
     if len(rest) > 1:
         places = {name: float(index) for index, name in enumerate(rest)}
         axes_of.append((sweeps.Sweep("profile", "", ()), Axis("", "", rest), places))
-    metrics = [name for name in WATCHED if axes_of and view.measuring(name)]
+    metrics = [name for name in questions.followed() if axes_of and view.measuring(name)]
     found: list[Figure] = []
     for number, workload in enumerate(view.workloads):
         panels = []
@@ -26,7 +27,7 @@ def figures(view: View) -> list[Figure]:
             for index, (sweep, axis, members) in enumerate(axes_of):
                 drawn = swept_curves(view, [row for row in rows if row["condition"] in members], "condition", members)
                 if drawn:
-                    name = f"degrade-{number}-{WATCHED.index(metric)}-{index}"
+                    name = f"degrade-{number}-{metric}-{index}"
                     over = f" over {sweep.title}" if axis.title else ""
                     heading = f"{metric}{over}{', ' + sweep.where if sweep.where else ''}"
                     up = Axis(metric, rows[0]["unit"])

@@ -5,10 +5,11 @@ from functools import partial
 import polars as pl
 
 from tunbench.analysis.cells import CENTRAL
+from tunbench.report import questions
 from tunbench.report.charts import curves, sweeps
 from tunbench.report.charts.curves import Axis
 from tunbench.report.charts.figure import Figure, Panel, by_condition
-from tunbench.report.charts.swept_curves import WATCHED, swept_curves
+from tunbench.report.charts.swept_curves import swept_curves
 from tunbench.report.view import View
 
 
@@ -19,7 +20,7 @@ def figures(view: View) -> list[Figure]:
         members = {name: x for x, name in sweep.members}
         kept = view.cells.filter(pl.col("workload").is_in(list(members)) & pl.col("statistic").is_in(CENTRAL))
         there = set(kept["metric"].to_list())
-        for metric in [name for name in (*WATCHED, "jitter", "cost") if name in there]:
+        for metric in [name for name in (*questions.followed(), "jitter", "cost") if name in there]:
             rows = list(kept.filter(pl.col("metric") == metric).iter_rows(named=True))
             panels = []
             for condition, here in by_condition(rows).items():

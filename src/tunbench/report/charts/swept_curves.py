@@ -7,9 +7,6 @@ from tunbench.report.charts.curves import Curve, Point
 from tunbench.report.charts.figure import address_of, marks, words_of
 from tunbench.report.view import View
 
-WATCHED = ("throughput", "goodput", "request-rate", "transactions", "rtt", "latency", "loss")
-"""Metrics that are followed over the profiles."""
-
 
 def swept_curves(view: View, rows: Sequence[dict[str, Any]], key: str, members: Mapping[str, float]) -> list[Curve]:
     """A curve for each row: its medians over what the values of its column `key` stand for; none of points alone."""

@@ -56,7 +56,8 @@ class Metric(NamedTuple):
 
     `unit` is its SI unit. More of it is better, or less, or neither (None). It answers its `question`, or else that of
     its unit; a `main` one is what the question is about, others bear on it. `bounds` are those of its unit unless it
-    has its own. It is `summed_over_cores` where it is a time that all processors spend together.
+    has its own. It is `summed_over_cores` where it is a time that all processors spend together. A `followed` one is
+    drawn over what profiles and options vary.
     """
 
     unit: str
@@ -66,6 +67,7 @@ class Metric(NamedTuple):
     main: bool = False
     bounds: Bounds | None = None
     summed_over_cores: bool = False
+    followed: bool = False
 
     @property
     def answers(self) -> Question:

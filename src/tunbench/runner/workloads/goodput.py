@@ -25,7 +25,11 @@ ABOUT = About(
     },
     metrics={
         "goodput": Metric(
-            "bit/s", "payload each second at the highest rate that lost nothing", more_is_better=True, main=True
+            "bit/s",
+            "payload each second at the highest rate that lost nothing",
+            more_is_better=True,
+            main=True,
+            followed=True,
         ),
         "goodput-lossy": Metric(
             "bit/s", "payload that arrived each second at the highest rate within the bound", more_is_better=True

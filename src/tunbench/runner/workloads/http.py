@@ -27,12 +27,19 @@ ABOUT = About(
     },
     metrics={
         "request-rate": Metric(
-            "1/s", "requests that were answered by 200, each second", more_is_better=True, main=True
+            "1/s",
+            "requests that were answered by 200, each second",
+            more_is_better=True,
+            main=True,
+            followed=True,
         ),
         "latency": Metric(
-            "s", "from a request to the last byte of its answer, and its connection if that is new", main=True
+            "s",
+            "from a request to the last byte of its answer, and its connection if that is new",
+            main=True,
+            followed=True,
         ),
-        "throughput": Metric("bit/s", "payload of the answers", more_is_better=True, main=True),
+        "throughput": Metric("bit/s", "payload of the answers", more_is_better=True, main=True, followed=True),
         "failures": Metric("ratio", "requests that were not answered by 200", question=Question.LATE),
     },
     programs=("nginx", "hey", "openssl"),

@@ -30,6 +30,7 @@ ABOUT = About(
             "payload that arrived; with a moment: in that second, at the receiver",
             more_is_better=True,
             main=True,
+            followed=True,
         ),
         "retransmits": Metric(
             "count", "TCP segments sent again; with a moment: in that second", question=Question.FAST

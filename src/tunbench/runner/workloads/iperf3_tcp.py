@@ -34,6 +34,7 @@ ABOUT = About(
             "payload that arrived; with a moment: in that second, as the client counts it",
             more_is_better=True,
             main=True,
+            followed=True,
         ),
         "retransmits": Metric(
             "count", "TCP segments sent again; with a moment: in that second", question=Question.FAST

@@ -27,9 +27,9 @@ ABOUT = About(
     },
     metrics={
         "transactions": Metric(
-            "1/s", "requests with a reply, each second of the whole test", more_is_better=True, main=True
+            "1/s", "requests with a reply, each second of the whole test", more_is_better=True, main=True, followed=True
         ),
-        "rtt": Metric("s", "round-trip time of a request and its reply", main=True),
+        "rtt": Metric("s", "round-trip time of a request and its reply", main=True, followed=True),
     },
     programs=("sockperf",),
     packages=("sockperf",),

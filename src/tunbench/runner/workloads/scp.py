@@ -26,7 +26,11 @@ ABOUT = About(
     },
     metrics={
         "throughput": Metric(
-            "bit/s", "size of the file by the time of the copy, logging in apart", more_is_better=True, main=True
+            "bit/s",
+            "size of the file by the time of the copy, logging in apart",
+            more_is_better=True,
+            main=True,
+            followed=True,
         ),
         "login": Metric("s", "connecting, key exchange, authentication, and the command true"),
         "duration": Metric("s", "logging in and the copy"),
