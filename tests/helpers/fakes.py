@@ -2,15 +2,19 @@
 
 import shlex
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pytest
 
 from tunbench.labs.execution import Execution
+from tunbench.labs.extras import Extra
+from tunbench.labs.real_time.host_state import HostState
+from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.axes.reader import reader_of
+from tunbench.plan.axes.stack import Stack
 from tunbench.plan.axes.stack import parse as parse_stack
 from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
@@ -250,7 +254,26 @@ class FakeExecution(Execution):
         return "Kernel panic"
 
 
-class FakeLab:
+class QuietLab:
+    """A lab on the virtual clock that says nothing of itself."""
+
+    kind = "vm"
+    clock = "virtual"
+    extras: tuple[Extra, ...] = ()
+    exclusive = False
+    hidden_folders: tuple[Path, ...] = ()
+
+    def with_extras(self, extras: Iterable[Extra]) -> Self:
+        return self
+
+    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+        return {}
+
+    def examine(self, shards: Sequence[Shard]) -> HostState | None:
+        return None
+
+
+class FakeLab(QuietLab):
     """A lab that executes each shard as its entry in `script` says, and remembers how many ran at once."""
 
     def __init__(self, script: Callable[[Shard], FakeExecution]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.helpers.traces import that_name
-from tunbench.journal import journal, read
+from tunbench.journal import journal
 from tunbench.runner.node.shell import wait_until
 
 RUN = (sys.executable, "-m", "tunbench", "run")
@@ -154,9 +154,13 @@ class Killer:
         assert wait_until(lambda: not left(), GONE), left()
 
 
-def told(run: Path) -> dict[read.Key, dict[str, Any]]:
-    """The trials that a journal tells the end of, as far as there is one."""
-    return read.trials(journal.events(run)) if (run / journal.NAME).exists() else {}
+def told(run: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The trials that a journal tells the end of, as far as there is one; of each the first end."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for event in journal.events(run) if (run / journal.NAME).exists() else []:
+        if event["event"] == "trial":
+            found.setdefault((event["shard"], event["workload"]), event)
+    return found
 
 
 def _lines(run: Path) -> int:

@@ -4,16 +4,16 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from tests.helpers.fakes import FakeExecution, FakeLab
 from tunbench.cli import app
-from tunbench.doctor import choose_lab
 from tunbench.executors import pool
-from tunbench.labs.vm.lab import VmLab
+from tunbench.labs import registry as labs
+from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import Stack
 from tunbench.plan.shard import Shard
 from tunbench.run import execution
@@ -67,24 +67,21 @@ def batches(told: Sequence[dict[str, Any]]) -> list[bytes]:
 
 
 class ScriptedLab(FakeLab):
-    """A lab on the virtual clock whose shards end as `script` says, or else well."""
-
-    kind = "vm"
-    clock = "virtual"
+    """A lab whose shards end as `script` says, or else well."""
 
     def __init__(self, script: Callable[[Shard], FakeExecution] | None = None) -> None:
         super().__init__(script or (lambda shard: FakeExecution(batches(events(shard)))))
         self.facts = dict(FACTS)
         self.checked: set[str] = set()
 
-    def check(self, stacks: Iterable[Stack], machines: object = ()) -> dict[str, Any]:
+    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
         self.checked = {one.name for one in stacks}
         return self.facts
 
 
 def ordered(lab: FakeLab | None = None, text: str = PLAN) -> Order:
     """An order of the plan in a scripted lab."""
-    return read_order(text, "any.toml", {})._replace(lab=cast("VmLab", lab or ScriptedLab()))
+    return read_order(text, "any.toml", {})._replace(lab=lab or ScriptedLab())
 
 
 def finished(folder: Path, order: Order | None = None, workers: int = 1) -> list[str]:
@@ -94,14 +91,14 @@ def finished(folder: Path, order: Order | None = None, workers: int = 1) -> list
     return execution.go(folder, order, workers, lambda _: None)
 
 
-VM_LAB = choose_lab.lab
+VM_LAB = labs.lab
 """How a lab is chosen where none is scripted."""
 
 
 def runs_here(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     """Lets the commands work in this folder, with a plan, a cache without images and a scripted lab."""
     monkeypatch.setattr(pool, "POLL", 0.001)
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab())
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(folder)
@@ -111,7 +108,7 @@ def runs_here(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
 
 def real_lab(monkeypatch: pytest.MonkeyPatch) -> None:
     """The vm lab, with a QEMU that is never started."""
-    monkeypatch.setattr(choose_lab, "lab", VM_LAB)
+    monkeypatch.setattr(labs, "lab", VM_LAB)
     Path("qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2\n")
     Path("qemu-system-x86_64").chmod(0o755)
     monkeypatch.setenv("PATH", f"{Path.cwd()}:{os.environ['PATH']}")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.traces import traces
 from tests.native.test_native_lab import native
-from tunbench.executors.pool import Told
+from tunbench.executors.pool import ShardEvent
 from tunbench.journal import read
 from tunbench.run import execution
 from tunbench.run.order import read_order
@@ -34,7 +34,7 @@ def soaked(trials: int, folder: Path, record_property: Property) -> None:
     files: list[int] = []
     memory: list[int] = []
 
-    def look(told: Told) -> None:
+    def look(told: ShardEvent) -> None:
         if told.event["event"] == "shard" and told.event["state"] == "finished":
             files.append(len(list(Path("/proc/self/fd").iterdir())))
             memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())

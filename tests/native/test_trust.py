@@ -56,7 +56,7 @@ def test_the_machine_has_been_looked_at_before_a_trial_begins(
     done: dict[str, float] = {}
     margins: list[float] = []
 
-    def watch(told: pool.Told) -> None:
+    def watch(told: pool.ShardEvent) -> None:
         event = told.event
         if event["event"] == "phase":
             done[event["name"]] = time.monotonic()

@@ -14,6 +14,7 @@ from tests.helpers.measuring import execute, plan, values
 from tests.helpers.traces import that_name
 from tunbench.analysis.statistics import estimate
 from tunbench.journal import journal, read
+from tunbench.journal.warnings import first_trials
 from tunbench.labs.vm import explore
 
 pytestmark = pytest.mark.vm
@@ -58,10 +59,10 @@ def test_a_killed_run_resumes_to_the_same_fingerprint(
     torn = tmp_path / "run" / journal.NAME
     with torn.open("ab") as file:
         file.write(b'{"event":"trial","sha')
-    finished = {key for key in read.trials(journal.events(tmp_path / "run"))}
+    finished = {key for key in first_trials(read.events(tmp_path / "run"))}
     done = subprocess.run([*COMMAND, "--resume", str(tmp_path / "run")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert finished <= set(read.trials(journal.events(tmp_path / "run")))
+    assert finished <= set(first_trials(read.events(tmp_path / "run")))
     assert read.record(tmp_path / "run").manifest["fingerprint"] == undisturbed
     assert list((tmp_path / "run").glob(".*")) == []
 

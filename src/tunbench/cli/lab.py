@@ -12,9 +12,10 @@ from rich.text import Text
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.listing import print_json
+from tunbench.labs.lab import LabError
 from tunbench.labs.vm import explore, image
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition, cache, remove
-from tunbench.labs.vm.lab import QEMU, LabError
+from tunbench.labs.vm.lab import QEMU
 from tunbench.toolbox import selection
 from tunbench.toolbox.command import ToolError
 

@@ -21,7 +21,7 @@ from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
 from tunbench.runner.declare import axes
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.selection import wanted
+from tunbench.toolbox.selection import needs_of
 
 MAX_LISTED, LISTED_OF_MORE = 100, 10
 """Shards that are listed without being asked for, and those that are listed of a plan that has more."""
@@ -80,7 +80,7 @@ def check(
             from tunbench.analysis.study import reference
 
             reference.read(loaded)
-        notes = wanted({shard.stack for shard in expand(loaded.plan)}, {}).notes
+        notes = needs_of({shard.stack for shard in expand(loaded.plan)}, {}).notes
     typer.echo(f"{loaded.path}: ok, {extent(loaded.plan).in_words}")
     for line in notes:
         typer.echo(line, err=True)
@@ -114,7 +114,7 @@ def show(
     with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
         shards = expand(loaded.plan)
-        if choice := choose_lab.auto(loaded.plan.lab, shards, wanted({shard.stack for shard in shards}, {}).files):
+        if choice := choose_lab.auto(loaded.plan.lab, shards, needs_of({shard.stack for shard in shards}, {}).files):
             typer.echo(choice.why, err=True)
             loaded = loaded.in_lab(choice.kind, choice.clock)
     # On the real clock, labs side by side would disturb each other's numbers.

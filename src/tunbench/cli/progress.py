@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from tunbench.executors.pool import Told
-from tunbench.journal.folders import place
+from tunbench.executors.pool import ShardEvent
+from tunbench.journal.folders import label_of_shard
 from tunbench.plain_text import plain
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
@@ -55,13 +55,13 @@ class Display:
         """How sure the time that is left is."""
         return "at most" if self.possible else "about"
 
-    def watch(self, told: Told) -> None:
+    def watch(self, happened: ShardEvent) -> None:
         """Takes what happened to a shard."""
-        shard, event = told
+        shard, event = happened
         if event["event"] == "block":
             self._ask(event)
             return
-        name = place(shard.spec())
+        name = label_of_shard(shard.spec())
         if event["event"] == "shard" and event["state"] == "started":
             self.began[shard.id] = time.monotonic()
             self.lines[shard.id] = self.progress.add_task(f"  {name}", total=len(shard.workloads) + 1, left="boots")

@@ -12,8 +12,8 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
 from tunbench.journal.folders import resuming
 from tunbench.journal.journal import JournalError
+from tunbench.labs.lab import LabError
 from tunbench.labs.vm.image import ImageError
-from tunbench.labs.vm.lab import LabError
 from tunbench.plan import load
 from tunbench.plan.estimate.duration import MAX_WORKERS
 from tunbench.plan.estimate.host_pace import estimate
@@ -71,10 +71,10 @@ def run(
     with bad_input_exits(*MISTAKES):
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
         folder, order = _order_in(plan, out, resume, options, tool or [])
-        for line in [*([order.chosen] if order.chosen else []), *order.wanted.notes]:
+        for line in [*([order.why_this_lab] if order.why_this_lab else []), *order.toolbox.notes]:
             say(console, line)
         count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
-        with execution.held(order):
+        with execution.machine_held(order):
             if resume is None:
                 execution.create(folder, order)
             changed = execute(folder, order, count, console)
@@ -86,16 +86,16 @@ def execute(folder: Path, order: Order, workers: int, console: Console) -> list[
 
     Ends the command on Ctrl-C.
     """
-    ahead = execution.ahead(folder, order)
-    waiting, possible = ahead.waiting(), ahead.possible()
+    schedule = execution.schedule_of(folder, order)
+    waiting, possible = schedule.waiting(), schedule.possible()
     seconds = estimate([*waiting, *possible], workers, order.lab.clock)
     most = order.plan.until.max if order.plan.until else 0
-    found = execution.examine(order)
-    for line in found.lines if found else ():
+    host = order.lab.examine(order.shards)
+    for line in host.lines if host else ():
         say(console, line)
     try:
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
-            return execution.go(folder, order, workers, display.watch, found)
+            return execution.go(folder, order, workers, display.watch, host)
     except KeyboardInterrupt:
         say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resuming(folder)}")
         raise typer.Exit(INTERRUPTED) from None

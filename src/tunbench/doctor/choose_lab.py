@@ -1,16 +1,14 @@
-"""The lab that a plan or the command line names, and with `auto` the one that can run all of the plan."""
+"""Chooses the lab of a plan that leaves it open: the one that can run all of it on this machine."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.doctor import requirements
-from tunbench.labs.native.lab import NativeLab
-from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.model import AUTO, Lab
 from tunbench.plan.shard import Shard
 
-SHOWN = 3
-"""Things that the native lab lacks which are named; of more, it says how many."""
+MAX_NAMED = 3
+"""Of so many things that the native lab lacks the names are said, and of more how many there are."""
 
 
 class Choice(NamedTuple):
@@ -36,10 +34,5 @@ def auto(lab: Lab, shards: Sequence[Shard], files: Mapping[str, str | None]) -> 
     missing = [lack.what for lack in requirements.of_plan(shards, files)]
     if not missing:
         return Choice("native", "real", "lab native: this machine has all that the plan needs")
-    more = f" and {len(missing) - SHOWN} more things" if len(missing) > SHOWN else ""
-    return Choice("vm", lab.clock, f"lab vm: natively this machine lacks {', '.join(missing[:SHOWN])}{more}")
-
-
-def lab(kind: str, clock: str) -> VmLab | NativeLab:
-    """The lab of that kind; the native one has only the real clock."""
-    return NativeLab() if kind == "native" else VmLab(clock)
+    more = f" and {len(missing) - MAX_NAMED} more things" if len(missing) > MAX_NAMED else ""
+    return Choice("vm", lab.clock, f"lab vm: natively this machine lacks {', '.join(missing[:MAX_NAMED])}{more}")

@@ -8,17 +8,18 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tunbench.journal import validation
 from tunbench.labs.execution import Execution
+from tunbench.labs.lab import Lab
 from tunbench.plan.estimate.duration import shard_seconds
 from tunbench.plan.shard import Shard
 
 POLL = 0.05
 """Seconds between two looks at what the labs wrote, at least."""
 
-PATIENCE = 5.0
+LONGEST_WAIT = 5.0
 """Seconds without a look at most, while no lab tells anything: each look takes time from what is measured."""
 
 WALL_LIMIT = 1800.0
@@ -26,14 +27,7 @@ WALL_LIMIT = 1800.0
 the lab's own time limits."""
 
 
-class Lab(Protocol):
-    """A place where shards execute."""
-
-    def start(self, shard: Shard, folder: Path) -> Execution:
-        """Starts the runner with a shard; what it writes goes to the folder."""
-
-
-class Told(NamedTuple):
+class ShardEvent(NamedTuple):
     """Something that happened to a shard: an event of its runner, or its `state` (started, finished, interrupted)."""
 
     shard: Shard
@@ -41,70 +35,70 @@ class Told(NamedTuple):
 
 
 @dataclass
-class Under:
+class RunningShard:
     """A shard under way and the seconds of wall clock that it may take.
 
-    `told` are the events that it has told, `ended` says whether the last of them is its end, and `refused` why what it
-    told cannot be believed.
+    `heard` counts its events, `ended` says whether the last of them is its end, and `refused` why what it told cannot
+    be believed.
     """
 
     shard: Shard
     execution: Execution
     limit: float
-    told: int = 0
+    heard: int = 0
     ended: bool = False
     refused: str = ""
 
 
-def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Iterator[Told]:
+def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Iterator[ShardEvent]:
     """Executes the shards that wait and yields what happens, as it happens. Leaving the iteration ends all labs.
 
     Shards are taken from the left; whoever iterates may append others meanwhile.
     """
-    under: list[Under] = []
+    running: list[RunningShard] = []
     try:
-        while waiting or under:
-            while waiting and len(under) < workers:
+        while waiting or running:
+            while waiting and len(running) < workers:
                 shard = waiting.popleft()
                 folder = scratch / shard.id
                 folder.mkdir(parents=True, exist_ok=True)
                 yield _state(shard, "started", spec=shard.spec())
                 limit = max(WALL_LIMIT, 5 * shard_seconds(shard))
-                under.append(Under(shard, lab.start(shard, folder), limit))
-            for one in list(under):
+                running.append(RunningShard(shard, lab.start(shard, folder), limit))
+            for one in list(running):
                 alive = one.execution.running()
                 yield from _news(one)
                 reason = _reason_to_end(one, alive)
                 if reason is not None:
-                    under.remove(one)
+                    running.remove(one)
                     one.execution.stop()
                     yield _ending(one, reason)
                     # The next ones need the room.
                     shutil.rmtree(scratch / one.shard.id, ignore_errors=True)
-            _wait(under)
+            _wait(running)
     finally:
-        for one in under:
+        for one in running:
             one.execution.stop()
 
 
-def _wait(under: Sequence[Under]) -> None:
+def _wait(running: Sequence[RunningShard]) -> None:
     """Waits until a lab has told something or has ended, and until what it tells at once is there."""
-    if under and all(one.execution.wakes for one in under):
+    if running and all(one.execution.wakes for one in running):
         poll = select.poll()
-        for descriptor in (descriptor for one in under for descriptor in one.execution.wakes):
+        for descriptor in (descriptor for one in running for descriptor in one.execution.wakes):
             poll.register(descriptor, select.POLLIN)
-        poll.poll(1000 * PATIENCE)
+        poll.poll(1000 * LONGEST_WAIT)
     time.sleep(POLL)
 
 
-def _news(one: Under) -> Iterator[Told]:
+def _news(one: RunningShard) -> Iterator[ShardEvent]:
     for line in one.execution.lines():
         try:
             event = json.loads(line)
-            expected = event.pop("n") == one.told
+            expected = event.pop("n") == one.heard
             # What no reader of the journal would take must not get into it.
-            validation.check({"shard": one.shard.id, **event}, validation.EVENTS)
-        except validation.Unsound as error:
+            validation.check({"shard": one.shard.id, **event}, validation.EVENT_CHECKS)
+        except validation.InvalidEvent as error:
             one.refused = f"the lab told what cannot be: {error}"
             return
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -112,12 +106,12 @@ def _news(one: Under) -> Iterator[Told]:
         if not expected:
             one.refused = "an event of the lab is lost or torn"
             return
-        one.told += 1
+        one.heard += 1
         one.ended = event.get("event") == "phase" and event.get("name") == "end"
-        yield Told(one.shard, event)
+        yield ShardEvent(one.shard, event)
 
 
-def _reason_to_end(one: Under, alive: bool) -> str | None:
+def _reason_to_end(one: RunningShard, alive: bool) -> str | None:
     """Why a shard is over: an empty text where it came to its end, None where it goes on."""
     if one.refused:
         return one.refused
@@ -130,11 +124,11 @@ def _reason_to_end(one: Under, alive: bool) -> str | None:
     return None
 
 
-def _ending(one: Under, reason: str) -> Told:
+def _ending(one: RunningShard, reason: str) -> ShardEvent:
     if not reason:
         return _state(one.shard, "finished", wall=round(one.execution.age(), 3))
     return _state(one.shard, "interrupted", reason=f"{reason}; its last words:\n{one.execution.last_words()}")
 
 
-def _state(shard: Shard, state: str, **fields: Any) -> Told:
-    return Told(shard, {"event": "shard", "state": state, **fields})
+def _state(shard: Shard, state: str, **fields: Any) -> ShardEvent:
+    return ShardEvent(shard, {"event": "shard", "state": state, **fields})

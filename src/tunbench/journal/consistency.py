@@ -1,9 +1,9 @@
-"""Whether the events of a journal agree with each other; whether each is one that a run writes, `sound` says."""
+"""Whether the events of a journal agree with each other; whether each is one that a run writes, `validation` says."""
 
 from typing import Any
 
-from tunbench.journal.folders import named, place
-from tunbench.journal.validation import Unsound
+from tunbench.journal.folders import label_of_shard, named
+from tunbench.journal.validation import InvalidEvent
 from tunbench.plain_text import line
 from tunbench.runner.declare import axes
 
@@ -11,7 +11,7 @@ NO_TWO_ALIKE = (*axes.SHARD, "repeat")
 """What no two shards of a run have in common: a plan lists nothing twice, and a repeat has one seed."""
 
 
-class Agreeing:
+class Consistency:
     """What the events so far settle for those that follow."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Agreeing:
         self.units: dict[str, str] = {}
 
     def check(self, event: dict[str, Any]) -> None:
-        """Takes the next event, which is sound. Raises Unsound where an earlier one says otherwise."""
+        """Takes the next event, which is valid. Raises InvalidEvent where an earlier one says otherwise."""
         if event["event"] == "shard" and event["state"] == "started":
             self._check_shard(event["shard"], event["spec"])
         elif event["event"] == "trial":
@@ -29,12 +29,12 @@ class Agreeing:
     def _check_shard(self, shard: str, spec: dict[str, Any]) -> None:
         # A shard that is executed again starts as it did before.
         if self.specs.setdefault(shard, spec) != spec:
-            raise Unsound(f"the shard {line(shard)} started as another one above")
+            raise InvalidEvent(f"the shard {line(shard)} started as another one above")
         if self.shards.setdefault(tuple(named(spec[name]) for name in NO_TWO_ALIKE), shard) != shard:
-            raise Unsound(f"{line(place(spec))} has another shard above")
+            raise InvalidEvent(f"{line(label_of_shard(spec))} has another shard above")
 
     def _check_units(self, samples: list[list[Any]]) -> None:
         """A metric that is not known here may have any unit, but one."""
         for metric, unit in dict.fromkeys((sample[0], sample[1]) for sample in samples):
             if self.units.setdefault(metric, unit) != unit:
-                raise Unsound(f"{line(metric)} is measured in {unit}, and above in {self.units[metric]}")
+                raise InvalidEvent(f"{line(metric)} is measured in {unit}, and above in {self.units[metric]}")

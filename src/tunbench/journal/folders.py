@@ -9,7 +9,7 @@ from typing import Any
 from tunbench.plain_text import line
 from tunbench.runner.declare import axes
 
-LONGEST = 200
+LONGEST_COMPONENT = 200
 """Characters of a component of a path; file systems take 255 bytes."""
 
 
@@ -24,9 +24,18 @@ def special(spec: dict[str, Any]) -> list[str]:
     return [f"{name}={named(spec[name])}" for name, usual in axes.USUAL.items() if named(spec[name]) != usual]
 
 
-def place(spec: dict[str, Any], workload: str = "") -> str:
-    """A shard, or a trial of it, in words."""
-    parts = [spec["stack"], spec["profile"]["name"], *special(spec), *([workload] if workload else [])]
+def label_of_shard(spec: dict[str, Any]) -> str:
+    """A shard in words."""
+    return _label(spec)
+
+
+def label_of_trial(spec: dict[str, Any], workload: str) -> str:
+    """A trial of a shard in words."""
+    return _label(spec, workload)
+
+
+def _label(spec: dict[str, Any], *workload: str) -> str:
+    parts = [spec["stack"], spec["profile"]["name"], *special(spec), *workload]
     return ", ".join([*parts, f"repeat {spec['repeat']}"])
 
 
@@ -44,6 +53,6 @@ def resuming(run: Path) -> str:
 def component(text: str) -> str:
     """The text as one component of a path: nothing in it can lead elsewhere."""
     safe = re.sub(r"[^A-Za-z0-9.,=+_-]", "-", text).lstrip(".") or "-"
-    if len(safe) <= LONGEST:
+    if len(safe) <= LONGEST_COMPONENT:
         return safe
-    return f"{safe[: LONGEST - 13]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return f"{safe[: LONGEST_COMPONENT - 13]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -3,31 +3,24 @@
 import fcntl
 import json
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tunbench.journal import files, validation
-from tunbench.journal.consistency import Agreeing
+from tunbench.journal import bounds, files, validation
+from tunbench.journal.consistency import Consistency
 
 NAME = "journal.jsonl"
 
 VERSION = 2
 """Of what events hold: it grows where an older version could not be read any more."""
 
-LARGEST = 8 << 30
-"""Bytes of a journal that is read. One of a million samples has some hundred million."""
-
-LONGEST = 512 << 20
-"""Bytes of a line. The longest hold the outputs of a trial: one of 600,000 round trips has some 100 million."""
-
-BLOCK = 1 << 20
-"""Bytes in which the last line is looked for."""
+TAIL = 1 << 20
+"""Bytes in which the last line is looked for, again and again."""
 
 MARKS = (b",", b"[", b"{")
-MOST = 64_000_000
-"""Signs in front of a value that a journal has at most; a sample has seven. Each may become 100 bytes of memory."""
+"""Signs in front of a value."""
 
 
 class JournalError(Exception):
@@ -65,7 +58,7 @@ class Journal:
         with files.opened(self.path) as file:
             whole = size = file.seek(0, os.SEEK_END)
             while whole:
-                begin = max(0, whole - BLOCK)
+                begin = max(0, whole - TAIL)
                 file.seek(begin)
                 found = file.read(whole - begin).rfind(b"\n") + 1
                 whole = begin + found
@@ -79,50 +72,50 @@ class Journal:
         self.file.close()
 
 
-def events(folder: Path, most: int | None = None, kinds: Container[str] | None = None) -> list[dict[str, Any]]:
-    """All events of a journal, less a torn last line, or its first ones. Raises JournalError.
+def each(folder: Path) -> Iterator[dict[str, Any]]:
+    """The events of a journal one by one, less a torn last line. Raises JournalError.
 
-    With `kinds` they are those of these kinds and the first one: what else there may be takes no memory. What is read
-    of each has been checked, unless the journal is of another version.
+    What is read of each has been checked, unless the journal is of another version.
     """
     path = folder / NAME
     try:
         with files.opened(path) as file:
-            found = (
-                event
-                for number, event in enumerate(_events(path, file))
-                if not number or kinds is None or event["event"] in kinds
-            )
-            return list(islice(found, most))
+            yield from _events(path, file)
     except OSError as error:
         raise JournalError(
             f"{folder} is no run: {error.strerror} ({path.name}); name the folder that tunbench run made"
         ) from None
 
 
+def events(folder: Path, most: int | None = None) -> list[dict[str, Any]]:
+    """All events of a journal, or its first ones, as `each` yields them. Raises JournalError."""
+    return list(islice(each(folder), most))
+
+
 def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
-    values, known, agreeing = 0, True, Agreeing()
-    if os.fstat(file.fileno()).st_size > LARGEST:
-        raise JournalError(f"{path} has more than {LARGEST >> 30} GiB, and no report can be made of so much")
+    values, known, consistency = 0, True, Consistency()
+    if os.fstat(file.fileno()).st_size > bounds.LARGEST_JOURNAL:
+        raise JournalError(
+            f"{path} has more than {bounds.LARGEST_JOURNAL >> 30} GiB, and no report can be made of so much"
+        )
     for number in count(1):
-        line = file.readline(LONGEST)
+        line = file.readline(bounds.LONGEST_LINE)
         if not line.endswith(b"\n"):
-            if len(line) < LONGEST:
+            if len(line) < bounds.LONGEST_LINE:
                 return
-            raise JournalError(f"{path}, line {number}: longer than {LONGEST >> 20} MiB, which no event is")
+            raise JournalError(f"{path}, line {number}: longer than {bounds.LONGEST_LINE >> 20} MiB, which no event is")
         values += sum(map(line.count, MARKS))
-        if values > MOST:
-            raise JournalError(
-                f"{path}, line {number}: more than {MOST} values up to here; no report can be made of them"
-            )
+        if values > bounds.MOST_VALUES:
+            most = f"{bounds.MOST_VALUES} values"
+            raise JournalError(f"{path}, line {number}: more than {most} up to here; no report can be made of them")
         try:
             # As it was written. One other character in a long text would make each of its characters take four bytes.
             event = DECODER.decode(line.decode("ascii"))
             # What another version wrote is not ours to check: whoever reads its header says so.
             known = known and (number > 1 or event["event"] != "run" or event.get("journal") == VERSION)
-            validation.check(event, validation.EVENTS if known else {})
+            validation.check(event, validation.EVENT_CHECKS if known else {})
             if known:
-                agreeing.check(event)
+                consistency.check(event)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise JournalError(
                 f"{path}, line {number}: {_reason(error)}; the journal is damaged. What stands above that line is "
@@ -132,14 +125,14 @@ def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
 
 
 def _refuse(name: str) -> None:
-    raise validation.Unsound(f"it has the number {name}")
+    raise validation.InvalidEvent(f"it has the number {name}")
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A table of JSON. Raises Unsound where a key is there twice: each reader would take another of its values."""
+    """A table of JSON. Raises InvalidEvent where a key is there twice: each reader would take another of its values."""
     table = dict(pairs)
     if len(table) < len(pairs):
-        raise validation.Unsound("it has a key twice")
+        raise validation.InvalidEvent("it has a key twice")
     return table
 
 
@@ -149,4 +142,4 @@ DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_table)
 
 def _reason(error: Exception) -> str:
     """What is wrong in words; a parser's own are not for the user."""
-    return str(error) if isinstance(error, validation.Unsound) else "not an event"
+    return str(error) if isinstance(error, validation.InvalidEvent) else "not an event"

@@ -8,61 +8,51 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tunbench.journal.bounds import (
+    DEEPEST_TABLE,
+    LARGEST_NUMBER,
+    LARGEST_WHOLE_NUMBER,
+    LEAST_SAMPLE,
+    LONGEST_NAME,
+    LONGEST_SAMPLE_SECONDS,
+    MOST_FACTS,
+)
 from tunbench.plan.load import OVERRIDES
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.known_metrics import known
-
-LONGEST_NAME = 4000
-"""Characters of a name; a stack of ten layers with all of their options has some hundreds."""
-
-LARGEST = 1e30
-"""The largest fact and moment; squares of it are still finite. A year has 3e16 ns, a disk 1e14 B."""
-
-LEAST = 1e-30
-"""The least value of a sample that is not zero: what is told of it, such as a ratio, is a float of full precision."""
-
-LONGEST_TIME = 1e9
-"""Seconds that a sample has at most: a month on each of a machine's processors."""
-
-LARGEST_WHOLE = (1 << 63) - 1
-"""The largest repeat, seed and number of trials: 64 bits with a sign."""
-
-DEEPEST, MOST_FACTS = 20, 200_000
-"""Tables within tables of a manifest, and its names and values; one of 10,000 profiles has about 100,000."""
-
-VERDICTS = ("ok", "failed", "unsupported")
 
 NAMED = re.compile(r"[0-9A-Za-zµ°][^\n]*")
 """A name begins with a letter or digit, so that no spreadsheet takes it for a formula."""
 
 Check = Callable[[Any], None]
-"""Raises Unsound, or any error of a wrong type."""
+"""Raises InvalidEvent, or any error of a wrong type."""
 
 
-Kinds = Mapping[str, Mapping[str, Check]]
+Checks = Mapping[str, Mapping[str, Check]]
 """For each kind of event, what is read of it and how that is checked."""
 
 
-class Unsound(ValueError):
+class InvalidEvent(ValueError):
     """Something that no run writes; the message says what."""
 
 
-def check(event: Any, kinds: Kinds) -> None:
-    """Raises Unsound, which says what is wrong; an event of no kind of `kinds` has nothing that is read."""
+def check(event: Any, checks: Checks) -> None:
+    """Raises InvalidEvent, which says what is wrong; an event of no kind of `checks` has nothing that is read."""
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise Unsound("not an event")
-    _check(event, kinds.get(event["event"], {}), event["event"])
-    if event["event"] == "shard" and event.get("state") == "started" and kinds:
+        raise InvalidEvent("not an event")
+    _check(event, checks.get(event["event"], {}), event["event"])
+    if event["event"] == "shard" and event.get("state") == "started" and checks:
         _check(event, {"spec": _spec}, "shard")
 
 
 def _check(table: Any, checks: Mapping[str, Check], what: str) -> None:
     """Checks the values of a table; a key that ends in a question mark need not be there."""
     if not isinstance(table, dict):
-        raise Unsound(f"{what} is no table")
+        raise InvalidEvent(f"{what} is no table")
     for key, one in checks.items():
         name = key.removesuffix("?")
         if name not in table and name != key:
@@ -70,14 +60,14 @@ def _check(table: Any, checks: Mapping[str, Check], what: str) -> None:
         try:
             one(table[name])
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            reason = f": {error}" if isinstance(error, Unsound) and str(error) else ""
-            raise Unsound(f"the {name} of {what} is not sound{reason}") from None
+            reason = f": {error}" if isinstance(error, InvalidEvent) and str(error) else ""
+            raise InvalidEvent(f"the {name} of {what} is not sound{reason}") from None
 
 
-def _that(sound: Callable[[Any], bool]) -> Check:
+def _that(valid: Callable[[Any], bool]) -> Check:
     def check(value: Any) -> None:
-        if not sound(value):
-            raise Unsound
+        if not valid(value):
+            raise InvalidEvent
 
     return check
 
@@ -88,7 +78,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and -LARGEST <= value <= LARGEST
+    return type(value) in (int, float) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER
 
 
 def _is_share(value: Any) -> bool:
@@ -96,36 +86,36 @@ def _is_share(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= LARGEST_WHOLE
+    return type(value) is int and 0 <= value <= LARGEST_WHOLE_NUMBER
 
 
 def _names(value: Any) -> None:
     if not isinstance(value, list) or not all(map(_is_name, value)):
-        raise Unsound
+        raise InvalidEvent
 
 
 def _texts(value: Any) -> None:
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise Unsound
+        raise InvalidEvent
 
 
 def _facts(value: Any) -> None:
     """A table of whatever JSON has, as long as that can be shown."""
     if not isinstance(value, dict):
-        raise Unsound
+        raise InvalidEvent
     left = MOST_FACTS
     waiting = [(value, 0)]
     while waiting:
         inner, depth = waiting.pop()
-        if depth > DEEPEST:
-            raise Unsound(f"it is nested more than {DEEPEST} deep")
+        if depth > DEEPEST_TABLE:
+            raise InvalidEvent(f"it is nested more than {DEEPEST_TABLE} deep")
         if isinstance(inner, dict | list):
             left -= len(inner)
             if left < 0:
-                raise Unsound(f"it has more than {MOST_FACTS} names and values")
+                raise InvalidEvent(f"it has more than {MOST_FACTS} names and values")
             waiting += [(one, depth + 1) for one in (inner.values() if isinstance(inner, dict) else inner)]
         elif type(inner) in (int, float) and not _is_number(inner):
-            raise Unsound("it has a number that is too large")
+            raise InvalidEvent("it has a number that is too large")
 
 
 def _manifest(value: Any) -> None:
@@ -147,19 +137,19 @@ def _until(value: Any) -> None:
 
 def _overrides(value: Any) -> None:
     if not value.keys() <= OVERRIDES.keys() or not all(type(one) in (int, str) for one in value.values()):
-        raise Unsound
+        raise InvalidEvent
 
 
 def _paths(value: Any) -> None:
     _texts(value)
     if any(b"\0" in os.fsencode(one) for one in value.values()):
-        raise Unsound
+        raise InvalidEvent
 
 
 def _terms(value: Any) -> None:
     for name, one in value.items():
         if not _is_term(TERMS[name].option, one):
-            raise Unsound(f"{name!r:.80}")
+            raise InvalidEvent(f"{name!r:.80}")
 
 
 def _is_term(declared: Option, value: Any) -> bool:
@@ -171,14 +161,14 @@ def _is_term(declared: Option, value: Any) -> bool:
             # Told as a number too: all terms are.
             return value in (False, True)
         case kind:
-            return _is_number(value) and declared.low <= value <= (1 if kind == "ratio" else LARGEST)
+            return _is_number(value) and declared.low <= value <= (1 if kind == "ratio" else LARGEST_NUMBER)
 
 
 def _installed(value: Any) -> None:
     _facts(value)
     _terms(terms := value.get("terms", {}))
     if any(TERMS[name].option.kind == "choice" for name in terms):
-        raise Unsound("tc does not tell which distribution there is")
+        raise InvalidEvent("tc does not tell which distribution there is")
 
 
 def _profile(value: Any) -> None:
@@ -215,22 +205,22 @@ def _samples(value: Any) -> None:
         if names not in known:
             known[names] = _bounds(*names)
         low, high = known[names]
-        if type(number) not in (int, float) or not low <= number <= high or 0 < abs(number) < LEAST:
-            raise Unsound(f"a value is no number, or no {metric} in {unit} that there can be")
-        if at is not None and (type(at) not in (int, float) or not 0 <= at <= LARGEST):
-            raise Unsound("a moment is no number, or before the trial")
+        if type(number) not in (int, float) or not low <= number <= high or 0 < abs(number) < LEAST_SAMPLE:
+            raise InvalidEvent(f"a value is no number, or no {metric} in {unit} that there can be")
+        if at is not None and (type(at) not in (int, float) or not 0 <= at <= LARGEST_NUMBER):
+            raise InvalidEvent("a moment is no number, or before the trial")
 
 
 def _bounds(*names: str) -> Bounds:
-    """The bounds of a metric's values, given its name, its unit, the pair and the node. Raises Unsound."""
+    """The bounds of a metric's values, given its name, its unit, the pair and the node. Raises InvalidEvent."""
     if not all(map(_is_name, names)):
-        raise Unsound("a metric, unit, pair or node has no name")
+        raise InvalidEvent("a metric, unit, pair or node has no name")
     metric, unit = names[:2]
     declared = known().get(metric)
     if unit not in BOUNDS or (declared and declared.unit != unit):
-        raise Unsound(f"{metric} is not measured in {unit}")
+        raise InvalidEvent(f"{metric} is not measured in {unit}")
     low, high = declared.limits if declared else BOUNDS[unit]
-    most = LONGEST_TIME if unit == TIME else LARGEST
+    most = LONGEST_SAMPLE_SECONDS if unit == TIME else LARGEST_NUMBER
     return Bounds(max(low, -most), min(high, most))
 
 
@@ -244,13 +234,13 @@ SPEC: dict[str, Check] = {
     **{"repeat": WHOLE, "seed": WHOLE, "workloads?": _names},
 }
 
-EVENTS: Kinds = {
+EVENT_CHECKS: Checks = {
     "run": {"planned": WHOLE, "manifest": _manifest, "overrides?": _overrides, "files?": _paths},
     "shard": {"shard": NAME, "state": NAME, "wall?": NUMBER},
     "phase": {"shard": NAME, "name": NAME, "at": NUMBER, "workload?": NAME},
     "command": {"shard": NAME, "shell": TEXT, "took?": _that(lambda value: value is None or _is_number(value))},
     "trial": {
-        **{"shard": NAME, "workload": NAME, "verdict": _that(lambda value: value in VERDICTS), "reason": TEXT},
+        **{"shard": NAME, "workload": NAME, "verdict": _that(lambda value: value in list(Verdict)), "reason": TEXT},
         **{"samples": _samples, "logs?": _texts, "outputs?": _texts, "noisy?": TEXT},
     },
     "condition": {"findings": _findings, "facts": _facts},

@@ -7,37 +7,37 @@ from tunbench.labs.vm import image
 from tunbench.labs.vm.image_definition import Image
 from tunbench.plan.axes.stack import Stack
 
-Kind = Literal["tools", "brought"]
+ExtraKind = Literal["tools", "brought"]
 """The field of a tunnel's declaration that names it."""
 
-KINDS: tuple[Kind, ...] = ("tools", "brought")
+EXTRA_KINDS: tuple[ExtraKind, ...] = ("tools", "brought")
 
 
 class Extra(Image, Protocol):
     """One of them; `folder` also has its programs in `bin`."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ExtraKind:
         """Whether it is a tool or brought."""
 
 
-def named(stack: Stack) -> set[tuple[Kind, str]]:
+def extras_of(stack: Stack) -> set[tuple[ExtraKind, str]]:
     """The kind and name of each that the layers of a stack declare."""
-    return {(kind, name) for kind in KINDS for about in stack.abouts for name in getattr(about, kind)}
+    return {(kind, name) for kind in EXTRA_KINDS for about in stack.abouts for name in getattr(about, kind)}
 
 
-def beyond(stack: Stack) -> list[str]:
+def images_beyond_base(stack: Stack) -> list[str]:
     """The names of all that a stack needs beyond the base image: add-ons, tools, brought programs."""
-    return sorted({*stack.addons, *(name for _, name in named(stack))})
+    return sorted({*stack.addons, *(name for _, name in extras_of(stack))})
 
 
 def needed(stack: Stack, extras: Iterable[Extra]) -> list[Extra]:
     """Those of the extras that a stack needs, in an order that does not depend on theirs."""
-    names = named(stack)
+    names = extras_of(stack)
     return sorted((one for one in extras if (one.kind, one.name) in names), key=lambda one: (one.kind, one.name))
 
 
-def told(extras: Iterable[Extra]) -> dict[str, dict[str, Any]]:
+def manifest_of(extras: Iterable[Extra]) -> dict[str, dict[str, Any]]:
     """What the manifest of a run says of them: version and digest of each, and of a brought program its SHA-256.
 
     Raises ImageError.
@@ -49,5 +49,5 @@ def told(extras: Iterable[Extra]) -> dict[str, dict[str, Any]]:
             for (of, name), manifest in sorted(manifests.items())
             if of == kind
         }
-        for kind in KINDS
+        for kind in EXTRA_KINDS
     }

@@ -1,21 +1,20 @@
 """Which shards a run asks for: those of the plan and, with `until`, more of the same, block after block."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any
 
 from tunbench.journal import read
-from tunbench.journal.folders import place
+from tunbench.journal.events import BlockAnswered, JournalEvent, ShardEnded, TrialEnded
+from tunbench.journal.folders import label_of_shard
+from tunbench.journal.warnings import first_trials
 from tunbench.plan.expand import next_block
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import Until
 from tunbench.runner.declare import axes
 
-Event = dict[str, Any]
 
-
-class Asked:
+class Schedule:
     """The shards that a run asks for by group, and what the journal holds of them.
 
     A group is what has one value of each of axes.SHARD. Without `until` it has the shards of the plan. With
@@ -23,15 +22,15 @@ class Asked:
     they are not. The answer depends on samples alone: on no other group, no order and no clock.
     """
 
-    def __init__(self, plan: Plan, shards: Iterable[Shard], events: list[Event]) -> None:
+    def __init__(self, plan: Plan, shards: Iterable[Shard], events: Sequence[JournalEvent]) -> None:
         self.plan = plan
-        self.head = read.header(events)
+        self.lab = read.head_of(events).manifest["lab"]
         self.done = read.finished_shards(events)
-        self.trials = read.trials(events)
+        self.trials = first_trials(events)
         self.answers = read.answers(events)
         self.groups: dict[str, list[Shard]] = {}
         self.settled: set[str] = set()
-        self.news: list[Event] = []
+        self.unwritten: list[BlockAnswered] = []
         self.changed: list[str] = []
         for shard in shards:
             self.groups.setdefault(shard.group if plan.until else "", []).append(shard)
@@ -64,23 +63,23 @@ class Asked:
                 last = found[-1]
         return found
 
-    def take(self, shard: Shard, event: Event) -> list[Shard]:
-        """Takes an event of a shard. Where it ends a block, the answer is among `news`; returns the next block."""
+    def take(self, shard: Shard, event: JournalEvent | None) -> list[Shard]:
+        """Takes an event of a shard. Where it ends a block, that is answered; returns the next block."""
         if not self.plan.until:
             return []
-        if event["event"] == "trial":
-            self.trials.setdefault((shard.id, event["workload"]), event)
-        if event["event"] != "shard" or event["state"] != "finished":
+        if isinstance(event, TrialEnded):
+            self.trials.setdefault((shard.id, event.workload), event)
+        if not (isinstance(event, ShardEnded) and event.finished):
             return []
         self.done.add(shard.id)
         before = len(self.groups[shard.group])
         self._settle(shard.group)
         return self.groups[shard.group][before:]
 
-    def told(self) -> list[Event]:
+    def new_answers(self) -> list[BlockAnswered]:
         """The answers that the journal does not have yet, once."""
-        news, self.news = self.news, []
-        return news
+        new, self.unwritten = self.unwritten, []
+        return new
 
     def _settle(self, group: str) -> None:
         """Answers each block of the group that is whole, and asks for the next one where that is the answer."""
@@ -89,22 +88,22 @@ class Asked:
             computed = self._answer(shards, until)
             answer = self.answers.get((group, len(shards)))
             if answer is None:
-                self.news.append(computed)
+                self.unwritten.append(computed)
             elif answer != computed:
-                self.changed.append(f"{place(shards[-1].spec())}: whether more repeats are needed")
-            if not (answer or computed)["more"]:
+                self.changed.append(f"{label_of_shard(shards[-1].spec())}: whether more repeats are needed")
+            if not (answer or computed).more:
                 self.settled.add(group)
             else:
                 shards += next_block(shards[-1], self.plan.seed)
 
-    def _answer(self, shards: list[Shard], until: Until) -> Event:
-        """The event that says whether the cells of a group's shards are narrow enough; `more` counts trials."""
+    def _answer(self, shards: list[Shard], until: Until) -> BlockAnswered:
+        """Whether the cells of a group's shards are narrow enough."""
         # polars takes a second to import, and a plan without `until` does not need it here.
         from tunbench.analysis.frame import well
         from tunbench.analysis.stopping import enough
 
         trials = [
-            read.result(self.head, shard.spec(), self.trials[shard.id, workload.name])
+            read.result(self.lab, shard.spec(), self.trials[shard.id, workload.name])
             for shard in shards
             for workload in shard.workloads
             if (shard.id, workload.name) in self.trials
@@ -113,7 +112,4 @@ class Asked:
         goes_on = not found.enough and found.widest is not None and len(shards) < until.max
         more = sum(len(shard.workloads) + 1 for shard in next_block(shards[-1], self.plan.seed)) if goes_on else 0
         cell = {name: value for name, value in shards[0].cell_of("").items() if name in axes.SHARD}
-        return {
-            **{"event": "block", "group": shards[0].group, **cell, "repeats": len(shards)},
-            **{"enough": found.enough, "widest": found.widest, "more": more},
-        }
+        return BlockAnswered(shards[0].group, cell, len(shards), found.enough, more, found.widest)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tunbench.journal import journal
-from tunbench.labs.vm.lab import LabError
+from tunbench.labs.lab import LabError
 
 NAME = "\0tunbench-native"
 """An abstract socket of the host's network namespace: it leaves no file, and vanishes with the process that has it."""
@@ -17,7 +17,7 @@ PEER = struct.Struct("3i")
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive_run() -> Iterator[None]:
     """Within it no other process of this machine can begin a native run. Raises LabError where one is under way."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mine:
         try:

@@ -7,22 +7,22 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from tunbench.executors import pool
-from tunbench.journal import files, journal, read, validation
-from tunbench.journal.folders import place, resuming
+from tunbench.journal import files, journal, read
+from tunbench.journal.events import ShardEnded, TrialEnded, read_event
+from tunbench.journal.fingerprint import substance
+from tunbench.journal.folders import label_of_trial, resuming
 from tunbench.journal.journal import Journal
-from tunbench.labs.native.lab import OWN
-from tunbench.labs.real_time import host_condition
-from tunbench.labs.real_time.host_condition import Condition
-from tunbench.labs.real_time.noise import Beside, beside
-from tunbench.run.blocks import Asked
-from tunbench.run.exclusive import alone
+from tunbench.labs.real_time.host_state import HostState
+from tunbench.labs.real_time.noise import NoiseWatch, watching
+from tunbench.run.blocks import Schedule
+from tunbench.run.exclusive import exclusive_run
 from tunbench.run.interrupt import interruptible
 from tunbench.run.manifest import describe
 from tunbench.run.order import Order, RunError
 from tunbench.run.scratch import scratch
 from tunbench.run.trial_folders import TrialFolders
 
-Watch = Callable[[pool.Told], None]
+Watch = Callable[[pool.ShardEvent], None]
 """Is told of everything that happens, for a progress display."""
 
 
@@ -43,7 +43,7 @@ def create(folder: Path, order: Order) -> None:
             "planned": sum(len(shard.workloads) + 1 for shard in order.shards),
         }
         # Where brought programs lie, so that the run goes on with the same.
-        given = {name: file for name, file in order.wanted.files.items() if file}
+        given = {name: file for name, file in order.toolbox.files.items() if file}
         head |= {"overrides": order.overrides, **({"files": given} if given else {})}
         book.append({**head, "manifest": manifest}, sync=True)
         book.close()
@@ -56,9 +56,11 @@ def _refuse_another(folder: Path, order: Order) -> None:
 
     Or where the lab would not see it.
     """
-    for own in OWN if order.lab.kind == "native" else ():
-        if Path(os.path.realpath(folder)).is_relative_to(own):
-            raise RunError(f"{folder}: the native lab mounts its own {own}; name a folder elsewhere with --out")
+    for hidden in order.lab.hidden_folders:
+        if Path(os.path.realpath(folder)).is_relative_to(hidden):
+            raise RunError(
+                f"{folder}: the {order.lab.kind} lab mounts its own {hidden}; name a folder elsewhere with --out"
+            )
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder with --out")
     if (folder / journal.NAME).exists() and journal.events(folder, 1):
@@ -68,22 +70,15 @@ def _refuse_another(folder: Path, order: Order) -> None:
         raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
 
 
-def held(order: Order) -> AbstractContextManager[None]:
+def machine_held(order: Order) -> AbstractContextManager[None]:
     """Within it the machine is this run's, where the lab asks for that. Raises LabError where another one has it."""
-    return alone() if order.lab.kind == "native" else nullcontext()
+    return exclusive_run() if order.lab.exclusive else nullcontext()
 
 
-def examine(order: Order) -> Condition | None:
-    """The condition of this machine, as far as it has a part in the numbers: not on the virtual clock."""
-    if order.lab.clock == "virtual":
-        return None
-    return host_condition.examine(order.lab.kind, order.shards, os.sched_getaffinity(0))
-
-
-def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition | None = None) -> list[str]:
+def go(folder: Path, order: Order, workers: int, watch: Watch, host: HostState | None = None) -> list[str]:
     """Executes what the journal does not hold yet. Returns the trials that came out otherwise than before.
 
-    `found` is the condition of this machine, which the journal is told.
+    `host` is the state of this machine, which the journal is told.
     Raises RunError where the disk is full, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
     """
     try:
@@ -92,10 +87,10 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition 
         raise RunError(f"cannot write to {folder}: {error.strerror}; make it writable") from None
     try:
         book.repair()
-        if found:
-            book.append(found.event)
-        with interruptible(), scratch(folder) as place_to_run, beside(order.lab.clock) as looker:
-            return _execute(folder, order, workers, watch, book, place_to_run, looker)
+        if host:
+            book.append(host.event)
+        with interruptible(), scratch(folder) as own_folder, watching(order.lab.clock) as noise_watch:
+            return _execute(folder, order, workers, watch, book, own_folder, noise_watch)
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "
@@ -105,37 +100,41 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, found: Condition 
         book.close()
 
 
-def ahead(folder: Path, order: Order) -> Asked:
+def schedule_of(folder: Path, order: Order) -> Schedule:
     """The shards that the journal asks for and does not hold whole, and those that may come up besides."""
-    return Asked(order.plan, order.shards, journal.events(folder, kinds=validation.EVENTS))
+    return Schedule(order.plan, order.shards, read.events(folder))
 
 
 def _execute(
-    folder: Path, order: Order, workers: int, watch: Watch, book: Journal, where: Path, looker: Beside | None
+    folder: Path, order: Order, workers: int, watch: Watch, book: Journal, own: Path, noise_watch: NoiseWatch | None
 ) -> list[str]:
-    asked = ahead(folder, order)
-    known = dict(asked.trials)
+    schedule = schedule_of(folder, order)
+    known = dict(schedule.trials)
     folders: dict[str, TrialFolders] = {}
-    changed = asked.changed
-    waiting = deque(asked.waiting())
+    changed = schedule.changed
+    promised = order.lab.clock == "virtual"
+    waiting = deque(schedule.waiting())
     # A run may have been killed between the end of a block and its answer.
-    for answer in asked.told():
-        book.append(answer, sync=True)
-    for told in pool.execute(order.lab, waiting, workers, where):
-        event = {"shard": told.shard.id, **told.event, **(looker.hear(told.shard.id, told.event) if looker else {})}
-        earlier = known.get((told.shard.id, event.get("workload", ""))) if event["event"] == "trial" else None
-        if earlier and order.lab.clock == "virtual" and read.substance(earlier) != read.substance(event):
-            changed.append(place(told.shard.spec(), event["workload"]))
-        book.append(event, sync=event["event"] in ("trial", "shard"))
-        folders.setdefault(told.shard.id, TrialFolders(folder, told.shard.spec())).take(told.event, earlier is not None)
-        if event["event"] == "shard" and event["state"] != "started":
-            del folders[told.shard.id]
-        watch(told)
-        if more := asked.take(told.shard, event):
-            rest = asked.in_order([*waiting, *more])
+    for answer in schedule.new_answers():
+        book.append(answer.line, sync=True)
+    for happened in pool.execute(order.lab, waiting, workers, own):
+        shard = happened.shard
+        noise = noise_watch.take(shard.id, happened.event) if noise_watch else {}
+        line = {"shard": shard.id, **happened.event, **noise}
+        event = read_event(line)
+        earlier = known.get((shard.id, event.workload)) if isinstance(event, TrialEnded) else None
+        if isinstance(event, TrialEnded) and earlier and promised and substance(earlier) != substance(event):
+            changed.append(label_of_trial(shard.spec(), event.workload))
+        book.append(line, sync=line["event"] in ("trial", "shard"))
+        folders.setdefault(shard.id, TrialFolders(folder, shard.spec())).take(happened.event, earlier is not None)
+        if isinstance(event, ShardEnded):
+            del folders[shard.id]
+        watch(happened)
+        if more := schedule.take(shard, event):
+            rest = schedule.in_order([*waiting, *more])
             waiting.clear()
             waiting.extend(rest)
-        for answer in asked.told():
-            book.append(answer, sync=True)
-            watch(pool.Told(told.shard, answer))
+        for answer in schedule.new_answers():
+            book.append(answer.line, sync=True)
+            watch(pool.ShardEvent(shard, answer.line))
     return changed

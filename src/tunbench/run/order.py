@@ -7,14 +7,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tunbench.doctor import choose_lab
-from tunbench.labs.native.lab import NativeLab
-from tunbench.labs.vm.lab import VmLab
+from tunbench.labs import registry as labs
+from tunbench.labs.lab import Lab
 from tunbench.plan.expand import expand
 from tunbench.plan.load import Loaded, reference_of
 from tunbench.plan.load import read as read_plan
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
-from tunbench.toolbox.selection import Wanted, equipped, wanted
+from tunbench.toolbox.selection import ToolboxNeeds, at_hand, needs_of
 
 
 class RunError(Exception):
@@ -24,18 +24,18 @@ class RunError(Exception):
 class Order(NamedTuple):
     """What is to be run: the plan as it was read, its shards, the lab, and what the command line overrode.
 
-    With `until` the shards are the first blocks; what is asked for besides follows from samples (`blocks.Asked`).
-    `reference` is the file of a study's published numbers. `wanted` is what the stacks want of the toolbox. `chosen`
-    says which lab was chosen and why, where the plan left it open.
+    With `until` the shards are the first blocks; what is asked for besides follows from samples (`blocks.Schedule`).
+    `reference` is the file of a study's published numbers. `toolbox` is what the stacks need of it.
+    `why_this_lab` says which lab was chosen and why, where the plan left it open.
     """
 
     loaded: Loaded
     shards: Sequence[Shard]
-    lab: VmLab | NativeLab
+    lab: Lab
     overrides: dict[str, Any]
     reference: Path | None = None
-    wanted: Wanted = Wanted((), {})
-    chosen: str = ""
+    toolbox: ToolboxNeeds = ToolboxNeeds((), {})
+    why_this_lab: str = ""
 
     @property
     def plan(self) -> Plan:
@@ -64,11 +64,11 @@ def order_of(loaded: Loaded, overrides: dict[str, Any], given: Mapping[str, str]
     Raises PlanError, ToolError and ImageError.
     """
     shards = expand(loaded.plan)
-    needs = wanted({shard.stack for shard in shards}, given)
+    needs = needs_of({shard.stack for shard in shards}, given)
     choice = choose_lab.auto(loaded.plan.lab, shards, needs.files)
     if choice:
         # As if the command line had asked for it, so that the run goes on in the same lab.
         overrides = {**overrides, **choice.overrides}
         loaded = loaded.in_lab(choice.kind, choice.clock)
-    lab = equipped(choose_lab.lab(loaded.plan.lab.kind, loaded.plan.lab.clock), needs)
+    lab = labs.lab(loaded.plan.lab.kind, loaded.plan.lab.clock).with_extras(at_hand(needs))
     return Order(loaded, shards, lab, overrides, reference_of(loaded), needs, choice.why if choice else "")

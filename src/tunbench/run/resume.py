@@ -14,13 +14,13 @@ def reopen(folder: Path) -> Order:
     Raises RunError, JournalError, PlanError, LabError, ToolError and ImageError.
     """
     head = read.begun(folder)
-    text, given = read.plan(folder), head.get("files", {})
+    text, given = read.plan(folder), head.files
     for name, file in given.items():
         brought.check_known(name, file)
-    again = read_order(text, str(folder / "plan.toml"), head.get("overrides", {}), given)
+    again = read_order(text, str(folder / "plan.toml"), head.overrides, given)
     now = describe(again)
     for key, name in DEPENDS_ON.items():
-        if now.get(key) != head["manifest"].get(key):
+        if now.get(key) != head.manifest.get(key):
             raise RunError(
                 f"the {name} is not the one that {folder} was begun with; begin a new run with: tunbench run"
             )

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.journal import files
-from tunbench.journal.folders import component, folder_of, place
-from tunbench.labs.extras import beyond
+from tunbench.journal.folders import component, folder_of, label_of_trial
+from tunbench.labs.extras import images_beyond_base
 from tunbench.plan.axes.stack import parse
 from tunbench.runner.declare import topology
 from tunbench.runner.network import underlay
@@ -92,10 +92,10 @@ class TrialFolders:
         files.write(folder / COMMANDS, self._script(trial))
 
     def _script(self, trial: dict[str, Any]) -> str:
-        title = place(self.spec, trial["workload"])
+        title = label_of_trial(self.spec, trial["workload"])
         stack, form = parse(self.spec["stack"]), topology.read(self.spec["topology"])
         names = underlay.of(stack.underlay, form, roles=stack.roles).names
-        images = "".join(f" --with {name}" for name in beyond(stack))
+        images = "".join(f" --with {name}" for name in images_beyond_base(stack))
         head = HEAD.format(title=title, nodes=" ".join(names), images=images)
         return head + "\n".join([*self.setup, *self.own]) + "\n"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.journal import files
-from tunbench.labs.extras import Kind
+from tunbench.labs.extras import ExtraKind
 from tunbench.labs.vm import image
 from tunbench.plain_text import line
 from tunbench.plan.toml import bounded_toml
@@ -40,7 +40,7 @@ class Brought(NamedTuple):
     name: str
     file: Path
     sha256: str
-    kind: Kind = "brought"
+    kind: ExtraKind = "brought"
 
     @property
     def folder(self) -> Path:

@@ -1,14 +1,11 @@
 """What a run takes along of the toolbox, and what its stacks lack of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
-from tunbench.labs.extras import Kind, named
-from tunbench.labs.native.lab import NativeLab
+from tunbench.labs.extras import Extra, ExtraKind, extras_of
 from tunbench.labs.vm import image
 from tunbench.labs.vm.image_definition import ADDONS, Image
-from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.stack import Stack
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox import brought
@@ -16,7 +13,7 @@ from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS
 
 
-class Wanted(NamedTuple):
+class ToolboxNeeds(NamedTuple):
     """What stacks declare: `tools` of the toolbox, and `files` of brought programs, each None where it is not there.
 
     `unused` are programs that were brought, and that no stack declares.
@@ -42,22 +39,22 @@ class Wanted(NamedTuple):
         return lines + [f"not used: --tool {name}; no stack of the plan needs it" for name in self.unused]
 
 
-def wanted(stacks: Iterable[Stack], given: Mapping[str, str]) -> Wanted:
-    """What stacks want of the toolbox and of the user, who has given some files. Raises ToolError."""
-    names: dict[Kind, set[str]] = {"tools": set(), "brought": set()}
+def needs_of(stacks: Iterable[Stack], given: Mapping[str, str]) -> ToolboxNeeds:
+    """What stacks need of the toolbox and of the user, who has given some files. Raises ToolError."""
+    names: dict[ExtraKind, set[str]] = {"tools": set(), "brought": set()}
     for stack in set(stacks):
-        for kind, name in named(stack):
+        for kind, name in extras_of(stack):
             names[kind].add(name)
     found = brought.found(names["brought"], given)
     files = {name: found.get(name) for name in sorted(names["brought"])}
-    return Wanted(tuple(sorted(names["tools"])), files, tuple(sorted(given.keys() - files)))
+    return ToolboxNeeds(tuple(sorted(names["tools"])), files, tuple(sorted(given.keys() - files)))
 
 
-def equipped(lab: VmLab | NativeLab, wanted: Wanted) -> VmLab | NativeLab:
-    """The lab with what is there of it now; what comes later is not taken along. Raises ToolError and ImageError."""
-    tools = [TOOLS[name] for name in wanted.tools if TOOLS[name].installed]
-    programs = [brought.taken(name, file) for name, file in wanted.files.items() if file]
-    return replace(lab, extras=(*tools, *programs)) if tools or programs else lab
+def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:
+    """What is there of it now; what comes later is not taken along. Raises ToolError and ImageError."""
+    tools = [TOOLS[name] for name in needs.tools if TOOLS[name].installed]
+    programs = [brought.taken(name, file) for name, file in needs.files.items() if file]
+    return (*tools, *programs)
 
 
 def images(names: Iterable[str]) -> list[Image]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from tunbench.labs.extras import Kind
+from tunbench.labs.extras import ExtraKind
 from tunbench.labs.vm.image_definition import cache
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.tools import HOLDS
@@ -40,7 +40,7 @@ class Tool:
     stamps: tuple[str, ...] = ()
     # Programs that the build calls, and Debian's packages that bring them with what they need.
     calls: Mapping[str, str] = field(default_factory=dict)
-    kind: Kind = "tools"
+    kind: ExtraKind = "tools"
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -16,11 +16,12 @@ from rich.console import Console
 from tests.helpers.fakes import FakeExecution, FakeLab
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, real_lab, runs_here
 from tunbench.cli.progress import Display
-from tunbench.doctor import choose_lab, examine
+from tunbench.doctor import examine
 from tunbench.doctor.examine import Finding
-from tunbench.executors.pool import Told
+from tunbench.executors.pool import ShardEvent
 from tunbench.journal import read
 from tunbench.journal.record import COLUMNS
+from tunbench.labs import registry as labs
 from tunbench.labs.vm import explore, image
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.shard import Shard
@@ -33,9 +34,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def script(change: Callable[[Shard], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        choose_lab, "lab", lambda kind, clock: ScriptedLab(lambda one: FakeExecution(batches(change(one))))
-    )
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab(lambda one: FakeExecution(batches(change(one)))))
 
 
 def test_a_run_prints_where_its_report_is_and_its_fingerprint() -> None:
@@ -57,8 +56,8 @@ def test_a_run_shows_on_a_terminal_what_looks_like_markup_as_it_is() -> None:
     text = 'tuning = { name = "t", sysctl."net.ipv4.tcp_x" = ["[/b]", "[red]"] }'
     one, out = ordered(text=f"{PLAN}{text}").shards[0], io.StringIO()
     with Display(Console(file=out, force_terminal=True, width=200), 1, 1, 1.0) as display:
-        display.watch(Told(one, {"event": "shard", "state": "started"}))
-        display.watch(Told(one, {"event": "phase", "name": "trial", "workload": "[/i]"}))
+        display.watch(ShardEvent(one, {"event": "shard", "state": "started"}))
+        display.watch(ShardEvent(one, {"event": "phase", "name": "trial", "workload": "[/i]"}))
         display.progress.refresh()
     assert "tcp_x=[/b]" in out.getvalue() and "[/i]" in out.getvalue()
 
@@ -111,7 +110,7 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         return FakeExecution([], hangs=True)
 
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab(begin))
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab(begin))
     result = invoke("run", "plan.toml", "--out", "begun")
     assert result.exit_code == 130
     assert "every finished trial is kept. Go on with:\n  tunbench run --resume begun" in result.stderr
@@ -120,7 +119,7 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("given", "most"), [(["--workers", "3"], 3), (["--workers", "1"], 1)])
 def test_workers_are_as_many_as_was_said(given: list[str], most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lab: FakeLab = ScriptedLab()
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
     invoke("run", "plan.toml", "--out", "begun", *given)
     assert lab.most == most
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.runs import VM_LAB, ScriptedLab, invoke, ordered, real_lab, runs_here
-from tunbench.doctor import choose_lab
+from tunbench.labs import registry as labs
 from tunbench.labs.vm import image
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.run import execution
@@ -42,14 +42,14 @@ def damaged_image(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose_lab, "lab", VM_LAB)
+    monkeypatch.setattr(labs, "lab", VM_LAB)
     Path("git").write_text("#!/bin/sh\nexit 1\n")
     Path("git").chmod(0o755)
     monkeypatch.setenv("PATH", str(Path.cwd()))
 
 
 def no_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose_lab, "lab", VM_LAB)
+    monkeypatch.setattr(labs, "lab", VM_LAB)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import ScriptedLab, batches, invoke, runs_here
 from tunbench.analysis import overhead
-from tunbench.doctor import choose_lab
 from tunbench.journal import read
+from tunbench.labs import registry as labs
 from tunbench.plan.shard import Shard
 from tunbench.runner.declare import spelling
 
@@ -63,7 +63,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Callable[[Change], None]:
 
     def scripted(change: Change) -> None:
         made = ScriptedLab(lambda shard: FakeExecution(batches(told(shard, change))))
-        monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: made)
+        monkeypatch.setattr(labs, "lab", lambda kind, clock: made)
 
     return scripted
 

@@ -11,8 +11,9 @@ import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab, invoke, runs_here
 from tunbench.cli import toolbox as command
-from tunbench.doctor import choose_lab, examine, requirements
+from tunbench.doctor import examine, requirements
 from tunbench.doctor.requirements import Lack
+from tunbench.labs import registry as labs
 from tunbench.labs.vm import image
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry
@@ -196,8 +197,8 @@ def test_a_plan_that_lacks_nothing_is_told_nothing() -> None:
 
 def test_a_brought_program_stands_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = ScriptedLab()
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
-    monkeypatch.setattr("tunbench.run.order.equipped", lambda given, wanted: given)
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
+    monkeypatch.setattr("tunbench.run.order.at_hand", lambda needs: ())
     monkeypatch.setattr("tunbench.toolbox.brought.check_known", lambda name, file: None)
     Path("zt").touch(0o755)
     assert invoke("run", "plan.toml", "--out", "begun", "--tool", "zerotier-one=zt").exit_code == 0

@@ -128,7 +128,7 @@ def test_auto_is_native_where_nothing_is_lacking() -> None:
     order = read_order(AUTO, "any.toml", {})
     assert (order.lab.kind, order.lab.clock, order.plan.lab.clock) == ("native", "real", "real")
     assert order.overrides == {"lab": "native", "clock": "real"}
-    assert order.chosen == "lab native: this machine has all that the plan needs"
+    assert order.why_this_lab == "lab native: this machine has all that the plan needs"
 
 
 @pytest.mark.parametrize(("clock", "expected"), [("", "virtual"), ('clock = "real"\n', "real")])
@@ -139,9 +139,9 @@ def test_auto_is_vm_where_something_is_lacking_with_the_clock_of_the_plan(
     order = read_order(AUTO + clock, "any.toml", {})
     assert (order.lab.kind, order.lab.clock) == ("vm", expected)
     assert order.overrides == {"lab": "vm", "clock": expected}
-    assert order.chosen == f"lab vm: natively this machine lacks the kernel's wireguard ({REFUSED})"
+    assert order.why_this_lab == f"lab vm: natively this machine lacks the kernel's wireguard ({REFUSED})"
     again = read_order(AUTO + clock, "any.toml", order.overrides)
-    assert (again.lab.kind, again.lab.clock, again.chosen) == ("vm", expected, ""), "as a run that goes on"
+    assert (again.lab.kind, again.lab.clock, again.why_this_lab) == ("vm", expected, ""), "as a run that goes on"
 
 
 def test_of_many_things_the_first_are_named(path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.fakes import FakeExecution, FakeLab, shard
+from tests.helpers.fakes import FakeExecution, FakeLab, QuietLab, shard
 from tunbench.executors import pool
-from tunbench.executors.pool import Told
+from tunbench.executors.pool import ShardEvent
 from tunbench.labs import inotify
 from tunbench.labs.execution import Execution
 from tunbench.plan.shard import Shard
@@ -36,14 +36,14 @@ WHOLE = [lines(PHASE), b"", lines(TRIAL, END, first=1)]
 
 def executed(
     script: Callable[[Shard], FakeExecution], folder: Path, shards: list[Shard] = SHARDS[:1], workers: int = 1
-) -> tuple[list[Told], FakeLab]:
+) -> tuple[list[ShardEvent], FakeLab]:
     lab = FakeLab(script)
     told = list(pool.execute(lab, deque(shards), workers, folder))
     assert all(one.stopped for one in lab.executions)
     return told, lab
 
 
-def states(told: list[Told]) -> list[tuple[int, str]]:
+def states(told: list[ShardEvent]) -> list[tuple[int, str]]:
     return [(one.shard.repeat, one.event["state"]) for one in told if one.event["event"] == "shard"]
 
 
@@ -91,7 +91,7 @@ class Looked(Execution):
         return super().lines()
 
 
-class Real:
+class Real(QuietLab):
     """A lab that executes a script of the shell."""
 
     def __init__(self, script: str) -> None:
@@ -103,7 +103,7 @@ class Real:
 
 
 def test_nothing_is_looked_at_while_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "PATIENCE", 60.0)
+    monkeypatch.setattr(pool, "LONGEST_WAIT", 60.0)
     (tmp_path / "first").write_bytes(lines(PHASE))
     (tmp_path / "last").write_bytes(lines(TRIAL, END, first=1))
     lab = Real(f"cat {tmp_path}/first >>$FOLDER/events.jsonl; sleep 1; cat {tmp_path}/last >>$FOLDER/events.jsonl")
@@ -115,7 +115,7 @@ def test_nothing_is_looked_at_while_nothing_is_told(tmp_path: Path, monkeypatch:
 
 
 def test_a_lab_without_a_bell_is_looked_at_all_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "PATIENCE", 60.0)
+    monkeypatch.setattr(pool, "LONGEST_WAIT", 60.0)
     monkeypatch.setattr(inotify.LIBC, "inotify_init1", lambda *_: -1)
     (tmp_path / "all").write_bytes(lines(PHASE, TRIAL, END))
     lab = Real(f"sleep 0.5; cat {tmp_path}/all >>$FOLDER/events.jsonl")
@@ -136,7 +136,7 @@ def test_a_slow_shard_does_not_hold_up_the_others(tmp_path: Path) -> None:
     assert [repeat for repeat, state in states(told) if state == "finished"][-1] == 1
 
 
-def interruption(told: list[Told]) -> str:
+def interruption(told: list[ShardEvent]) -> str:
     assert told[-1].event["state"] == "interrupted"
     return str(told[-1].event["reason"])
 

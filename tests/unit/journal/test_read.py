@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from tests.helpers.fakes import shard
 from tunbench.journal import journal, read
+from tunbench.journal.events import TrialEnded, read_event
+from tunbench.journal.fingerprint import substance
 from tunbench.journal.journal import JournalError
-from tunbench.journal.record import COLUMNS
+from tunbench.journal.record import COLUMNS, Record
 from tunbench.plan.shard import Shard
 
 Event = dict[str, Any]
@@ -71,12 +73,22 @@ def changed(index: int, **fields: Any) -> list[Event]:
     return events
 
 
+def assembled(lines: list[Event]) -> Record:
+    return read.assemble(read.read_lines(lines))
+
+
+def ended(line: Event) -> TrialEnded:
+    event = read_event(line)
+    assert isinstance(event, TrialEnded)
+    return event
+
+
 def fingerprint(events: list[Event]) -> str:
-    return str(read.assemble(events).manifest["fingerprint"])
+    return str(assembled(events).manifest["fingerprint"])
 
 
 def test_a_record_has_every_trial_with_its_samples() -> None:
-    record = read.assemble(EVENTS)
+    record = assembled(EVENTS)
     assert [(one.cell["stack"], one.cell["workload"], one.verdict) for one in record.trials] == [
         ("none", "ping:count=5", "ok"),
         ("none", "up", "ok"),
@@ -94,7 +106,7 @@ def test_a_record_has_every_trial_with_its_samples() -> None:
 
 
 def test_a_record_has_what_was_told_beside_the_trials() -> None:
-    record = read.assemble(EVENTS)
+    record = assembled(EVENTS)
     assert [tuple(vars(one).values()) for one in record.warnings] == [
         ("netem-limit", "none, baseline, repeat 1", "router/to-b: full"),
         ("outside", "none, baseline, repeat 1", "3 packets, the first: one"),
@@ -106,34 +118,34 @@ def test_a_record_has_what_was_told_beside_the_trials() -> None:
 
 
 def test_the_time_of_each_phase_is_summed_over_the_shards() -> None:
-    assert read.assemble(EVENTS).durations == {"boot": 4.5, "nodes": 0.5, "up": 4.0}
+    assert assembled(EVENTS).durations == {"boot": 4.5, "nodes": 0.5, "up": 4.0}
 
 
 def test_on_the_native_lab_the_boot_is_what_no_phase_explains() -> None:
     native = copy.deepcopy(EVENTS)
     native[0]["manifest"]["lab"] = {"kind": "native", "clock": "real"}
     native[-2]["wall"] = 5.25
-    assert read.assemble(native).durations == {"boot": 0.75, "nodes": 0.5, "up": 4.0}
+    assert assembled(native).durations == {"boot": 0.75, "nodes": 0.5, "up": 4.0}
 
 
 def test_a_shard_that_was_executed_again_boots_again() -> None:
     again = [*EVENTS, phase(WIREGUARD, "nodes", 1.5), phase(WIREGUARD, "up", 2.5)]
-    assert read.assemble(again).durations == {"boot": 6.0, "nodes": 1.5, "up": 4.0}
+    assert assembled(again).durations == {"boot": 6.0, "nodes": 1.5, "up": 4.0}
 
 
 def test_of_a_trial_that_was_told_twice_the_first_counts() -> None:
     again = [*EVENTS, state(WIREGUARD, "started", spec=WIREGUARD.spec()), trial(WIREGUARD, "up", 9.9)]
-    record = read.assemble(again)
+    record = assembled(again)
     assert len(record.trials) == 3
     assert record.trials[2].verdict == "failed"
     assert record.manifest["fingerprint"] == fingerprint(EVENTS)
 
 
 def test_a_shard_is_finished_when_it_says_so() -> None:
-    assert read.finished_shards(EVENTS) == {NONE.id}
+    assert read.finished_shards(read.read_lines(EVENTS)) == {NONE.id}
     interrupted = [*EVENTS, state(WIREGUARD, "interrupted", reason="power")]
-    assert read.finished_shards(interrupted) == {NONE.id}
-    assert read.assemble([*interrupted, state(WIREGUARD, "finished")]).interrupted == ()
+    assert read.finished_shards(read.read_lines(interrupted)) == {NONE.id}
+    assert assembled([*interrupted, state(WIREGUARD, "finished")]).interrupted == ()
 
 
 @pytest.mark.parametrize(("clock", "again", "warned"), [("virtual", 0.5, 0), ("virtual", 0.6, 1), ("real", 0.6, 0)])
@@ -141,22 +153,22 @@ def test_a_trial_that_came_out_otherwise_in_virtual_time_is_warned_of(clock: str
     head = {**RUN, "manifest": {**RUN["manifest"], "lab": {"kind": "vm", "clock": clock}}}
     start = state(NONE, "started", spec=NONE.spec())
     told = [head, start, trial(NONE, "up", 0.5), start, trial(NONE, "up", again), trial(NONE, "up", again)]
-    found = read.assemble(told)
+    found = assembled(told)
     assert found.trials[0].samples[0][2] == 0.5
     assert [(one.name, one.where) for one in found.warnings] == [("unequal", "none, baseline, up, repeat 1")] * warned
 
 
 def test_the_substance_of_a_trial_is_verdict_and_samples() -> None:
     one, slower = trial(NONE, "up", 0.5), trial(NONE, "up", 0.5) | {"began": 3.0, "ended": 9.0, "logs": {}}
-    assert read.substance(one) == read.substance(slower)
-    assert read.substance(one) != read.substance(trial(NONE, "up", 0.5000000001))
-    assert read.substance(one) != read.substance(trial(NONE, "up", 0.5, "failed"))
+    assert substance(ended(one)) == substance(ended(slower))
+    assert substance(ended(one)) != substance(ended(trial(NONE, "up", 0.5000000001)))
+    assert substance(ended(one)) != substance(ended(trial(NONE, "up", 0.5, "failed")))
 
 
 @pytest.mark.parametrize("events", [[], EVENTS[1:], [{"event": "phase"}]])
 def test_a_journal_begins_with_its_run(events: list[Event]) -> None:
     with pytest.raises(JournalError, match="the journal does not begin with its run"):
-        read.assemble(events)
+        assembled(events)
 
 
 @pytest.mark.parametrize(
@@ -219,10 +231,10 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_events() -> None:
     states = [event for event in EVENTS if event["event"] != "trial"]
     told = [backwards(event) for event in EVENTS if event["event"] == "trial"]
     other = [*states, *told[::-1]]
-    assert read.assemble(other).manifest["fingerprint"] == read.assemble(EVENTS).manifest["fingerprint"]
+    assert assembled(other).manifest["fingerprint"] == assembled(EVENTS).manifest["fingerprint"]
     whole = json.loads(json.dumps(EVENTS))
     next(event for event in whole if event.get("samples"))["samples"][0][2] += 1e-9
-    assert read.assemble(whole).manifest["fingerprint"] != read.assemble(EVENTS).manifest["fingerprint"]
+    assert assembled(whole).manifest["fingerprint"] != assembled(EVENTS).manifest["fingerprint"]
 
 
 def test_a_trial_knows_the_command_that_took_longest() -> None:
@@ -237,4 +249,4 @@ def test_a_trial_knows_the_command_that_took_longest() -> None:
                 {"event": "command", "shard": event["shard"], "shell": shell, "took": took} for shell, took in shells
             ]
         told.append(event)
-    assert {trial.command for trial in read.assemble(told).trials} == {"iperf3 --client"}
+    assert {trial.command for trial in assembled(told).trials} == {"iperf3 --client"}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.fakes import shard
 from tests.unit.labs.test_labs import after, started
-from tunbench.labs.extras import Kind, told
+from tunbench.labs.extras import ExtraKind, manifest_of
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import image
 from tunbench.labs.vm.image import ImageError
@@ -22,7 +22,7 @@ class Extra(NamedTuple):
     """A tool or a brought program, and the command that would make it."""
 
     name: str
-    kind: Kind = "tools"
+    kind: ExtraKind = "tools"
     build: str = "install it"
     rebuild: str = "install it again"
 
@@ -86,14 +86,14 @@ def test_the_native_lab_looks_first_where_the_tools_of_the_stack_are(
 
 
 def test_the_manifest_has_version_and_digest_of_each() -> None:
-    facts = told([Extra("zebra"), Extra("ant")])
+    facts = manifest_of([Extra("zebra"), Extra("ant")])
     assert list(facts["tools"]) == ["ant", "zebra"]
     assert facts["tools"]["ant"] == {"version": "1", "digest": image.check(Extra("ant"))["digest"]}
     assert facts["brought"] == {}
-    assert told([]) == {"tools": {}, "brought": {}}
+    assert manifest_of([]) == {"tools": {}, "brought": {}}
 
 
 def test_a_damaged_one_is_noticed_before_the_run() -> None:
     (Extra("ant").folder / "image.squashfs").write_bytes(b"torn")
     with pytest.raises(ImageError, match=r"the image ant is damaged: .* build it anew with: install it again"):
-        told([Extra("ant")])
+        manifest_of([Extra("ant")])

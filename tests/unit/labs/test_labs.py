@@ -14,14 +14,15 @@ import pytest
 from tests.helpers.fakes import shard
 from tests.helpers.machines import one_core
 from tests.unit.labs.vm.test_cpio import members
-from tunbench.doctor import choose_lab
 from tunbench.labs import payload
+from tunbench.labs import registry as labs
+from tunbench.labs.lab import LabError
 from tunbench.labs.native import lab as native
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import host_core, image, kvm
 from tunbench.labs.vm import lab as vm
 from tunbench.labs.vm.image_definition import BASE, Definition
-from tunbench.labs.vm.lab import LabError, VmLab
+from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import parse
 from tunbench.plan.shard import Shard, canonical
@@ -308,7 +309,7 @@ def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> N
     [("vm", "virtual", VmLab("virtual")), ("vm", "real", VmLab("real")), ("native", "real", NativeLab())],
 )
 def test_a_lab_is_chosen_by_its_name(kind: str, clock: str, lab: object) -> None:
-    assert choose_lab.lab(kind, clock) == lab
+    assert labs.lab(kind, clock) == lab
 
 
 def kvm_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> bool:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.runs import invoke, runs_here
+from tests.helpers.runs import ScriptedLab, invoke, runs_here
 from tests.unit.runner.node.test_shell import written
-from tunbench.labs.vm.lab import LabError
+from tunbench.labs.lab import LabError
+from tunbench.labs.native.lab import MOUNTED
 from tunbench.run import exclusive
 from tunbench.runner.node.shell import wait_until
 
@@ -22,7 +23,7 @@ from tunbench.journal.journal import Journal
 from tunbench.run import exclusive as alone
 alone.NAME = "\\0" + sys.argv[1]
 folder = Path(sys.argv[2])
-with alone.alone():
+with alone.exclusive_run():
     book = Journal(folder) if folder.name == "begun" else None
     (folder.parent / "pid").write_text(f"{os.getpid()}\\n")
     time.sleep(100)
@@ -50,13 +51,13 @@ def other(tmp_path: Path, name: str, request: pytest.FixtureRequest) -> Iterator
 
 def test_one_after_the_other_may(name: str) -> None:
     for _ in range(3):
-        with exclusive.alone():
+        with exclusive.exclusive_run():
             assert name[1:] in Path("/proc/net/unix").read_text()
     assert name[1:] not in Path("/proc/net/unix").read_text()
 
 
 def test_the_second_is_told_the_first_ones_process_and_folder(other: int, tmp_path: Path) -> None:
-    with pytest.raises(LabError) as caught, exclusive.alone():
+    with pytest.raises(LabError) as caught, exclusive.exclusive_run():
         pytest.fail("there are two")
     assert str(caught.value) == (
         f"another native run is under way on this machine: process {other}, {tmp_path}/other/begun; "
@@ -66,7 +67,7 @@ def test_the_second_is_told_the_first_ones_process_and_folder(other: int, tmp_pa
 
 @pytest.mark.parametrize("other", ["not-begun"], indirect=True)
 def test_a_run_that_has_only_just_begun_has_no_folder_yet(other: int) -> None:
-    with pytest.raises(LabError, match=f"process {other}; wait for it"), exclusive.alone():
+    with pytest.raises(LabError, match=f"process {other}; wait for it"), exclusive.exclusive_run():
         pytest.fail("there are two")
 
 
@@ -75,7 +76,7 @@ def test_the_lock_vanishes_with_its_process(other: int) -> None:
 
     def free() -> bool:
         try:
-            with exclusive.alone():
+            with exclusive.exclusive_run():
                 return True
         except LabError:
             return False
@@ -87,7 +88,7 @@ def test_a_run_that_is_refused_leaves_nothing_and_exits_with_2(
     other: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs_here(monkeypatch, tmp_path)
-    monkeypatch.setattr("tests.unit.runs.ScriptedLab.kind", "native")
+    monkeypatch.setattr(ScriptedLab, "exclusive", True)
     before = sorted(tmp_path.iterdir())
     result = invoke("run", "plan.toml", "--out", "mine")
     assert result.exit_code == 2
@@ -101,7 +102,8 @@ def test_a_folder_that_the_lab_would_not_see_is_refused(
 ) -> None:
     runs_here(monkeypatch, tmp_path)
     assert not Path(folder).exists()
-    monkeypatch.setattr("tests.unit.runs.ScriptedLab.kind", "native")
+    monkeypatch.setattr(ScriptedLab, "kind", "native")
+    monkeypatch.setattr(ScriptedLab, "hidden_folders", MOUNTED)
     result = invoke("run", "plan.toml", "--out", folder)
     assert result.exit_code == 2
     assert "the native lab mounts its own /" in result.stderr

@@ -15,10 +15,10 @@ from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import FACTS, PLAN, ScriptedLab, batches, events, finished, ordered
 from tunbench.cli.run import finish
 from tunbench.executors import pool
-from tunbench.executors.pool import Told
+from tunbench.executors.pool import ShardEvent
 from tunbench.journal import files, journal, read
 from tunbench.journal.journal import Journal
-from tunbench.labs.vm.lab import LabError
+from tunbench.labs.lab import LabError
 from tunbench.plan.shard import Shard
 from tunbench.run import manifest
 from tunbench.run import order as run_order
@@ -122,7 +122,7 @@ def test_a_default_folder_has_time_and_plan() -> None:
 
 
 def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
-    seen: list[Told] = []
+    seen: list[ShardEvent] = []
     order = ordered()
     create(tmp_path, order)
     assert go(tmp_path, order, 2, seen.append) == []
@@ -163,7 +163,7 @@ def after(count: int, what: type[BaseException] | int) -> Any:
     """A watch that ends the run after so many trials."""
     left = [count]
 
-    def watch(one: Told) -> None:
+    def watch(one: ShardEvent) -> None:
         left[0] -= one.event["event"] == "trial"
         if left[0] == 0:
             left[0] = -1
@@ -275,6 +275,7 @@ def test_a_clock_that_is_set_back_changes_nothing(
 
     finished(tmp_path / "whole")
     monkeypatch.setattr(run_order, "datetime", Back)
+    monkeypatch.setattr(manifest, "datetime", Back)
     monkeypatch.setattr(time, "time", lambda: 2e9 - 3600 * Back.looks)
     order = ordered()
     folder = tmp_path / default_folder("any").name

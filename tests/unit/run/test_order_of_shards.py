@@ -11,11 +11,12 @@ from tests.helpers.runs import PLAN, ScriptedLab, finished, invoke, ordered, run
 from tests.unit.run.test_order import after
 from tunbench.executors import pool
 from tunbench.journal import journal, read
+from tunbench.journal.events import RunBegun
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
 from tunbench.run import execution
-from tunbench.run.blocks import Asked
+from tunbench.run.blocks import Schedule
 
 STACKS = ["none", "vxlan", "gre", "ipip", "geneve", "fou"]
 TEXT = PLAN.replace('["none", "wireguard"]', str(STACKS)).replace("repeats = 2", "repeats = 4")
@@ -30,7 +31,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def waiting(text: str = REAL) -> list[Shard]:
     plan = check(text, "any.toml")
-    return Asked(plan, expand(plan), [{"event": "run", "journal": journal.VERSION}]).waiting()
+    return Schedule(plan, expand(plan), [RunBegun({"lab": {}}, 0, {}, {})]).waiting()
 
 
 def of_repeat(shards: list[Shard], repeat: int) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab, ordered
-from tunbench.doctor import choose_lab
 from tunbench.journal.journal import JournalError
 from tunbench.labs import payload
+from tunbench.labs import registry as labs
 from tunbench.plan.load import PlanError
 from tunbench.run import manifest
 from tunbench.run.execution import create
@@ -20,7 +20,7 @@ from tunbench.run.resume import reopen
 def lab(monkeypatch: pytest.MonkeyPatch) -> ScriptedLab:
     """The lab that every run is in."""
     lab = ScriptedLab()
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
     return lab
 
 

@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,9 @@ from tunbench.analysis.cells import per_trial
 from tunbench.analysis.frame import measured
 from tunbench.analysis.statistics import coverage, median_rank
 from tunbench.analysis.stopping import Answer, enough, of_manifest, widths
-from tunbench.doctor import choose_lab
 from tunbench.executors import pool
 from tunbench.journal import journal, read
+from tunbench.labs import registry as labs
 from tunbench.plan.estimate.duration import estimate
 from tunbench.plan.expand import expand, least, most, next_block
 from tunbench.plan.extent import duration_in_words
@@ -292,11 +292,11 @@ def test_an_answer_that_does_not_follow_from_the_samples_is_told_and_kept(whole:
     assert execution.go(folder, order, 1, lambda _: None) == [
         "none, baseline, repeat 15: whether more repeats are needed"
     ]
-    assert order.lab.executions == []  # type: ignore[union-attr]
+    assert cast("ScriptedLab", order.lab).executions == []
 
 
 def test_a_run_does_not_go_on_with_another_until(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab())
     execution.create(tmp_path, read_order(ADAPTIVE, "any.toml", {}))
     assert resume.reopen(tmp_path).plan.until == plan().until
     (tmp_path / "plan.toml").write_text(ADAPTIVE.replace('"10%"', '"20%"'))
@@ -324,7 +324,7 @@ def test_plan_show_says_at_least_and_at_most(tmp_path: Path, monkeypatch: pytest
 def test_a_run_says_at_most_how_long_while_more_may_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs_here(monkeypatch, tmp_path)
     Path("plan.toml").write_text(ADAPTIVE)
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab(scripted))
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab(scripted))
     told = invoke("run", "plan.toml", "--out", "out", "--workers", "1").stderr
     lines = [line for line in told.splitlines() if line.startswith("[")]
     assert len(lines) == 30

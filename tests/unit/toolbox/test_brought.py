@@ -10,8 +10,9 @@ import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab
 from tests.helpers.toolboxes import no_libraries
-from tunbench.doctor import choose_lab
 from tunbench.labs import extras
+from tunbench.labs import registry as labs
+from tunbench.labs.extras import Extra
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import image
 from tunbench.labs.vm.lab import VmLab
@@ -23,7 +24,7 @@ from tunbench.runner import registry
 from tunbench.toolbox import brought, libraries, selection
 from tunbench.toolbox.brought import Brought
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.selection import Wanted
+from tunbench.toolbox.selection import ToolboxNeeds
 from tunbench.toolbox.tools import TOOLS, tools_folder
 
 
@@ -143,7 +144,7 @@ def test_a_program_becomes_an_image_that_is_named_by_its_digest(home: Path) -> N
     assert one.folder == tools_folder() / "brought" / f"zerotier-one-{digest[:12]}"
     manifest = image.check(one)
     assert (manifest["version"], manifest["sha256"]) == ("1.14.2", digest)
-    assert extras.told([one]) == {
+    assert extras.manifest_of([one]) == {
         "tools": {},
         "brought": {"zerotier-one": {"version": "1.14.2", "digest": manifest["digest"], "sha256": digest}},
     }
@@ -207,17 +208,17 @@ def test_a_version_is_what_the_program_says_in_time(
 
 def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) -> None:
     both = {parse("wireguard+ipip"), parse("ipip")}
-    assert selection.wanted(both, {}).notes == [
+    assert selection.needs_of(both, {}).notes == [
         "not installed: headscale, tailscale; install with: tunbench toolbox install headscale tailscale",
         "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
         "(docs/toolbox.md#bring-a-program)",
     ]
-    assert selection.wanted({parse("vxlan")}, {}) == Wanted((), {})
-    unneeded = selection.wanted({parse("vxlan")}, {"zerotier-one": str(home / "zt")})
+    assert selection.needs_of({parse("vxlan")}, {}) == ToolboxNeeds((), {})
+    unneeded = selection.needs_of({parse("vxlan")}, {"zerotier-one": str(home / "zt")})
     assert unneeded.notes == ["not used: --tool zerotier-one; no stack of the plan needs it"]
     program(home / "bin" / "zerotier-one")
     install("headscale")
-    [line] = selection.wanted(both, {}).notes
+    [line] = selection.needs_of(both, {}).notes
     assert line == "not installed: tailscale; install with: tunbench toolbox install tailscale"
 
 
@@ -231,10 +232,10 @@ def install(name: str) -> None:
 
 @pytest.mark.parametrize("lab", [VmLab("virtual"), NativeLab()])
 def test_a_lab_gets_what_is_there(lab: VmLab | NativeLab, home: Path) -> None:
-    assert selection.equipped(lab, selection.wanted([parse("wireguard+ipip")], {})) == lab
+    assert lab.with_extras(selection.at_hand(selection.needs_of([parse("wireguard+ipip")], {}))) == lab
     install("tailscale")
-    wanted = selection.wanted([parse("wireguard+ipip")], {"zerotier-one": str(program(home / "zt"))})
-    got = selection.equipped(lab, wanted).extras
+    needs = selection.needs_of([parse("wireguard+ipip")], {"zerotier-one": str(program(home / "zt"))})
+    got = lab.with_extras(selection.at_hand(needs)).extras
     assert [(one.kind, one.name) for one in got] == [("tools", "tailscale"), ("brought", "zerotier-one")]
 
 
@@ -253,27 +254,27 @@ def test_images_are_had_by_name(home: Path) -> None:
 
 def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = ScriptedLab()
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
-    taken: list[Wanted] = []
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
+    taken: list[ToolboxNeeds] = []
 
-    def equip(given: ScriptedLab, wanted: Wanted) -> ScriptedLab:
-        taken.append(wanted)
-        return given
+    def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:
+        taken.append(needs)
+        return ()
 
-    monkeypatch.setattr(run_order, "equipped", equip)
+    monkeypatch.setattr(run_order, "at_hand", at_hand)
     file = str(program(home / "zt"))
     order = read_order(PLAN, "any.toml", {}, {"zerotier-one": file})
     execution.create(home / "run", order)
     brought.taken("zerotier-one", file)
     resume.reopen(home / "run")
-    assert [wanted.files for wanted in taken] == [{"zerotier-one": file}] * 2
+    assert [needs.files for needs in taken] == [{"zerotier-one": file}] * 2
 
 
 def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
-    monkeypatch.setattr(run_order, "equipped", lambda given, wanted: given)
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setattr(run_order, "at_hand", lambda needs: ())
     file = program(home / "zt")
     execution.create(home / "run", read_order(PLAN, "any.toml", {}, {"zerotier-one": str(file)}))
     file.write_text(f"#!/bin/sh\ntouch {home}/started\n")
@@ -307,7 +308,7 @@ def test_a_run_from_elsewhere_names_no_place_in_the_cache(home: Path) -> None:
 @pytest.mark.parametrize("kind", ["tools", "brought"])
 def test_a_run_does_not_go_on_with_other_ones(kind: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = ScriptedLab()
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: lab)
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
     lab.facts[kind] = {"it": {"version": "1", "digest": "a"}}
     execution.create(home / "run", read_order(PLAN, "any.toml", {}))
     lab.facts[kind] = {"it": {"version": "1", "digest": "b"}}

@@ -86,9 +86,9 @@ def test_a_verdict_names_the_mend(program: str, message: str) -> None:
 def test_a_stack_names_what_it_needs_beyond_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
     about = registry.tunnel("ipip").about._replace(tools=("wesher",), brought=("mycelium",), addons=("libreswan",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
-    assert extras.named(parse("wireguard+ipip")) == {("tools", "wesher"), ("brought", "mycelium")}
-    assert extras.beyond(parse("wireguard+ipip")) == ["libreswan", "mycelium", "wesher"]
-    assert extras.beyond(parse("wireguard")) == []
+    assert extras.extras_of(parse("wireguard+ipip")) == {("tools", "wesher"), ("brought", "mycelium")}
+    assert extras.images_beyond_base(parse("wireguard+ipip")) == ["libreswan", "mycelium", "wesher"]
+    assert extras.images_beyond_base(parse("wireguard")) == []
     images = [TOOLS["wesher"], TOOLS["headscale"]]
     assert extras.needed(parse("ipip"), images) == [TOOLS["wesher"]]
     assert extras.needed(parse("wireguard"), images) == []

@@ -8,75 +8,19 @@ from tunbench.analysis.audit import checks
 from tunbench.analysis.cells import per_trial
 from tunbench.analysis.frame import measured
 from tunbench.analysis.statistics import FEWEST
-from tunbench.journal import read
 from tunbench.journal.record import Record, Warned
-from tunbench.labs.real_time import host_condition, noise
-from tunbench.labs.real_time.host_condition import Kind
 from tunbench.runner.declare.axes import CELL
+from tunbench.runner.declare.warnings import WarningKind
 
-TOO_FEW_TRIALS = "too-few-trials"
 
-KINDS = {
-    **host_condition.KINDS,
-    noise.NAME: Kind(
-        "other processes, a hypervisor or heat disturbed a trial while it was measured",
-        "Its numbers count like any other's: look at how far they lie apart from those of quiet repeats. Then let the "
-        "machine come to rest, and run the plan again; where a hypervisor moves the cores, raise repeats, or take a "
-        "machine of your own.",
-    ),
-    read.UNEQUAL: Kind(
-        "a trial came out otherwise when it was executed again, on a clock whose results are equal",
-        "Run the plan anew with no more --workers than cores, and compare `tunbench digest` of both runs; where they "
-        "differ too, docs/virtual-time.md says what equal results depend on.",
-    ),
-    TOO_FEW_TRIALS: Kind(
-        "too few trials for a 95 % interval",
-        f"Raise repeats to at least {FEWEST} in the plan, better to 10.",
-    ),
-    checks.BIMODAL: Kind(
-        "the trials of a cell fall into two groups, and the median says little of either",
-        "Look at the trials of both groups: another path, another processor frequency, a retry. Then measure each "
-        "alone, or raise repeats and report both.",
-    ),
-    checks.DRIFT: Kind(
-        "what was measured rises or falls from repeat to repeat",
-        "Let the machine come to rest: warm, nothing else running, a fixed processor frequency. Or run the plan in the "
-        "vm lab on the virtual clock, where repeats know nothing of each other.",
-    ),
-    checks.SATURATED: Kind(
-        "the machine was busy all the time: the throughput is what its processor can do, not what the path can carry",
-        "Read it as the cost of the stack, not as the speed of a link. For the path, set a rate in the profile or in "
-        "the workload that the machine can serve, or take a faster machine.",
-    ),
-    checks.COSTLY: Kind(
-        "the probes took a noticeable part of the time that was measured",
-        "Make the workload longer, or name fewer probes in the plan's key probes.",
-    ),
-    "netem-limit": Kind(
-        "netem dropped packets because its queue was full",
-        "Raise limit in the profile until it covers rate × (delay + jitter), or lower the load of the workload.",
-    ),
-    "netem-differs": Kind(
-        "the kernel installed another impairment than the profile asked for",
-        "Change the profile to what this kernel can install, or run the plan in the vm lab.",
-    ),
-    "tuning-differs": Kind(
-        "the kernel made something else of a setting than the tuning asked for",
-        "Change the tuning to the value that this kernel takes, or run the plan in the vm lab.",
-    ),
-    "left-behind": Kind(
-        "something of a stack was still there after it had been taken down",
-        "Let the tunnel's method `down` take it away.",
-    ),
-    "relayed": Kind(
-        "packets of a workload went through a node that is neither end",
-        "Read its numbers as those of a relayed path; the logs of the endpoints say why they lost the direct one.",
-    ),
-    "outside": Kind(
-        "something tried to send packets out of the lab",
-        "Find the program by the packets, and tell it to stay inside: no updates, no telemetry.",
-    ),
-}
+class Kind(NamedTuple):
+    """What a warning means, and the mend."""
+
+    meaning: str
+    mend: str
+
+
+KINDS = {kind.value: Kind(kind.meaning, kind.mend) for kind in WarningKind}
 """Every warning that a report can hold, by its name, in the order of the report."""
 
 UNKNOWN = Kind("a warning that this version does not know", "Make the report with the version that made the run.")
@@ -122,7 +66,7 @@ def too_few_trials(cells: pl.DataFrame) -> list[Warned]:
     )
     rest = f"and {FEWEST} are needed; the range is shown"
     return [
-        Warned(TOO_FEW_TRIALS, f"{count} of {len(counted)} cells", f"{_trials(n)}, {rest}")
+        Warned(WarningKind.TOO_FEW_TRIALS, f"{count} of {len(counted)} cells", f"{_trials(n)}, {rest}")
         for n, count in few.iter_rows()
     ]
 

@@ -28,7 +28,7 @@ class Assessment(NamedTuple):
 def of_run(folder: Path) -> Loaded:
     """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
     head = read.begun(folder)
-    return load.read(read.plan(folder), folder / "plan.toml", head.get("overrides", {}))
+    return load.read(read.plan(folder), folder / "plan.toml", head.overrides)
 
 
 def is_study(loaded: Loaded) -> bool:

@@ -2,15 +2,17 @@
 
 import os
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tunbench.labs import payload
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import Extra, needed, told
-from tunbench.labs.vm.lab import LabError
+from tunbench.labs.extras import Extra, manifest_of, needed
+from tunbench.labs.lab import LabError
+from tunbench.labs.real_time import host_state
+from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import Stack
 from tunbench.plan.shard import Shard, canonical
@@ -19,7 +21,7 @@ from tunbench.runner.node.node import HOME
 NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
 """The runner is the first process of its own PID namespace: with it ends everything that it made."""
 
-OWN = (Path("/run"), HOME.parent)
+MOUNTED = (Path("/run"), HOME.parent)
 """Folders over which the runner mounts file systems of its own."""
 
 KEPT = ("LD_LIBRARY_PATH",)
@@ -37,6 +39,12 @@ class NativeLab:
     clock: str = "real"
     kind: str = "native"
     extras: tuple[Extra, ...] = ()
+    exclusive: bool = True
+    hidden_folders: tuple[Path, ...] = MOUNTED
+
+    def with_extras(self, extras: Iterable[Extra]) -> Self:
+        """The same lab with these extras."""
+        return replace(self, extras=tuple(extras))
 
     def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
         """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
@@ -44,7 +52,11 @@ class NativeLab:
             raise LabError(
                 "the native lab needs root for its namespaces: run the same command with sudo, or use --lab vm"
             )
-        return told(self.extras)
+        return manifest_of(self.extras)
+
+    def examine(self, shards: Sequence[Shard]) -> HostState:
+        """The state of this machine, whose kernel and cores the nodes share."""
+        return host_state.examine(shards, os.sched_getaffinity(0), nodes_share_kernel=True)
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts the runner in namespaces of its own."""
@@ -64,5 +76,5 @@ class NativeLab:
             "PYTHONPATH": str(folder / "payload"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "LANG": "C.UTF-8",
-            "HOME": str(OWN[0]),
+            "HOME": str(MOUNTED[0]),
         }

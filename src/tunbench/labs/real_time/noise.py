@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tunbench.labs.real_time.core_distance import Cores, ends
+from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.probes.shared.processor_time import TICK, times
 
 PROC = Path("/proc")
 SYS = Path("/sys")
 """Where the kernel shows processes and processors."""
-
-NAME = "noisy"
-"""The warning that a trial was disturbed."""
 
 SHARE = 0.02
 """The part of the machine's processor time that others may have while a trial is measured."""
@@ -73,13 +71,13 @@ def looking() -> Iterator[Callable[[], Reading]]:
 
 
 @contextmanager
-def beside(clock: str) -> Iterator["Beside | None"]:
-    """Who looks at the machine beside the trials of a run: nobody on the virtual clock, which nothing disturbs."""
+def watching(clock: str) -> Iterator["NoiseWatch | None"]:
+    """What watches the machine while trials execute: nothing on the virtual clock, which nothing disturbs."""
     if clock == "virtual":
         yield None
         return
     with looking() as look:
-        yield Beside(look)
+        yield NoiseWatch(look)
 
 
 def read(apart: float = 0.0) -> Reading:
@@ -121,7 +119,7 @@ def said(noise: Noise, nearest: float = math.inf) -> str:
     return ", ".join(words)
 
 
-class Beside:
+class NoiseWatch:
     """Looks at the machine as trials begin and end, by the events that their shards tell."""
 
     def __init__(self, look: Callable[[], Reading]) -> None:
@@ -130,7 +128,7 @@ class Beside:
         # The first look also starts what later ones only ask.
         self.nearest = look().apart or math.inf
 
-    def hear(self, shard: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    def take(self, shard: str, event: Mapping[str, Any]) -> dict[str, Any]:
         """Takes an event of a shard; what the end of a trial is to say besides."""
         if event["event"] == "phase" and event["name"] in ("up", "trial"):
             self.begun[shard] = self._read()
@@ -138,7 +136,7 @@ class Beside:
             return {}
         noise = between(self.begun.pop(shard), self._read())
         text = said(noise, self.nearest)
-        return {"noise": _rounded(noise)} | ({NAME: text} if text else {})
+        return {"noise": _rounded(noise)} | ({WarningKind.NOISY: text} if text else {})
 
     def _read(self) -> Reading:
         reading = self.look()

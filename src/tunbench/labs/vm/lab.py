@@ -1,15 +1,19 @@
 """The vm lab: QEMU with a stock Debian kernel, under an instruction clock or at the machine's own speed."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tunbench.labs import payload
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import Extra, needed, told
+from tunbench.labs.extras import Extra, manifest_of, needed
+from tunbench.labs.lab import LabError
+from tunbench.labs.real_time import host_state
+from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.vm import cpio, host_core, image, kvm
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Image, cache
 from tunbench.plan.axes.machine import Machine
@@ -52,10 +56,6 @@ PAYLOAD_SIZE = 1 << 20
 """Bytes: the archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
 
 
-class LabError(Exception):
-    """The machine cannot run the lab; the message says why, and the mend."""
-
-
 @dataclass(frozen=True)
 class VmLab:
     """Virtual machines from one image, with the clock `virtual` or `real`.
@@ -66,6 +66,12 @@ class VmLab:
     clock: str
     kind: str = "vm"
     extras: tuple[Extra, ...] = ()
+    exclusive: bool = False
+    hidden_folders: tuple[Path, ...] = ()
+
+    def with_extras(self, extras: Iterable[Extra]) -> Self:
+        """The same lab with these extras."""
+        return replace(self, extras=tuple(extras))
 
     def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
@@ -81,12 +87,18 @@ class VmLab:
         return {
             "image": {"digest": base["digest"], "packages": base["packages"]},
             "addons": {name: manifest["digest"] for name, manifest in manifests.items()},
-            **told(self.extras),
+            **manifest_of(self.extras),
             "qemu": version,
             "command": {
                 name: [word.replace(str(cache()), "CACHE") for word in words] for name, words in commands.items()
             },
         }
+
+    def examine(self, shards: Sequence[Shard]) -> HostState | None:
+        """The state of this machine on the real clock; nothing disturbs the virtual one."""
+        if self.clock == "virtual":
+            return None
+        return host_state.examine(shards, os.sched_getaffinity(0), nodes_share_kernel=False)
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Boots a VM that executes the shard; what it writes goes to the folder."""

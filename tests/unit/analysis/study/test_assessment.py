@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.helpers import studies
 from tests.helpers.runs import ScriptedLab
 from tunbench.analysis.study.assessment import of_run
-from tunbench.doctor import choose_lab
+from tunbench.labs import registry as labs
 from tunbench.plan.estimate.duration import estimate
 from tunbench.plan.expand import expand
 from tunbench.plan.load import PlanError, load, read, shipped_studies
@@ -107,7 +107,7 @@ def test_a_claim_needs_no_study(tmp_path: Path) -> None:
 
 
 def test_a_run_keeps_its_scale_and_its_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab())
     path, folder = studies.written(tmp_path), tmp_path / "run"
     order = read_order(path.read_text(), str(path), {"scale": "quick"})
     execution.create(folder, order)
@@ -121,7 +121,7 @@ def test_a_run_keeps_its_scale_and_its_reference(tmp_path: Path, monkeypatch: py
 
 
 def test_a_study_without_its_reference_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose_lab, "lab", lambda kind, clock: ScriptedLab())
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab())
     text = studies.PLAN + studies.STUDY
     with pytest.raises(PlanError, match=r'16: study.reference: there is no file "tiny.csv"'):
         read_order(text, str(tmp_path / "any.toml"), {})

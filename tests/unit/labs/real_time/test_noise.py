@@ -18,7 +18,7 @@ from tunbench.executors import pool
 from tunbench.journal import journal, read
 from tunbench.labs.real_time import noise
 from tunbench.labs.real_time.core_distance import Cores
-from tunbench.labs.real_time.noise import Beside, Noise, Reading, between, said
+from tunbench.labs.real_time.noise import Noise, NoiseWatch, Reading, between, said
 from tunbench.plan.shard import Shard
 from tunbench.report.terminal import run_report
 from tunbench.runner.node.shell import wait_until
@@ -232,16 +232,16 @@ def test_tables_say_how_many_trials_are_noisy_and_which(
 
 def test_the_nearest_that_a_run_has_seen_is_what_others_are_held_against() -> None:
     looks = [6e-7, 6e-7, 6e-7, 6e-7, 2e-7, 2e-7, 2e-7]
-    beside, marked = Beside(lambda: Reading(0, 0, 0, 0, looks.pop(0))), []
+    beside, marked = NoiseWatch(lambda: Reading(0, 0, 0, 0, looks.pop(0))), []
     for _ in range(3):
-        beside.hear("x", {"event": "phase", "name": "trial"})
-        marked.append("noisy" in beside.hear("x", {"event": "trial", "workload": "ping"}))
+        beside.take("x", {"event": "phase", "name": "trial"})
+        marked.append("noisy" in beside.take("x", {"event": "trial", "workload": "ping"}))
     assert marked == [False, True, False]
 
 
 def test_a_shard_that_ended_early_is_not_taken_for_a_trial() -> None:
-    beside = Beside(lambda: Reading(0, 0, 0, 0))
-    assert beside.hear("x", {"event": "trial", "workload": "ping"}) == {}
-    assert beside.hear("x", {"event": "phase", "name": "trial"}) == {}
-    assert beside.hear("y", {"event": "trial", "workload": "ping"}) == {}
-    assert "noise" in beside.hear("x", {"event": "trial", "workload": "ping"})
+    beside = NoiseWatch(lambda: Reading(0, 0, 0, 0))
+    assert beside.take("x", {"event": "trial", "workload": "ping"}) == {}
+    assert beside.take("x", {"event": "phase", "name": "trial"}) == {}
+    assert beside.take("y", {"event": "trial", "workload": "ping"}) == {}
+    assert "noise" in beside.take("x", {"event": "trial", "workload": "ping"})

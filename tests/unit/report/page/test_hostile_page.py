@@ -14,7 +14,7 @@ from tests.helpers.runs import PLAN
 from tests.helpers.strangers import SCRIPT, Property, commands, run_of_ours, told, write
 from tests.unit.journal.test_read import EVENTS
 from tunbench.cli.progress import Display
-from tunbench.executors.pool import Told
+from tunbench.executors.pool import ShardEvent
 
 CLAIM = '[[claim]]\nname = "a"\ntext = "t"\nsource = "s"\nnot_testable = "n"\n'
 
@@ -140,6 +140,6 @@ def test_a_scale_that_is_not_there_is_told_on_one_line(good: Path, tmp_path: Pat
 def test_a_reason_is_shown_as_it_comes_without_what_acts() -> None:
     out, one = io.StringIO(), shard()
     with Display(Console(file=out), 1, 1, 1.0) as display:
-        display.watch(Told(one, {"event": "shard", "state": "started"}))
-        display.watch(Told(one, {"event": "trial", "workload": "ping", "verdict": "failed", "reason": "\x1b[2J"}))
+        display.watch(ShardEvent(one, {"event": "shard", "state": "started"}))
+        display.watch(ShardEvent(one, {"event": "trial", "workload": "ping", "verdict": "failed", "reason": "\x1b[2J"}))
     assert "\x1b" not in out.getvalue() and "\N{REPLACEMENT CHARACTER}[2J" in out.getvalue()

@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.records import MANIFEST, cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.journal import journal
-from tunbench.journal.read import assemble
+from tunbench.journal.read import assemble, read_lines
 from tunbench.plan.axes.profile import read_profile
 from tunbench.report.tables.netem_check import expected_delay, expected_loss, impairments, wording
 
@@ -42,7 +42,7 @@ def test_the_journal_says_what_was_installed_once() -> None:
     run = {"event": "run", "journal": journal.VERSION, "planned": 1, "manifest": MANIFEST}
     told = {"event": "impairment", "shard": "1", "asked": ASKED, "installed": {"kind": "netem", "terms": {"gap": 0.0}}}
     older = {**told, "installed": {"kind": "netem"}}
-    assert assemble([run, told, told, older]).installed == ((ASKED, {"gap": 0.0}), (ASKED, {}))
+    assert assemble(read_lines([run, told, told, older])).installed == ((ASKED, {"gap": 0.0}), (ASKED, {}))
 
 
 @pytest.mark.parametrize(

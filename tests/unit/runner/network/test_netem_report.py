@@ -78,7 +78,7 @@ def test_nothing_installed_deviates_in_every_term() -> None:
 def test_whatever_the_kernel_installs_may_stand_in_a_journal(words: str) -> None:
     installed = {**CAPTURED[words], "terms": read_back(CAPTURED[words])}
     event = {"event": "impairment", "asked": terms(**MANY_TERMS), "installed": installed}
-    validation.check(json.loads(json.dumps(event)), validation.EVENTS)
+    validation.check(json.loads(json.dumps(event)), validation.EVENT_CHECKS)
 
 
 def test_a_full_queue_overflows_and_a_loss_that_was_asked_for_does_not() -> None:

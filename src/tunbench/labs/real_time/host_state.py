@@ -1,4 +1,4 @@
-"""The condition of the machine before a run on the real clock: what can disturb its numbers, and the mend."""
+"""The state of the machine before a run on the real clock: what can disturb its numbers, and the mend."""
 
 import re
 import shutil
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tunbench.labs.real_time import noise
 from tunbench.labs.real_time.noise import shown
 from tunbench.plan.shard import Shard
+from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import underlay
 from tunbench.runner.network.tuning import OFFLOADS
 from tunbench.runner.node import pinning
@@ -22,79 +23,32 @@ STOLEN = 0.001
 """The part of the machine's time since it booted that a hypervisor may have given to others."""
 
 
-class Kind(NamedTuple):
-    """What a finding means, and the mend."""
-
-    meaning: str
-    mend: str
-
-
-KINDS = {
-    "other-load": Kind(
-        "other programs kept the processors busy before the run began",
-        "End them (`top` shows them), or run the plan in the vm lab on the virtual clock, which they cannot disturb.",
-    ),
-    "hidden-load": Kind(
-        "this is a container, and the processes of others on the same machine are not seen",
-        "Run it outside of the container, on the machine itself; here no trial is marked that others disturbed.",
-    ),
-    "frequency-scaling": Kind(
-        "the processors change their frequency with their load",
-        "Fix it with `sudo cpupower frequency-set -g performance`.",
-    ),
-    "turbo": Kind(
-        "the processors go beyond their nominal frequency as long as heat and power allow it",
-        "Switch that off as root: `echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo`, or with another driver "
-        "`echo 0 >/sys/devices/system/cpu/cpufreq/boost`.",
-    ),
-    "stolen-time": Kind(
-        "the hypervisor gives processor time of this machine to others",
-        "Take a machine of your own, or a virtual one with dedicated cores; else raise repeats, and leave noisy trials "
-        "out of what you conclude.",
-    ),
-    "virtualised": Kind(
-        "this machine is itself a virtual one",
-        "Read its numbers as those of this virtual machine; for those of the hardware, run the plan on it.",
-    ),
-    "clocksource": Kind(
-        "the kernel's clock is not the processor's time stamp counter, and reading it takes longer",
-        "Boot with `tsc=reliable` where the processor has a constant one; else do not read differences below 1 µs.",
-    ),
-    "congestion-control": Kind(
-        "TCP's default congestion control is not the usual one, and nodes have it too",
-        'Name one in the plan: `tuning = { name = "cubic", congestion = "cubic" }`.',
-    ),
-    "swapping": Kind(
-        "a part of memory is swapped out, and what is needed again waits for a disk",
-        "Switch swap off (`sudo swapoff -a`), or end what takes the memory.",
-    ),
-    "not-pinned": Kind(
-        "nodes share cores, and the kernel moves them from one to another",
-        "Take a machine with more cores; until then compare stacks with each other, and not with separate hosts.",
-    ),
-}
-"""What is found of a machine, by the name of the warning."""
-
-
-class Condition(NamedTuple):
-    """Facts of the machine, by what they are called, and what was found: names of KINDS with what is said of each."""
+class HostState(NamedTuple):
+    """Facts of the machine, by what they are called, and what was found: kinds of warning with what is said of each."""
 
     facts: dict[str, str]
-    findings: list[tuple[str, str]]
+    findings: list[tuple[WarningKind, str]]
 
     @property
     def event(self) -> dict[str, Any]:
         """What the journal is told."""
-        return {"event": "condition", "facts": self.facts, "findings": [list(one) for one in self.findings]}
+        return {
+            "event": "condition",
+            "facts": self.facts,
+            "findings": [[str(kind), text] for kind, text in self.findings],
+        }
 
     @property
     def lines(self) -> list[str]:
         """One line for each finding, with its mend."""
-        return [f"{name}: {text}. {KINDS[name].mend}" for name, text in self.findings]
+        return [f"{kind}: {text}. {kind.mend}" for kind, text in self.findings]
 
 
-def examine(kind: str, shards: Sequence[Shard], cores: Iterable[int]) -> Condition:
-    """Examines the machine for a second, for a lab of that kind; `cores` are those that the run may use."""
+def examine(shards: Sequence[Shard], cores: Iterable[int], nodes_share_kernel: bool) -> HostState:
+    """Examines the machine for a second; `cores` are those that the run may use.
+
+    `nodes_share_kernel` says whether nodes have this machine's kernel and cores, or those of a VM.
+    """
     with noise.looking() as look:
         before = look()
         time.sleep(SECONDS)
@@ -102,30 +56,33 @@ def examine(kind: str, shards: Sequence[Shard], cores: Iterable[int]) -> Conditi
     apart = f"{1e6 * load.apart:.2f} µs" if load.apart else UNKNOWN
     facts = {"load of others": _percent(load.others), "processes": _seen(), **_processors(), **_system()}
     facts["to another core and back"] = apart
-    # The nodes of a VM have its kernel and its cores, not this machine's.
-    facts |= {**_network(), "pinning": _pinning(shards, set(cores))} if kind == "native" else {}
-    told = [(name, text) for name, text in _findings(facts, load) if text]
+    facts |= {**_network(), "pinning": _pinning(shards, set(cores))} if nodes_share_kernel else {}
+    said = [(name, text) for name, text in _findings(facts, load) if text]
     if all(shard.tuning.congestion for shard in shards):
-        told = [one for one in told if one[0] != "congestion-control"]
-    return Condition(facts, told)
+        said = [one for one in said if one[0] is not WarningKind.CONGESTION_CONTROL]
+    return HostState(facts, said)
 
 
-def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[str, str]]:
+def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[WarningKind, str]]:
     """What is wrong with each of the facts; an empty text where nothing is."""
     governors, turbo, clock = facts["governor"], facts["turbo"], facts["clocksource"]
     congestion, pinning_of = facts.get("congestion control", "cubic"), facts.get("pinning", "")
     stolen, swap = facts["stolen since boot"], facts["swap used"]
+    others = f"other processes took {_percent(load.others)} of a second"
     return [
-        ("other-load", f"other processes took {_percent(load.others)} of a second" * (load.others > noise.SHARE)),
-        ("hidden-load", "its PID namespace is not the first one" * (facts["processes"] != EVERY)),
-        ("frequency-scaling", f"the governor is {governors}" * (governors not in ("performance", UNKNOWN))),
-        ("turbo", "it is on" * (turbo == "on")),
-        ("stolen-time", f"{stolen} of the time since it booted" * (_share(stolen) > STOLEN)),
-        ("virtualised", facts["virtualised"] * (facts["virtualised"] != "no")),
-        ("clocksource", f"it is {clock}" * (clock not in ("tsc", UNKNOWN))),
-        ("congestion-control", f"it is {congestion}" * (congestion not in ("cubic", UNKNOWN))),
-        ("swapping", f"{swap} are swapped out" * (swap not in ("0 MiB", UNKNOWN))),
-        ("not-pinned", pinning_of.removeprefix(NOT_PINNED) * pinning_of.startswith(NOT_PINNED)),
+        (
+            WarningKind.OTHER_LOAD,
+            others * (load.others > noise.SHARE),
+        ),
+        (WarningKind.HIDDEN_LOAD, "its PID namespace is not the first one" * (facts["processes"] != EVERY)),
+        (WarningKind.FREQUENCY_SCALING, f"the governor is {governors}" * (governors not in ("performance", UNKNOWN))),
+        (WarningKind.TURBO, "it is on" * (turbo == "on")),
+        (WarningKind.STOLEN_TIME, f"{stolen} of the time since it booted" * (_share(stolen) > STOLEN)),
+        (WarningKind.VIRTUALISED, facts["virtualised"] * (facts["virtualised"] != "no")),
+        (WarningKind.CLOCKSOURCE, f"it is {clock}" * (clock not in ("tsc", UNKNOWN))),
+        (WarningKind.CONGESTION_CONTROL, f"it is {congestion}" * (congestion not in ("cubic", UNKNOWN))),
+        (WarningKind.SWAPPING, f"{swap} are swapped out" * (swap not in ("0 MiB", UNKNOWN))),
+        (WarningKind.NOT_PINNED, pinning_of.removeprefix(NOT_PINNED) * pinning_of.startswith(NOT_PINNED)),
     ]
 
 

@@ -9,12 +9,13 @@ from tests.helpers.runs import PLAN, ScriptedLab, finished, invoke, ordered, run
 from tunbench.analysis.audit.warnings import KINDS
 from tunbench.executors import pool
 from tunbench.journal import journal, read
-from tunbench.labs.real_time import host_condition, noise
-from tunbench.labs.real_time.host_condition import Condition, examine
+from tunbench.labs.real_time import host_state, noise
+from tunbench.labs.real_time.host_state import HostState, examine
 from tunbench.labs.real_time.noise import Reading
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.run import execution
+from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node import pinning
 
 GOOD = {
@@ -36,7 +37,7 @@ KVM = {
     "sys/class/dmi/id/product_name": "Standard PC\n",
 }
 
-Examined = Callable[..., Condition]
+Examined = Callable[..., HostState]
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examined:
 
     def of(
         files: dict[str, str], others: float = 0.0, kind: str = "native", cores: int = 4, plan: str = PLAN
-    ) -> Condition:
+    ) -> HostState:
         for name, text in (GOOD | files).items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
@@ -54,9 +55,9 @@ def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examined:
         monkeypatch.setattr(noise, "SYS", tmp_path / "sys")
         monkeypatch.setattr(pinning, "CORES", tmp_path / "nothing")
         monkeypatch.setattr(noise, "read", lambda apart: readings.pop(0))
-        monkeypatch.setattr(host_condition, "SECONDS", 0)
+        monkeypatch.setattr(host_state, "SECONDS", 0)
         monkeypatch.setattr("os.cpu_count", lambda: 1)
-        return examine(kind, expand(check(plan, "any.toml")), range(cores))
+        return examine(expand(check(plan, "any.toml")), range(cores), nodes_share_kernel=kind == "native")
 
     return of
 
@@ -66,8 +67,8 @@ def test_nothing_is_said_of_a_machine_that_is_as_it_should_be(examined: Examined
     assert found.findings == []
     assert {name: fact for name, fact in found.facts.items() if name != "offloads of veth"} == {
         "load of others": "0.0 %",
-        "processes": host_condition.EVERY,
-        "to another core and back": host_condition.UNKNOWN,
+        "processes": host_state.EVERY,
+        "to another core and back": host_state.UNKNOWN,
         "governor": "performance",
         "turbo": "off",
         "clocksource": "tsc",
@@ -123,7 +124,7 @@ def test_in_a_container_load_may_be_hidden(space: str, found: bool, examined: Ex
 def test_what_a_machine_does_not_show_is_not_held_against_it(examined: Examined) -> None:
     found = examined(dict.fromkeys(GOOD, ""))
     assert found.findings == []
-    assert {found.facts[name] for name in ("governor", "turbo", "clocksource", "swap used")} == {host_condition.UNKNOWN}
+    assert {found.facts[name] for name in ("governor", "turbo", "clocksource", "swap used")} == {host_state.UNKNOWN}
 
 
 @pytest.mark.parametrize(
@@ -171,12 +172,12 @@ def test_a_link_of_the_lab_has_its_offloads(monkeypatch: pytest.MonkeyPatch, tmp
         )
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/nothing")
-    assert host_condition._offloads() == host_condition.UNKNOWN
+    assert host_state._offloads() == host_state.UNKNOWN
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert host_condition._offloads() == "tcp-segmentation-offload, generic-receive-offload"
+    assert host_state._offloads() == "tcp-segmentation-offload, generic-receive-offload"
 
 
-FOUND = Condition({"governor": "powersave"}, [("frequency-scaling", "the governor is powersave")])
+FOUND = HostState({"governor": "powersave"}, [(WarningKind.FREQUENCY_SCALING, "the governor is powersave")])
 
 
 def test_the_journal_has_it_and_the_run_warns_of_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,9 +203,9 @@ def test_it_is_told_before_a_run_on_the_real_clock_begins(
 ) -> None:
     runs_here(monkeypatch, tmp_path)
     monkeypatch.setattr(ScriptedLab, "clock", clock)
-    monkeypatch.setattr(host_condition, "examine", lambda *_: FOUND)
+    monkeypatch.setattr(ScriptedLab, "examine", lambda *_: FOUND if clock == "real" else None)
     result = invoke("run", "plan.toml", "--out", "out", "--clock", clock)
-    line = f"frequency-scaling: the governor is powersave. {KINDS['frequency-scaling'].mend}"
+    line = f"frequency-scaling: the governor is powersave. {WarningKind.FREQUENCY_SCALING.mend}"
     assert (line in result.stderr.splitlines()) is (clock == "real")
     assert ("frequency-scaling" in result.stdout) is (clock == "real")
     assert result.exit_code == 0
