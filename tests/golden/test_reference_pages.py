@@ -13,7 +13,6 @@ import pytest
 
 from tests.helpers.documentation import rows
 from tests.helpers.fakes import FakeEvents, FakeShell
-from tunbench.plan.axes.stack import parse
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.runner import registry, stack
@@ -102,7 +101,7 @@ def test_what_the_page_shows_of_a_plan_is_what_it_expands_to() -> None:
     shards = expand(check(plan, "wan.toml"))
     told = re.findall(r"^│ (\w{12}) │ +(\d+) │ (\S+) +│ (\S+) +│ (\S+) +│ +(\d+) │$", text, re.MULTILINE)
     every = [
-        (one.id, str(one.repeat), one.profile.name, one.stack, parse(one.stack).underlay, str(len(one.workloads)))
+        (one.id, str(one.repeat), one.profile.name, one.stack.name, one.stack.underlay, str(len(one.workloads)))
         for one in shards
     ]
     assert told == [*every[:3], *every[-3:]]

@@ -135,26 +135,32 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
     other = {key: data.pop(key) for key in BESIDE_A_PLAN if key in data}
     beside, mistakes = _tried(_read_beside, other)
     replaced = beside["scale"] if beside else {}
-    scale = overrides.get("scale", FULL)
-    plans: dict[str, Plan] = {}
-    for name in (FULL, *replaced):
-        keys = replaced.get(name, {})
-        plan, more = _tried(read_plan, _overridden({**data, **keys}, overrides))
-        mistakes += [one._replace(path=_within(one.path, name, keys)) for one in more]
-        if plan is None:
-            break
-        plans[name] = plan
-        if _values(plans) > MAX_VALUES_OF_SCALES:
-            sentence = f"up to here the scales have more than {MAX_VALUES_OF_SCALES} values: sweep over less"
-            mistakes.append(Mistake(("scale", name), sentence))
-            break
+    plans, more = _read_scales({FULL: {}, **replaced}, data, overrides)
+    mistakes += more
     if beside and not mistakes:
         mistakes += named_cells.mistakes(beside["study"], beside["claim"], plans)
     if mistakes or not beside:
         raise PlanError(in_lines(mistakes, text, str(path), {OVERRIDES[name]: name for name in overrides}))
+    scale = overrides.get("scale", FULL)
     if scale not in plans or ("scale" in overrides and not replaced):
         raise PlanError(_no_scale(str(scale), replaced, str(path)))
     return Loaded(plans[scale], text, path, beside["study"], beside["claim"], scale, plans)
+
+
+def _read_scales(
+    scales: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> tuple[dict[str, Plan], list[Mistake]]:
+    """The plan of each scale, whose keys replace the data's, up to the first with a mistake; and the mistakes."""
+    plans: dict[str, Plan] = {}
+    for name, keys in scales.items():
+        plan, mistakes = _tried(read_plan, _overridden({**data, **keys}, overrides))
+        if plan is None:
+            return plans, [one._replace(path=_within(one.path, name, keys)) for one in mistakes]
+        plans[name] = plan
+        if _values(plans) > MAX_VALUES_OF_SCALES:
+            sentence = f"up to here the scales have more than {MAX_VALUES_OF_SCALES} values: sweep over less"
+            return plans, [Mistake(("scale", name), sentence)]
+    return plans, []
 
 
 def _read_beside(data: Mapping[str, Any]) -> dict[str, Any]:

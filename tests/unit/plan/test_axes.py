@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.small_plans import small_plan as plan
 from tunbench.plan import cut
 from tunbench.plan.axes import machine, tuning
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.expand import expand, restarts
-from tunbench.plan.keys import read_plan
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
 from tunbench.runner import registry
@@ -25,10 +25,6 @@ WORKLOADS = ["ping", "pmtu", "iperf3-tcp"]
 PROFILES = ["baseline", "low", "high"]
 TUNINGS = ["default", "jumbo"]
 MACHINES = ["full", "slow"]
-
-
-def plan(**keys: object) -> Plan:
-    return read_plan({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
 
 
 def names(shard: Shard) -> list[str]:
@@ -170,6 +166,7 @@ def test_a_cell_is_cut_by_the_axes_that_a_table_names() -> None:
     assert kept([{"stack": "y"}, {"stack": "x"}], [{"stack": "x", "profile": "y"}])
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["x*", "?1", "y2", "*"]), min_size=1)),
     st.data(),

@@ -2,12 +2,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.small_plans import small_plan as plan
 from tunbench.plan.axes.stack import compared, parse
 from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.expand import expand, trials
-from tunbench.plan.keys import read_plan
 from tunbench.plan.load import load
-from tunbench.plan.model import Plan
 from tunbench.plan.shard import seed_of_repeat
 
 STACKS = ["wireguard", "ipip", "gre", "vxlan", "openvpn", "wireguard+vxlan", "openvpn:port=1195"]
@@ -17,10 +16,6 @@ PROFILES = ["baseline", "low", "medium", "high"]
 
 def some(names: list[str]) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(names), min_size=1, unique=True)
-
-
-def plan(**keys: object) -> Plan:
-    return read_plan({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
 
 
 @settings(deadline=None)

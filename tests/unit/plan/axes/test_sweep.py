@@ -6,17 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.small_plans import small_plan as plan
 from tunbench.plan.axes import sweep
 from tunbench.plan.axes.profile import read_profile, read_profiles
 from tunbench.plan.axes.tuning import read_tunings
-from tunbench.plan.keys import read_plan
 from tunbench.plan.load import check
-from tunbench.plan.model import Plan
 from tunbench.plan.toml.bounds import MAX_SWEPT_VALUES
-
-
-def plan(**keys: object) -> Plan:
-    return read_plan({"name": "any", "stacks": ["none"], "workloads": ["ping"], **keys})
 
 
 @pytest.mark.parametrize(
