@@ -117,3 +117,19 @@ def real_lab(monkeypatch: pytest.MonkeyPatch) -> None:
 def invoke(*arguments: str) -> Result:
     """What a command printed, and how it exited."""
     return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def ending_after(count: int, what: type[BaseException] | int) -> Any:
+    """A watch that ends the run after so many trials."""
+    left = [count]
+
+    def watch(one: pool.ShardEvent) -> None:
+        left[0] -= one.event["event"] == "trial"
+        if left[0] == 0:
+            left[0] = -1
+            if isinstance(what, int):
+                os.kill(os.getpid(), what)
+            else:
+                raise what
+
+    return watch

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.events import EVENTS
 from tests.helpers.runs import invoke, runs_here
-from tests.unit.journal.test_read import EVENTS
 from tunbench.journal import journal
 from tunbench.plain_text import plain
 

@@ -1,9 +1,9 @@
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.host import install_program
 from tunbench.doctor import examine, requirements
 from tunbench.doctor.examine import Finding
 from tunbench.labs.vm import image, kvm
@@ -19,11 +19,6 @@ def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "bin"
-
-
-def install(path: Path, name: str, script: str = "") -> None:
-    (path / name).write_text(f"#!{shutil.which('sh', path='/bin:/usr/bin')}\n{script}\n")
-    (path / name).chmod(0o755)
 
 
 def found(what: str) -> Finding:
@@ -45,7 +40,7 @@ def test_a_bare_machine_lacks_what_the_vm_lab_needs_and_is_told_the_mend(monkeyp
 
 
 def test_a_cache_that_cannot_be_looked_into_holds_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(path, "qemu-system-x86_64")
+    install_program(path, "qemu-system-x86_64")
     monkeypatch.setenv("XDG_CACHE_HOME", f"/{'a' * 256}")
     assert "File name too long" in found("vm lab: image").found
     assert found("vm lab: real clock").found == "not tried"
@@ -58,7 +53,7 @@ def test_a_machine_with_qemu_and_image_can_run_the_vm_lab(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(kvm, "works", lambda: works)
-    install(path, "qemu-system-x86_64")
+    install_program(path, "qemu-system-x86_64")
     BASE.folder.mkdir(parents=True)
     (BASE.folder / "vmlinux").write_bytes(b"kernel")
     image._write_manifest(BASE, BASE.folder, {"kmod": "30"})
@@ -85,8 +80,10 @@ def only(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, without: str = 
         without,
         "unshare",
     }:
-        install(path, name)
-    install(path, "unshare", f'case "$*" in *{word}*) ;; *) echo "Error: Unknown device type." >&2; exit 2;; esac')
+        install_program(path, name)
+    install_program(
+        path, "unshare", f'case "$*" in *{word}*) ;; *) echo "Error: Unknown device type." >&2; exit 2;; esac'
+    )
     requirements.tried.cache_clear()
 
 
@@ -115,7 +112,7 @@ def test_variants_that_lack_something_else_are_told_by_their_spelling(
     assert row.found.startswith("can run; but wireguard:impl=")
     assert "wireguard:impl=go: lacks the program wireguard-go, the kernel's tun (Error: Unknown device" in row.found
     only(path, monkeypatch, "tuntap")
-    install(path, "wireguard-go")
+    install_program(path, "wireguard-go")
     row = found("native lab: wireguard")
     assert (row.ok, row.mend) == (False, "a kernel with the module wireguard")
     assert row.found.startswith("lacks the kernel's wireguard (Error: Unknown device type.); wireguard:impl=go")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.host import install_program
 from tests.helpers.runs import PLAN
-from tests.unit.doctor.test_examine import install
 from tunbench.doctor import choose_lab, requirements
 from tunbench.plan.axes.stack import parse
 from tunbench.plan.axes.tuning import Tuning
@@ -27,7 +27,7 @@ def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in (*requirements.PROGRAMS, "tc", "wg", "ping"):
-        install(tmp_path, name)
+        install_program(tmp_path, name)
     requirements.tried.cache_clear()
     yield tmp_path
     requirements.tried.cache_clear()
@@ -36,7 +36,7 @@ def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 def kernel_without(path: Path, *words: str) -> None:
     """The kernel refuses every command that has one of these words in it."""
     cases = "|".join(f"*{word}*" for word in words)
-    install(path, "unshare", f'case "$*" in {cases}) echo "{REFUSED}" >&2; exit 2;; esac')
+    install_program(path, "unshare", f'case "$*" in {cases}) echo "{REFUSED}" >&2; exit 2;; esac')
 
 
 def lacking(text: str, **files: str | None) -> list[str]:
@@ -74,7 +74,7 @@ def test_a_slower_machine_is_lacking() -> None:
 
 def test_without_root_nothing_else_is_asked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    install(path, "unshare", "touch $0.ran")
+    install_program(path, "unshare", "touch $0.ran")
     assert requirements.of_plan(expand(check(PLAN, "any.toml")), {}) == [requirements.ROOT]
     assert not (path / "unshare.ran").exists()
 
@@ -98,7 +98,7 @@ def test_without_root_nothing_else_is_asked(path: Path, monkeypatch: pytest.Monk
 def test_a_module_is_lacking_where_a_layer_needs_it_and_nowhere_else(
     stack: str, word: str, there: bool, path: Path
 ) -> None:
-    install(path, "modprobe")
+    install_program(path, "modprobe")
     kernel_without(path, f"'{word}'")
     assert (requirements.of_stack(parse(stack)) == []) is there
 
@@ -112,9 +112,9 @@ def test_a_sysctl_of_the_whole_kernel_is_lacking(path: Path) -> None:
 
 
 def test_a_probe_that_says_nothing_or_hangs_is_a_refusal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(path, "unshare", "exit 3")
+    install_program(path, "unshare", "exit 3")
     assert requirements.tried("true") == "status 3"
-    install(path, "unshare", f"exec {sys.executable} -c 'import time; time.sleep(60)'")
+    install_program(path, "unshare", f"exec {sys.executable} -c 'import time; time.sleep(60)'")
     monkeypatch.setattr(requirements, "PATIENCE", 0.2)
     began = time.monotonic()
     assert requirements.tried("true; true") == "no answer within 0.2 s"

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.helpers import journals
+from tests.helpers.events import EVENTS
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.outputs import walk
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, ordered
 from tests.helpers.strangers import NAMES, SECONDS, Property, commands, run_of_ours, told, write
-from tests.unit.journal.test_read import EVENTS
 from tunbench.journal import journal, read
 from tunbench.journal.journal import JournalError
 from tunbench.plan.shard import Shard

@@ -7,64 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.fakes import shard
-from tunbench.journal import journal, read
+from tests.helpers.events import EVENTS, NONE, RUN, WIREGUARD, phase, state, trial
+from tunbench.journal import read
 from tunbench.journal.events import TrialEnded, read_event
 from tunbench.journal.fingerprint import substance
 from tunbench.journal.journal import JournalError
 from tunbench.journal.record import COLUMNS, Record
-from tunbench.plan.shard import Shard
 
 Event = dict[str, Any]
-
-NONE, WIREGUARD = shard("none", 1, "ping:count=5"), shard("wireguard", 2, "ping:count=5")
-
-RUN: Event = {
-    "event": "run",
-    "journal": journal.VERSION,
-    "planned": 4,
-    "overrides": {},
-    "manifest": {"lab": {"kind": "vm", "clock": "virtual"}, "image": {"digest": "abc"}},
-}
-
-
-def state(one: Shard, name: str, **fields: Any) -> Event:
-    return {"shard": one.id, "event": "shard", "state": name, **fields}
-
-
-def phase(one: Shard, name: str, at: float) -> Event:
-    return {"shard": one.id, "event": "phase", "name": name, "at": at}
-
-
-def trial(one: Shard, workload: str, value: float, verdict: str = "ok", reason: str = "") -> Event:
-    return {
-        **{"shard": one.id, "event": "trial", "workload": workload, "verdict": verdict, "reason": reason},
-        **{"pair": "a-b", "node": "a", "began": 1.0, "ended": 2.0, "logs": {"a/x.log": "words"}},
-        "samples": [
-            ["rtt", "s", value, 0.0, "a-b", "a"],
-            ["rtt", "s", value * 2, 0.01, "a-b", "a"],
-            ["loss", "ratio", 0.0, None, "a-b", "a"],
-        ],
-    }
-
-
-EVENTS = [
-    RUN,
-    state(NONE, "started", spec=NONE.spec()),
-    state(WIREGUARD, "started", spec=WIREGUARD.spec()),
-    phase(NONE, "nodes", 2.5),
-    phase(WIREGUARD, "nodes", 2.0),
-    phase(NONE, "up", 3.0),
-    trial(NONE, "up", 0.5),
-    phase(NONE, "end", 7.0),
-    {"shard": NONE.id, "event": "warning", "name": "netem-limit", "text": "router/to-b: full"},
-    {"shard": NONE.id, "event": "warning", "name": "netem-limit", "text": "router/to-b: full"},
-    {"shard": NONE.id, "event": "outside", "packets": 3, "first": ["one", "two"]},
-    {"shard": NONE.id, "event": "version", "program": "ping", "text": "ping from iputils 20221126"},
-    trial(NONE, "ping:count=5", 0.1),
-    state(NONE, "finished", wall=9.0),
-    trial(WIREGUARD, "up", 0.7, "failed", "it broke"),
-]
 
 
 def changed(index: int, **fields: Any) -> list[Event]:

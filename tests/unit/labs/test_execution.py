@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.runner.node.test_shell import gone, written
+from tests.helpers.processes import gone, written
 from tunbench.labs import inotify
 from tunbench.labs.execution import BOUND, Execution, bound
 from tunbench.runner.node.shell import wait_until

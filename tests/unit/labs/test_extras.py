@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.helpers.fakes import shard
-from tests.unit.labs.test_labs import after, started
+from tests.helpers.labs import after, started
 from tunbench.labs.extras import ExtraKind, manifest_of
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import image

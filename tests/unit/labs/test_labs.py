@@ -7,17 +7,15 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.helpers.fakes import shard
+from tests.helpers.labs import after, members, started
 from tests.helpers.machines import one_core
-from tests.unit.labs.vm.test_cpio import members
 from tunbench.labs import payload
 from tunbench.labs import registry as labs
 from tunbench.labs.lab import LabError
-from tunbench.labs.native import lab as native
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import host_core, image, kvm
 from tunbench.labs.vm import lab as vm
@@ -25,7 +23,7 @@ from tunbench.labs.vm.image_definition import BASE, Definition
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import parse
-from tunbench.plan.shard import Shard, canonical
+from tunbench.plan.shard import canonical
 from tunbench.runner import registry
 
 ADDON = Definition(name="addon", packages=("tshark",), addon=True)
@@ -38,11 +36,6 @@ def images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         definition.folder.mkdir(parents=True)
         (definition.folder / "image.squashfs").write_bytes(bytes(4096 * number))
         (definition.folder / "boot.cpio").write_bytes(b"first stage;")
-
-
-def after(argv: list[str], word: str) -> list[str]:
-    """What stands behind each of these words."""
-    return [argv[index + 1] for index, one in enumerate(argv) if one == word]
 
 
 def command(clock: str = "virtual", *addons: Definition) -> list[str]:
@@ -165,19 +158,6 @@ def test_the_runner_is_unpacked_over_what_was_there(tmp_path: Path) -> None:
         str(path.relative_to(tmp_path / "payload")) for path in (tmp_path / "payload").rglob("*") if path.is_file()
     }
     assert found == set(payload.runner_files())
-
-
-class Started:
-    """Stands for an execution, and remembers what it was given."""
-
-    def __init__(self, argv: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
-        self.argv, self.folder, self.environment = argv, folder, environment
-
-
-def started(monkeypatch: pytest.MonkeyPatch, lab: Any, tmp_path: Path, one: Shard | None = None) -> Any:
-    for module in (vm, native):
-        monkeypatch.setattr(module, "Execution", Started)
-    return lab.start(one or shard("wireguard"), tmp_path)
 
 
 @pytest.mark.parametrize(("clock", "where"), [("virtual", [{2}, {2, 3}]), ("real", [])])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.processes import written
 from tests.helpers.runs import ScriptedLab, invoke, runs_here
-from tests.unit.runner.node.test_shell import written
 from tunbench.labs.lab import LabError
 from tunbench.labs.native.lab import MOUNTED
 from tunbench.run import exclusive

@@ -14,10 +14,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.helpers.events import EVENTS
 from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN, finished
 from tests.helpers.strangers import OPENED, SECONDS, Property, commands, run_of_ours, told, write
-from tests.unit.journal.test_read import EVENTS
 from tunbench.cli.run import finish
 from tunbench.journal import files, journal, read
 from tunbench.run import execution, trial_folders

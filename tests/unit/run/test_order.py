@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from tests.helpers.fakes import FakeExecution
-from tests.helpers.runs import FACTS, PLAN, ScriptedLab, batches, events, finished, ordered
+from tests.helpers.runs import FACTS, PLAN, ScriptedLab, batches, ending_after, events, finished, ordered
 from tunbench.cli.run import finish
 from tunbench.executors import pool
 from tunbench.executors.pool import ShardEvent
@@ -159,22 +159,6 @@ def test_the_fingerprint_depends_on_neither_workers_nor_folder(tmp_path: Path) -
     assert fingerprint(tmp_path / "other") != fingerprint(tmp_path / "1")
 
 
-def after(count: int, what: type[BaseException] | int) -> Any:
-    """A watch that ends the run after so many trials."""
-    left = [count]
-
-    def watch(one: ShardEvent) -> None:
-        left[0] -= one.event["event"] == "trial"
-        if left[0] == 0:
-            left[0] = -1
-            if isinstance(what, int):
-                os.kill(os.getpid(), what)
-            else:
-                raise what
-
-    return watch
-
-
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("what", [KeyboardInterrupt, signal.SIGTERM])
 def test_an_interrupted_run_goes_on_to_the_same_fingerprint(count: int, what: Any, tmp_path: Path) -> None:
@@ -183,7 +167,7 @@ def test_an_interrupted_run_goes_on_to_the_same_fingerprint(count: int, what: An
     create(tmp_path / "torn", order)
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
-        go(tmp_path / "torn", order, 2, after(count, what))
+        go(tmp_path / "torn", order, 2, ending_after(count, what))
     assert signal.getsignal(signal.SIGTERM) is before
     assert all(one.stopped for one in cast("ScriptedLab", order.lab).executions)
     assert list((tmp_path / "torn").glob(".*")) == []
@@ -281,7 +265,7 @@ def test_a_clock_that_is_set_back_changes_nothing(
     folder = tmp_path / default_folder("any").name
     create(folder, order)
     with pytest.raises(KeyboardInterrupt):
-        go(folder, order, 2, after(2, KeyboardInterrupt))
+        go(folder, order, 2, ending_after(2, KeyboardInterrupt))
     assert go(folder, ordered(), 2, lambda _: None) == []
     assert finish(folder).findings.record.manifest["fingerprint"] == fingerprint(tmp_path / "whole")
     assert Back.looks >= 2

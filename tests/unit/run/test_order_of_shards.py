@@ -7,8 +7,7 @@ from typing import cast
 
 import pytest
 
-from tests.helpers.runs import PLAN, ScriptedLab, finished, invoke, ordered, runs_here
-from tests.unit.run.test_order import after
+from tests.helpers.runs import PLAN, ScriptedLab, ending_after, finished, invoke, ordered, runs_here
 from tunbench.executors import pool
 from tunbench.journal import journal, read
 from tunbench.journal.events import RunBegun
@@ -70,7 +69,7 @@ def test_a_run_that_goes_on_keeps_the_order(tmp_path: Path) -> None:
     order = ordered(text=REAL)
     execution.create(tmp_path / "torn", order)
     with pytest.raises(KeyboardInterrupt):
-        execution.go(tmp_path / "torn", order, 1, after(7, KeyboardInterrupt))
+        execution.go(tmp_path / "torn", order, 1, ending_after(7, KeyboardInterrupt))
     again = ScriptedLab()
     execution.go(tmp_path / "torn", ordered(again, REAL), 1, lambda _: None)
     begun = executed(tmp_path / "torn")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.labs import members
 from tunbench.labs.vm import cpio
 from tunbench.labs.vm.cpio import DIRECTORY, EXECUTABLE, FILE
 
@@ -20,22 +21,6 @@ LISTED += ["payload/tunbench/runner/shard.py", "proc"]
 Member = tuple[str, int, bytes, list[int]]
 
 NAMES = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}", fullmatch=True)
-
-
-def members(data: bytes) -> list[Member]:
-    """Name, mode, content and all other fields of each member of a newc archive, up to its trailer."""
-    found: list[Member] = []
-    at = 0
-    while True:
-        assert data[at : at + 6] == b"070701"
-        fields = [int(data[at + 6 + 8 * n : at + 14 + 8 * n], 16) for n in range(13)]
-        size, name_size = fields[6], fields[11]
-        name = data[at + 110 : at + 110 + name_size - 1].decode()
-        start = -(-(at + 110 + name_size) // 4) * 4
-        if name == "TRAILER!!!":
-            return found
-        found.append((name, fields[1], data[start : start + size], fields))
-        at = -(-(start + size) // 4) * 4
 
 
 def test_an_archive_has_its_files_and_the_folders_they_need() -> None:

@@ -12,11 +12,11 @@ import pytest
 import typer
 from rich.console import Console
 
+from tests.helpers.events import EVENTS
 from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import MANIFEST, TCP, cell, realistic, record, trial
 from tests.helpers.runs import invoke
 from tests.helpers.strangers import write
-from tests.unit.journal.test_read import EVENTS
 from tunbench.analysis.audit.warnings import warnings
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, Warned

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from tests.helpers.browser import chromium
+from tests.helpers.events import EVENTS
 from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN
 from tests.helpers.strangers import SCRIPT, Property, commands, run_of_ours, told, write
-from tests.unit.journal.test_read import EVENTS
 from tunbench.cli.progress import Display
 from tunbench.executors.pool import ShardEvent
 

@@ -2,11 +2,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.processes import gone, written
 from tunbench.runner.node import communicate, limits, shell
 from tunbench.runner.node.shell import LocalShell, Result, wait_until
 
@@ -15,22 +15,6 @@ SHELL = LocalShell()
 
 def sh(script: str, timeout: float = 20) -> Result:
     return SHELL.run(["sh", "-c", script], timeout)
-
-
-def gone(pid: int) -> Callable[[], bool]:
-    def asked() -> bool:
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-
-    return asked
-
-
-def written(path: Path) -> int:
-    """The number in a file, as soon as it is there."""
-    assert wait_until(lambda: path.exists() and path.read_text().endswith("\n"), 10)
-    return int(path.read_text())
 
 
 def test_a_command_is_run_to_its_end() -> None:

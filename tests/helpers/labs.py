@@ -1,0 +1,47 @@
+"""Labs that start nothing: the command that would be started, and what stands in an archive for a VM."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.fakes import shard
+from tunbench.labs.native import lab as native
+from tunbench.labs.vm import lab as vm
+from tunbench.plan.shard import Shard
+
+Member = tuple[str, int, bytes, list[int]]
+
+
+def after(argv: list[str], word: str) -> list[str]:
+    """What stands behind each of these words."""
+    return [argv[index + 1] for index, one in enumerate(argv) if one == word]
+
+
+class Started:
+    """Stands for an execution, and remembers what it was given."""
+
+    def __init__(self, argv: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
+        self.argv, self.folder, self.environment = argv, folder, environment
+
+
+def started(monkeypatch: pytest.MonkeyPatch, lab: Any, tmp_path: Path, one: Shard | None = None) -> Any:
+    for module in (vm, native):
+        monkeypatch.setattr(module, "Execution", Started)
+    return lab.start(one or shard("wireguard"), tmp_path)
+
+
+def members(data: bytes) -> list[Member]:
+    """Name, mode, content and all other fields of each member of a newc archive, up to its trailer."""
+    found: list[Member] = []
+    at = 0
+    while True:
+        assert data[at : at + 6] == b"070701"
+        fields = [int(data[at + 6 + 8 * n : at + 14 + 8 * n], 16) for n in range(13)]
+        size, name_size = fields[6], fields[11]
+        name = data[at + 110 : at + 110 + name_size - 1].decode()
+        start = -(-(at + 110 + name_size) // 4) * 4
+        if name == "TRAILER!!!":
+            return found
+        found.append((name, fields[1], data[start : start + size], fields))
+        at = -(-(start + size) // 4) * 4
