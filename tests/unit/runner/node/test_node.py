@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, move_home, two_nodes
+from tunbench.runner.node import node as node_module
+from tunbench.runner.node import processes
 from tunbench.runner.node.command import TAIL_LENGTH, CommandFailed, ShellWord, typed
 from tunbench.runner.node.node import COMMAND_TIMEOUT, Node
 from tunbench.runner.node.shell import Result
@@ -203,3 +205,77 @@ def test_of_a_log_without_end_the_tail_alone_is_read_and_it_is_told(home: Path) 
     assert a.tails()["a/flood.log"].endswith("last ünïcode")
     assert (home / "a" / "flood.log").stat().st_size < 5 * TAIL_LENGTH
     assert a.cut_logs() == ""
+
+
+@pytest.fixture
+def machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which process 7 holds the node a, with what /proc, /sys and /run have there and on itself."""
+    monkeypatch.setattr(node_module, "ROOT", root := home / "machine")
+    for path, text in {
+        "proc/stat": "cpu of the machine\n",
+        "proc/7/root/proc/1/net/dev": "eth0: 9\n",
+        "proc/7/root/proc/12/clear_refs": "",
+        "proc/7/root/run/daemon.pid": "12\n",
+        "proc/7/root/sys/devices/cpu1/online": "1\n",
+        "proc/7/root/sys/devices/cpu0/online": "1\n",
+    }.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+def test_a_node_has_files_of_its_own_and_its_machine_has_others(machine: Path) -> None:
+    a, events = node(shell := FakeShell())
+    assert a.read(Path("/proc/1/net/dev")) == "eth0: 9\n"
+    assert a.exists(Path("/run/daemon.pid"))
+    assert not a.exists(Path("/proc/stat"))
+    assert a.machine.read(Path("/proc/stat")) == "cpu of the machine\n"
+    assert a.names(Path("/run")) == ["daemon.pid"]
+    assert a.matching(Path("/sys/devices"), "cpu*/online") == [
+        Path(f"/sys/devices/cpu{core}/online") for core in (0, 1)
+    ]
+    assert (shell.calls, events.told) == ([], []), "nobody needs what was looked at to repeat a trial"
+
+
+def test_what_is_in_the_home_of_a_node_is_the_same_for_all(home: Path, machine: Path) -> None:
+    a, _ = node(FakeShell())
+    (home / "a" / "key").write_text("KEY\n")
+    assert a.read(home / "a" / "key") == a.machine.read(home / "a" / "key") == "KEY\n"
+    assert a.read_bytes(home / "a" / "key") == b"KEY\n"
+
+
+def test_a_file_that_is_not_there_is_empty_for_who_says_so(machine: Path) -> None:
+    a, _ = node(FakeShell())
+    gone = Path("/proc/99/stat")
+    assert (a.read_if_there(gone), a.tail(gone), a.matching(Path("/gone"), "*")) == ("", "", [])
+    a.remove(gone)
+    for look in (a.read, a.read_bytes, a.names):
+        with pytest.raises(FileNotFoundError):
+            look(gone)
+
+
+def test_a_value_of_the_kernel_is_set_and_an_empty_file_is_made(home: Path, machine: Path) -> None:
+    a, events = node(FakeShell())
+    a.set_value(Path("/proc/12/clear_refs"), "5")
+    assert (machine / "proc/7/root/proc/12/clear_refs").read_text() == "5"
+    with pytest.raises(FileNotFoundError):
+        a.set_value(Path("/proc/13/clear_refs"), "5")
+    a.touch(home / "a" / "go")
+    assert (home / "a" / "go").read_text() == ""
+    assert events.commands == [f"touch {home}/a/go"]
+    a.remove(home / "a" / "go")
+    assert not (home / "a" / "go").exists()
+
+
+def test_all_processes_of_a_node_are_ended_as_a_person_would_type_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(processes, "kill_all", ended.append)
+    a, events = node(FakeShell())
+    a.kill_all()
+    assert ended == ["7"]
+    assert events.commands == ["ip netns pids a | xargs --no-run-if-empty kill -KILL"]
+
+
+def test_whether_a_program_is_installed_is_asked_and_not_journaled() -> None:
+    a, events = node(FakeShell({"ethtool": Result(127, "", "")}))
+    assert (a.has("tc"), a.has("ethtool"), events.told) == (True, False, [])
