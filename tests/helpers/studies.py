@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.helpers.records import cell, record, trial
 from tunbench.analysis.findings import Findings, find
-from tunbench.analysis.study.lookup import Measured, measured
+from tunbench.analysis.study.cell_lookup import MeasuredCells, measured
 from tunbench.journal.record import TrialResult
 from tunbench.plan.load import Loaded, read
 
@@ -145,6 +145,6 @@ def found(repeats: int = 6, profiles: tuple[str, ...] = ("baseline", "medium")) 
     return find(record(trials(repeats, profiles)))
 
 
-def run(folder: Path, findings: Findings, scale: str = "full") -> Measured:
+def run(folder: Path, findings: Findings, scale: str = "full") -> MeasuredCells:
     """A run of the study, to be looked up."""
     return measured(findings, loaded(folder, scale).plan)

@@ -31,7 +31,7 @@ Statistic = Callable[..., Any]
 """Takes an array and the keyword `axis`, along which it computes, as numpy's functions do."""
 
 
-class Bootstrapped(NamedTuple):
+class BootstrapInterval(NamedTuple):
     """A statistic of n values and its BCa interval, in the statistic's unit; None with a `reason` where there is none.
 
     `coverage` is the probability that is asked for. It is approximate: that of few values falls short of it.
@@ -51,7 +51,7 @@ def bca(
     confidence: float = CONFIDENCE,
     *others: Sequence[float],
     resamples: int = RESAMPLES,
-) -> Bootstrapped:
+) -> BootstrapInterval:
     """A smooth statistic with its bootstrap interval, corrected for bias and acceleration (BCa).
 
     The bounds are the quantiles of `resamples` bootstrap values at Φ(z₀ + (z₀ + z) ÷ (1 − a (z₀ + z))), where z is the
@@ -65,14 +65,14 @@ def bca(
     """
     n, together = len(values), [np.asarray(each, dtype=float) for each in (values, *others)]
     if not n:
-        return Bootstrapped(0, None, None, None, confidence, "there are no values")
+        return BootstrapInterval(0, None, None, None, confidence, "there are no values")
     value = _finite(statistic(*together, axis=0))
     if value is None:
-        return Bootstrapped(n, None, None, None, confidence, "the statistic is not defined for these values")
+        return BootstrapInterval(n, None, None, None, confidence, "the statistic is not defined for these values")
     if n < 2:
-        return Bootstrapped(n, value, None, None, confidence, "one value alone has no interval")
+        return BootstrapInterval(n, value, None, None, confidence, "one value alone has no interval")
     if all(len(set(each.tolist())) == 1 for each in together):
-        return Bootstrapped(n, value, None, None, confidence, "all values are equal")
+        return BootstrapInterval(n, value, None, None, confidence, "all values are equal")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # Of degenerate distributions; they end in `reason`.
         found: Any = stats.bootstrap(
@@ -88,11 +88,11 @@ def bca(
         ).confidence_interval
     low, high = _finite(found.low), _finite(found.high)
     if low is None or high is None:
-        return Bootstrapped(n, value, None, None, confidence, "its bootstrap distribution is degenerate")
-    return Bootstrapped(n, value, low, high, confidence, "")
+        return BootstrapInterval(n, value, None, None, confidence, "its bootstrap distribution is degenerate")
+    return BootstrapInterval(n, value, low, high, confidence, "")
 
 
-def variation(values: Sequence[float], confidence: float = CONFIDENCE) -> Bootstrapped:
+def variation(values: Sequence[float], confidence: float = CONFIDENCE) -> BootstrapInterval:
     """The coefficient of variation, a ratio, with its BCa interval: standard deviation (n − 1) ÷ absolute mean.
 
     Source: Pearson, Mathematical Contributions to the Theory of Evolution, III, Philosophical Transactions of the Royal
@@ -100,9 +100,9 @@ def variation(values: Sequence[float], confidence: float = CONFIDENCE) -> Bootst
     Values that are all equal have 0 and no interval; where the mean is 0 there is none.
     """
     if len(values) < 2:
-        return Bootstrapped(len(values), None, None, None, confidence, "it needs at least two values")
+        return BootstrapInterval(len(values), None, None, None, confidence, "it needs at least two values")
     if spread(values) is None:
-        return Bootstrapped(len(values), None, None, None, confidence, "the mean is 0")
+        return BootstrapInterval(len(values), None, None, None, confidence, "the mean is 0")
     return bca(values, _variation, confidence, resamples=OF_A_TABLE)
 
 

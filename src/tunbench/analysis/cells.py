@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tunbench.analysis.frame import CELL, TRIAL
+from tunbench.analysis.samples import CELL, TRIAL
 from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
 
 METRIC = ("metric", "statistic", "unit")

@@ -1,45 +1,78 @@
 """All that a report is made of, computed once."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from tunbench.analysis import order
-from tunbench.analysis.audit.warnings import Warning, warnings
+from tunbench.analysis import order, stopping
+from tunbench.analysis.audit.warnings import WarningGroup, warnings
 from tunbench.analysis.cells import CENTRAL, ESTIMATE, METRIC, cells, per_trial
-from tunbench.analysis.cost import costs
-from tunbench.analysis.frame import CELL, measured
+from tunbench.analysis.costs import costs
 from tunbench.analysis.ratios import is_baseline, ratios, underlay
-from tunbench.analysis.verdicts import Failing, executed, failing, summaries
+from tunbench.analysis.samples import CELL, good_samples
+from tunbench.analysis.verdicts import FailureGroup, executed, failing, summaries
 from tunbench.journal.record import Record
+from tunbench.plan.until import Until
 from tunbench.runner.declare import axes
 
 
 @dataclass(frozen=True)
 class Findings:
-    """A run and what follows from it.
+    """A run and all that follows from it: what a page, the terminal, an export and the commands read.
 
-    `samples` has the columns of a sample and `condition`; `values` those of `cells.per_trial` and `condition`;
-    `cells` has one row a cell, metric and statistic: CELL, METRIC, ESTIMATE, `condition`, and the estimate of the
-    ratio to `none` as `ratio_n`, `ratio_median`, `ratio_low`, `ratio_high`, …, which are null where there is none.
-    `costs` are the rows of `cells` that are costs, with the estimate of the excess over `none` as `excess_median`, ….
-    Rows stand in the order of `conditions` and `stacks`.
+    `samples` has the columns of a sample and `condition`; `values` those of `cells.per_trial` and `condition`.
+    `conditions` are the names of conditions by what `order.condition_of` gives. The rows of all tables stand in the
+    order of `conditions` and `stacks`. What is not always needed is computed when it is first asked for.
     """
 
     record: Record
-    samples: pl.DataFrame
-    values: pl.DataFrame
-    cells: pl.DataFrame
-    costs: pl.DataFrame
     stacks: list[str]
     conditions: dict[tuple[Any, ...], str]
-    warnings: list[Warning]
-    failing: list[Failing]
-    verdicts: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
-    """In words, of each stack, condition and workload; with None as workload, of all of them."""
+    samples: pl.DataFrame
+    values: pl.DataFrame
+
+    @cached_property
+    def cells(self) -> pl.DataFrame:
+        """One row a cell, metric and statistic: CELL, METRIC, ESTIMATE, `condition`, and the ratio to `none`.
+
+        The estimate of the ratio is `ratio_n`, `ratio_median`, `ratio_low`, `ratio_high`, …: null where there is none.
+        """
+        compared = ratios(self.values).rename({name: f"ratio_{name}" for name in ESTIMATE})
+        joined = cells(self.values).join(compared, on=[*CELL, *METRIC], how="left", maintain_order="left")
+        return _in_order(joined, self.stacks, self.conditions)
+
+    @cached_property
+    def costs(self) -> pl.DataFrame:
+        """The rows of `cells` that are costs, with the estimate of the excess over `none` as `excess_median`, …."""
+        return costs(self.cells, self.values)
+
+    @cached_property
+    def warnings(self) -> list[WarningGroup]:
+        """The warnings of the run, and those that follow from what was measured."""
+        return warnings(self.record.warnings, self.cells, self.values)
+
+    @cached_property
+    def failing(self) -> list[FailureGroup]:
+        """The trials that failed or were unsupported, put together by their reason."""
+        return failing(self.record, self.conditions)
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, str, str | None], str]:
+        """The verdict in words of each stack, condition and workload; with None as workload, of all of them."""
+        return summaries(executed(self.record), self.conditions)
+
+    @cached_property
+    def until(self) -> Until | None:
+        """What the run's plan says about stopping, if anything."""
+        return stopping.until_of(self.record.manifest)
+
+    @cached_property
+    def widths(self) -> pl.DataFrame | None:
+        """How wide the interval of each cell is that counts for stopping; None where the plan says nothing about it."""
+        return stopping.widths(self.values, self.until) if self.until else None
 
     @cached_property
     def central(self) -> dict[tuple[str, str, str, str], dict[str, Any]]:
@@ -71,25 +104,11 @@ class Findings:
 
 
 def find(record: Record) -> Findings:
-    """Analyses a run."""
+    """Analyses a run: once in a command, whatever shows it."""
     stacks, conditions = order.stacks(record), order.conditions(record)
-    samples = measured(record)
-    values = per_trial(samples)
-    of_cells = cells(values)
-    compared = ratios(values).rename({name: f"ratio_{name}" for name in ESTIMATE})
-    joined = of_cells.join(compared, on=[*CELL, *METRIC], how="left", maintain_order="left")
-    return Findings(
-        record,
-        _placed(samples, stacks, conditions),
-        _placed(values, stacks, conditions),
-        _placed(joined, stacks, conditions),
-        _placed(costs(joined, values), stacks, conditions),
-        stacks,
-        conditions,
-        warnings(record, of_cells, values),
-        failing(record, conditions),
-        summaries(executed(record), conditions),
-    )
+    samples = good_samples(record.trials)
+    placed = [_in_order(table, stacks, conditions) for table in (samples, per_trial(samples))]
+    return Findings(record, stacks, conditions, *placed)
 
 
 def workloads(findings: Findings, metric: str) -> list[str]:
@@ -114,7 +133,7 @@ def verdict_of(findings: Findings, stack: str, condition: str, workload: str | N
     return findings.verdicts.get((stack, condition, workload), "not run")
 
 
-def _placed(table: pl.DataFrame, stacks: list[str], conditions: dict[tuple[Any, ...], str]) -> pl.DataFrame:
+def _in_order(table: pl.DataFrame, stacks: list[str], conditions: dict[tuple[Any, ...], str]) -> pl.DataFrame:
     """The table with its column `condition`, in the order of conditions and stacks; else its rows stay as they are."""
     columns = {name: [values[index] for values in conditions] for index, name in enumerate(axes.CONDITION)}
     places = pl.DataFrame(

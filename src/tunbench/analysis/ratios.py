@@ -5,7 +5,7 @@ from functools import cache
 import polars as pl
 
 from tunbench.analysis.cells import METRIC, estimates
-from tunbench.analysis.frame import CELL, TRIAL
+from tunbench.analysis.samples import CELL, TRIAL
 from tunbench.plan.axes.stack import underlay_below
 from tunbench.runner.declare import spelling
 from tunbench.runner.network.underlay import UNDERLAY_KINDS

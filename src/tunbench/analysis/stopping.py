@@ -6,33 +6,33 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tunbench.analysis.cells import CENTRAL, METRIC, estimates, per_trial
-from tunbench.analysis.frame import CELL
+from tunbench.analysis.samples import CELL
 from tunbench.analysis.statistics import RANGE
-from tunbench.analysis.verdicts import BRING_UP
 from tunbench.plan.until import Until
+from tunbench.runner.declare.metrics import BRING_UP
 
 CELL_OF_GROUP = ("workload", "pair", "node", "metric", "statistic", "width")
 """What names a cell among those that share their shards, and its width."""
 
 
-class Answer(NamedTuple):
+class Narrowness(NamedTuple):
     """Whether all cells are narrow enough, and the widest of them as CELL_OF_GROUP; None where nothing was measured."""
 
     enough: bool
     widest: dict[str, Any] | None
 
 
-def enough(samples: pl.DataFrame, until: Until) -> Answer:
+def narrow_enough(samples: pl.DataFrame, until: Until) -> Narrowness:
     """Whether the interval of every cell in these samples is at most as wide as `until` asks.
 
     Where no trial was well there is nothing to be narrow: the answer is no, without a widest cell.
     """
     found = widths(per_trial(samples.filter(pl.col("metric").is_in(until.metrics))), until)
     if found.is_empty():
-        return Answer(False, None)
+        return Narrowness(False, None)
     widest = found.sort("width", *CELL, *METRIC, descending=[True] + [False] * (len(CELL) + len(METRIC)))
     width = widest["width"][0]
-    return Answer(width is not None and width <= until.width, widest.select(CELL_OF_GROUP).row(0, named=True))
+    return Narrowness(width is not None and width <= until.width, widest.select(CELL_OF_GROUP).row(0, named=True))
 
 
 def widths(values: pl.DataFrame, until: Until) -> pl.DataFrame:
@@ -51,7 +51,7 @@ def widths(values: pl.DataFrame, until: Until) -> pl.DataFrame:
     )
 
 
-def of_manifest(manifest: Mapping[str, Any]) -> Until | None:
+def until_of(manifest: Mapping[str, Any]) -> Until | None:
     """What the plan of a run's manifest says about stopping; None where it says nothing."""
     plan = manifest.get("plan")
     asked = plan.get("until") if isinstance(plan, Mapping) else None

@@ -4,16 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tunbench.analysis.order import condition_of
 from tunbench.journal.record import Record, TrialResult
-from tunbench.runner.declare import axes
-
-BRING_UP = "up"
-"""The pseudo-workload of the time that a stack took to come up; no trial of the plan."""
-
-VERDICTS = ("ok", "failed", "unsupported")
+from tunbench.runner.declare.metrics import BRING_UP
+from tunbench.runner.declare.verdicts import COUNTING_ORDER, WORST_FIRST, Verdict
 
 
-class Failing(NamedTuple):
+class FailureGroup(NamedTuple):
     """Trials of one stack and condition that share a verdict and its reason; `logs` are the first one's."""
 
     verdict: str
@@ -30,9 +27,9 @@ def executed(record: Record) -> list[TrialResult]:
 
 
 def counts(trials: Sequence[TrialResult]) -> dict[str, int]:
-    """How many trials have each verdict, in the order of VERDICTS; a verdict that none has counts 0."""
+    """How many trials have each verdict, in the order of COUNTING_ORDER; a verdict that none has counts 0."""
     counted = Counter(trial.verdict for trial in trials)
-    return {verdict: counted[verdict] for verdict in VERDICTS}
+    return {verdict: counted[verdict] for verdict in COUNTING_ORDER}
 
 
 def summary(trials: Sequence[TrialResult]) -> str:
@@ -49,26 +46,21 @@ def summaries(
     """The verdict in words of each stack, condition and workload, and with None as workload of all of them."""
     groups: dict[tuple[str, str, str | None], list[TrialResult]] = {}
     for trial in trials:
-        where = (trial.cell["stack"], condition[place(trial.cell)])
+        where = (trial.cell["stack"], condition[condition_of(trial.cell)])
         for workload in (trial.cell["workload"], None):
             groups.setdefault((*where, workload), []).append(trial)
     return {key: summary(group) for key, group in groups.items()}
 
 
-def failing(record: Record, condition: Mapping[tuple[Any, ...], str]) -> list[Failing]:
-    """What failed, then what was unsupported; `condition` maps what `place` gives to a name."""
+def failing(record: Record, condition: Mapping[tuple[Any, ...], str]) -> list[FailureGroup]:
+    """What failed, then what was unsupported; `condition` maps what `condition_of` gives to a name."""
     groups: dict[tuple[str, str, str, str], list[TrialResult]] = {}
     for trial in record.trials:
-        if trial.verdict != "ok":
-            key = (trial.verdict, trial.cell["stack"], condition[place(trial.cell)], trial.reason)
+        if trial.verdict != Verdict.OK:
+            key = (trial.verdict, trial.cell["stack"], condition[condition_of(trial.cell)], trial.reason)
             groups.setdefault(key, []).append(trial)
-    found = [Failing(*key, tuple(trials), _logs(trials)) for key, trials in groups.items()]
-    return sorted(found, key=lambda one: VERDICTS.index(one.verdict))
-
-
-def place(cell: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a cell has besides its stack and workload: its values of axes.CONDITION."""
-    return tuple(cell[axis] for axis in axes.CONDITION)
+    found = [FailureGroup(*key, tuple(trials), _logs(trials)) for key, trials in groups.items()]
+    return sorted(found, key=lambda one: WORST_FIRST.index(Verdict(one.verdict)))
 
 
 def _logs(trials: Sequence[TrialResult]) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from tunbench.journal.journal import JournalError
 from tunbench.plain_text import line
 
 if TYPE_CHECKING:
-    from tunbench.analysis.compare.runs import Comparison
+    from tunbench.analysis.compare.runs import RunComparison
 
 Metrics = Annotated[
     str,
@@ -50,7 +50,7 @@ def compare(
       tunbench compare runs/before runs/after --metric throughput,rtt,"rtt p99" --stack "wireguard*"
       tunbench compare runs/before runs/after --metric all --csv > changes.csv
     """
-    from tunbench.analysis.compare.cell_change import frame, worst_first
+    from tunbench.analysis.compare.compared_cell import frame, worst_first
     from tunbench.report import change_wording
     from tunbench.report.terminal import changes_table
 
@@ -75,9 +75,9 @@ def compare(
         conclude(compared, console)
 
 
-def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Comparison":
+def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "RunComparison":
     """The two runs compared; ends the command where that cannot be."""
-    from tunbench.analysis.compare.runs import Choice, CompareError
+    from tunbench.analysis.compare.runs import CompareError, Selection
     from tunbench.analysis.compare.runs import compare as compared
     from tunbench.analysis.findings import find
 
@@ -88,10 +88,10 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Com
             if len(record.trials) < record.planned:
                 missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
                 typer.echo(f"{line(str(folder))}: {missing}; go on with: {resuming(folder)}", err=True)
-        return compared(find(records[0]), find(records[1]), Choice(names, stack, workload))
+        return compared(find(records[0]), find(records[1]), Selection(names, stack, workload))
 
 
-def conclude(compared: "Comparison", console: Console) -> None:
+def conclude(compared: "RunComparison", console: Console) -> None:
     """Prints what differs of the runs besides their numbers, and what the numbers are."""
     from tunbench.report import change_wording
 
@@ -103,9 +103,9 @@ def conclude(compared: "Comparison", console: Console) -> None:
         console.print(change_wording.method(compared), style="dim")
 
 
-def as_data(compared: "Comparison") -> dict[str, object]:
+def as_data(compared: "RunComparison") -> dict[str, object]:
     """The comparison as JSON holds it, the worst row first."""
-    from tunbench.analysis.compare.cell_change import worst_first
+    from tunbench.analysis.compare.compared_cell import worst_first
     from tunbench.analysis.compare.runs import LEVEL
 
     return {

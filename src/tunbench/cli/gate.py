@@ -13,8 +13,8 @@ from tunbench.cli.listing import print_json
 from tunbench.runner.declare import quantity
 
 if TYPE_CHECKING:
-    from tunbench.analysis.compare.gate import Gate
-    from tunbench.analysis.compare.runs import Comparison
+    from tunbench.analysis.compare.gate import GateResult
+    from tunbench.analysis.compare.runs import RunComparison
 
 STOPPED = 1
 """Exit code of a run that may not pass."""
@@ -73,7 +73,7 @@ def _write(path: Path, text: str, mode: str) -> None:
         file.write(text)
 
 
-def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:
+def _print(judged: "GateResult", compared: "RunComparison", console: Console) -> None:
     from tunbench.report import change_wording
     from tunbench.report.export.markdown import sentence
     from tunbench.report.terminal import changes_table
@@ -96,7 +96,7 @@ def _print(judged: "Gate", compared: "Comparison", console: Console) -> None:
     conclude(compared, console)
 
 
-def _data(judged: "Gate", compared: "Comparison") -> dict[str, object]:
+def _data(judged: "GateResult", compared: "RunComparison") -> dict[str, object]:
     cells = [{**one.row._asdict(), "outcome": one.outcome, "reason": one.why} for one in judged.cells]
     about = {
         "passes": judged.passes,

@@ -34,9 +34,9 @@ def samples(
       tunbench samples runs/seven --format csv | grep throughput
     """
     with bad_input_exits(JournalError):
-        from tunbench.analysis.frame import frame
+        from tunbench.analysis.samples import every_sample
 
-        table = frame(read.record(run))
+        table = every_sample(read.record(run))
     if format is not Format.PARQUET:
         for start in range(0, max(1, len(table)), ROWS):
             rows = table[start : start + ROWS]

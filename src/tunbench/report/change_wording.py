@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from tunbench.analysis.compare.cell_change import Row, counts
-from tunbench.analysis.compare.runs import LEVEL, Comparison
+from tunbench.analysis.compare.compared_cell import ComparedCell, counts
+from tunbench.analysis.compare.runs import LEVEL, RunComparison
 from tunbench.plain_text import line
 from tunbench.report import units
 
@@ -19,13 +19,13 @@ DIGEST_CHARACTERS = 12
 """Characters that are shown of what identifies an image or a runner."""
 
 
-def median(row: Row, side: str) -> str:
+def median(row: ComparedCell, side: str) -> str:
     """The median of one side, `a` or `b`, with the number of its trials."""
     value, n = (row.median_a, row.n_a) if side == "a" else (row.median_b, row.n_b)
     return units.NOTHING if value is None else f"{units.quantity(value, row.unit)} ({n})"
 
 
-def change(row: Row) -> str:
+def change(row: ComparedCell) -> str:
     """The shift with its interval: a share of A in percent where there is one, else in the metric's own unit.
 
     One trial on each side has no interval: its coverage is 0.
@@ -42,19 +42,19 @@ def change(row: Row) -> str:
     return text if row.coverage else text.partition(" [")[0]
 
 
-def effect(row: Row) -> str:
+def effect(row: ComparedCell) -> str:
     """Cliff's δ with its word."""
     return units.NOTHING if row.delta is None else f"{units.number(row.delta, 2)} {row.effect}"
 
 
-def p_value(row: Row) -> str:
+def p_value(row: ComparedCell) -> str:
     """The corrected p."""
     if row.corrected is None:
         return units.NOTHING
     return "< 0.001" if row.corrected < 0.001 else f"{row.corrected:.3f}"
 
 
-def notes(rows: Sequence[Row]) -> list[str]:
+def notes(rows: Sequence[ComparedCell]) -> list[str]:
     """Why cells ended as they did: each reason once, with the number of its cells, the most frequent first."""
     found = Counter((row.verdict, row.why) for row in rows if row.why)
     lines = [
@@ -70,7 +70,7 @@ def reason(why: str) -> str:
     return " ".join(why[:MAX_REASON_CHARACTERS].split())
 
 
-def headline(compared: Comparison) -> str:
+def headline(compared: RunComparison) -> str:
     """How many cells have which verdict, in one sentence."""
     if compared.identical:
         return f"identical: both runs have the same fingerprint ({cells(len(compared.rows))})"
@@ -83,7 +83,7 @@ def cells(number: int) -> str:
     return f"{number} {'cell' if number == 1 else 'cells'}"
 
 
-def differing(compared: Comparison) -> list[str]:
+def differing(compared: RunComparison) -> list[str]:
     """What differs of the runs besides their numbers, one line each."""
     found = [
         f"{one.what}: {_shortened(one.a) or units.NOTHING} → {_shortened(one.b) or units.NOTHING}"
@@ -92,7 +92,7 @@ def differing(compared: Comparison) -> list[str]:
     return [line(text, len(text)) for text in found]
 
 
-def method(compared: Comparison) -> str:
+def method(compared: RunComparison) -> str:
     """What the numbers are, in one sentence."""
     tests = f"{compared.tests} {'test' if compared.tests == 1 else 'tests'}"
     tested = (
@@ -102,7 +102,7 @@ def method(compared: Comparison) -> str:
     return f"change: Hodges-Lehmann shift from A to B with {interval}; effect: Cliff's delta; p: {tested}"
 
 
-def named(row: Row) -> str:
+def named(row: ComparedCell) -> str:
     """The metric, and the node and pair where it was not measured at the client of the first pair."""
     where = [word for word, usual in ((row.pair, "a-b"), (row.node, "a")) if word not in (usual, "", "lab")]
     return ", ".join([row.name, *where])

@@ -6,13 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tunbench.analysis.statistics import Estimate
-from tunbench.analysis.study.agreement import Agreed, Row
 from tunbench.analysis.study.assessment import Assessment
-from tunbench.analysis.study.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED, VERDICTS, Compared, Judged
+from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues
+from tunbench.analysis.study.claims import (
+    NOT_REPRODUCED,
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+    ClaimResult,
+    ComparisonResult,
+)
+from tunbench.analysis.study.cluster_agreement import ClusterAgreement
 from tunbench.analysis.study.clusters import Cluster
-from tunbench.analysis.study.grouping import Grouped
-from tunbench.analysis.study.lookup import NOT_RUN, Found
-from tunbench.analysis.study.ranks import Agreement
+from tunbench.analysis.study.rank_correlation import RankCorrelation
+from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
 from tunbench.plan.study.cell import METRIC, Expected
 from tunbench.plan.study.claim import Comparison
 from tunbench.report import units
@@ -34,12 +41,12 @@ PLACE = ("node", "pair")
 """What is said wherever it is given."""
 
 
-def compared(one: Compared) -> str:
+def compared(one: ComparisonResult) -> str:
     """A comparison in words: what was compared, what came of it, and what was expected."""
     return f"{subject(one)}: {outcome(one)}; expected {expectation(one)}"
 
 
-def subject(one: Compared) -> str:
+def subject(one: ComparisonResult) -> str:
     """What was compared, such as `ipip ÷ gre, throughput of iperf3-tcp, baseline`."""
     sides = [side for side in (one.left, one.right) if side]
     if any(side.absent for side in sides):
@@ -47,7 +54,7 @@ def subject(one: Compared) -> str:
     return _subject(one.left.cell, one.right.cell if one.right else None, one.left.varied)
 
 
-def outcome(one: Compared) -> str:
+def outcome(one: ComparisonResult) -> str:
     """What a comparison came to: the ratio or value with its interval, or why there is none."""
     if one.estimate is None:
         return one.why
@@ -55,20 +62,20 @@ def outcome(one: Compared) -> str:
     return "; ".join(part for part in (found, one.why, *lacking(one)) if part)
 
 
-def lacking(one: Compared) -> list[str]:
+def lacking(one: ComparisonResult) -> list[str]:
     """The sides of a comparison of which some trials are not ok, each with how many are."""
     sides = [side for side in (one.left, one.right) if side]
     differ = _differ(one.left.cell, one.right.cell if one.right else None)
     return [f"{_side_named(side.cell, differ)}: {side.trials.told}" for side in sides if side.trials.told]
 
 
-def noted(row: Row) -> str:
+def noted(row: ComparedNumber) -> str:
     """What is to be said of a row of a table: why a number is missing, or that some of its trials are not ok."""
     told = row.found.trials.told if row.found and row.measured else ""
     return "; ".join(part for part in (row.why, told) if part)
 
 
-def expectation(one: Compared) -> str:
+def expectation(one: ComparisonResult) -> str:
     """What was expected, in the unit of a value that is no ratio of two."""
     return expected(one.comparison.expect, "" if one.right else one.left.unit)
 
@@ -101,7 +108,7 @@ def asked(comparison: Comparison, unit_of: Mapping[str, str]) -> str:
     return f"{_subject(left, right)} {expected(comparison.expect, unit)}"
 
 
-def agreement(found: Agreement) -> str:
+def agreement(found: RankCorrelation) -> str:
     """Kendall's tau and Spearman's rho with their p, and of how many numbers; or why there are none."""
     if found.tau is None or found.rho is None:
         return f"{NO_NUMBERS}: {found.method}" if found.n else NO_NUMBERS
@@ -109,7 +116,7 @@ def agreement(found: Agreement) -> str:
     return f"τ {coefficient(found.tau)}{tau}, ρ {coefficient(found.rho)}{rho}, n = {found.n}"
 
 
-def of_table(one: Agreed) -> str:
+def of_table(one: TableAgreement) -> str:
     """The agreement of a table: that of its conditions, and that of all rows together."""
     found = sorted(each.tau for each in one.conditions.values() if each.tau is not None)
     if len(found) < 2:
@@ -130,7 +137,7 @@ def probability(value: float | None) -> str:
     return "<\N{NO-BREAK SPACE}0.001" if value < 0.001 else units.number(value, 2)
 
 
-def clusters(found: Grouped) -> str:
+def clusters(found: ClusterAgreement) -> str:
     """The agreement of a clustering in words, behind its name."""
     if found.rand is None:
         return f"{found.name}: {found.why}"
@@ -146,13 +153,13 @@ def cluster(one: Cluster) -> str:
     return f"{', '.join(one.members)}: {units.quantity(one.mean, 's')}{deviation}"
 
 
-def worst_first(one: Judged) -> list[Compared]:
+def worst_first(one: ClaimResult) -> list[ComparisonResult]:
     """The comparisons of a claim: those that do not hold, then those that nobody knows of, then those that do."""
     order = (NOT_REPRODUCED, UNDECIDED, NOT_RUN, REPRODUCED)
     return sorted(one.compared, key=lambda each: order.index(each.verdict))
 
 
-def counted(judged: Iterable[Judged | Compared]) -> str:
+def counted(judged: Iterable[ClaimResult | ComparisonResult]) -> str:
     """How many claims or comparisons have each verdict."""
     found = Counter(one.verdict for one in judged)
     counts = {verdict: found[verdict] for verdict in VERDICTS}
@@ -171,7 +178,7 @@ def as_json(assessment: Assessment) -> dict[str, Any]:
     }
 
 
-def _table(one: Agreed) -> dict[str, Any]:
+def _table(one: TableAgreement) -> dict[str, Any]:
     return {
         "table": one.table.table,
         "metric": one.table.metric,
@@ -182,7 +189,7 @@ def _table(one: Agreed) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: ComparedNumber) -> dict[str, Any]:
     return {
         **row.published._asdict(),
         "stack": row.stack or None,
@@ -195,7 +202,7 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _claim(one: Judged) -> dict[str, Any]:
+def _claim(one: ClaimResult) -> dict[str, Any]:
     return {
         **{"name": one.claim.name, "text": one.claim.text, "source": one.claim.source, "verdict": one.verdict},
         "not_testable": one.claim.not_testable,
@@ -214,12 +221,12 @@ def _claim(one: Judged) -> dict[str, Any]:
     }
 
 
-def _trials(found: Found | None) -> dict[str, int] | None:
+def _trials(found: CellValues | None) -> dict[str, int] | None:
     """How many trials of a cell are ok, of how many."""
     return found.trials._asdict() if found and found.trials.of else None
 
 
-def _side(found: Found) -> dict[str, str]:
+def _side(found: CellValues) -> dict[str, str]:
     return dict(found.cell)
 
 
@@ -233,7 +240,7 @@ def _estimate(found: Estimate | None) -> dict[str, Any] | None:
     }
 
 
-def _clusters(found: Grouped) -> dict[str, Any]:
+def _clusters(found: ClusterAgreement) -> dict[str, Any]:
     return {
         "name": found.name,
         "published": dict(found.published),

@@ -9,10 +9,9 @@ import polars as pl
 
 from tunbench.analysis import order
 from tunbench.analysis.cells import CENTRAL
-from tunbench.analysis.compare.runs import CompareError, Comparison, compare
+from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.ratios import is_baseline, underlay
-from tunbench.analysis.verdicts import executed, place
+from tunbench.analysis.verdicts import executed
 from tunbench.journal.record import TrialResult
 from tunbench.report.reported_run import ReportedRun
 
@@ -67,7 +66,7 @@ class View:
         return len(self.runs) > 1
 
     @cached_property
-    def comparison(self) -> Comparison | str:
+    def comparison(self) -> RunComparison | str:
         """The second of two runs compared with the first, or why it cannot be; of another number of runs nothing."""
         if len(self.runs) != 2:
             return ""
@@ -82,7 +81,12 @@ class View:
         found: dict[tuple[str, str, str, str], list[tuple[TrialResult, str]]] = {}
         for label, base, run in zip(self.labels, self.bases, self.runs, strict=True):
             for trial in sorted(run.record.trials, key=lambda one: int(one.cell["repeat"])):
-                key = (label, trial.cell["stack"], run.conditions[place(trial.cell)], trial.cell["workload"])
+                key = (
+                    label,
+                    trial.cell["stack"],
+                    run.conditions[order.condition_of(trial.cell)],
+                    trial.cell["workload"],
+                )
                 found.setdefault(key, []).append((trial, base))
         return found
 
@@ -123,8 +127,7 @@ class View:
 def side_by_side(reported: Sequence[ReportedRun]) -> View:
     """The runs as one. Conditions of the same name are the same; stacks and conditions keep the order of the runs."""
     runs, labels = [run.findings for run in reported], [run.label for run in reported]
-    stacks = list(dict.fromkeys(name for run in runs for name in run.stacks))
-    stacks = sorted(stacks, key=lambda name: (order.KINDS.index(underlay(name)), not is_baseline(name)))
+    stacks = order.by_underlay(dict.fromkeys(name for run in runs for name in run.stacks))
     conditions = list(dict.fromkeys(name for run in runs for name in run.conditions.values()))
     tables = {name: _joined([getattr(run, name) for run in runs], labels) for name in TABLES}
     names = _names(tables["values"], len(runs) > 1)

@@ -99,8 +99,8 @@ class Schedule:
     def _answer(self, shards: list[Shard], until: Until) -> BlockAnswered:
         """Whether the cells of a group's shards are narrow enough."""
         # polars takes a second to import, and a plan without `until` does not need it here.
-        from tunbench.analysis.frame import well
-        from tunbench.analysis.stopping import enough
+        from tunbench.analysis.samples import good_samples
+        from tunbench.analysis.stopping import narrow_enough
 
         trials = [
             read.result(self.lab, shard.spec(), self.trials[shard.id, workload.name])
@@ -108,7 +108,7 @@ class Schedule:
             for workload in shard.workloads
             if (shard.id, workload.name) in self.trials
         ]
-        found = enough(well(trials), until)
+        found = narrow_enough(good_samples(trials), until)
         goes_on = not found.enough and found.widest is not None and len(shards) < until.max
         more = sum(len(shard.workloads) + 1 for shard in next_block(shards[-1], self.plan.seed)) if goes_on else 0
         cell = {name: value for name, value in shards[0].cell_of("").items() if name in axes.SHARD}

@@ -23,13 +23,13 @@ def finish(folder: Path, write_report: Callable[["Findings"], Report]) -> Report
     """
     # polars takes a second to import, and whoever only executes does not need it.
     from tunbench.analysis.findings import find
-    from tunbench.analysis.frame import frame
+    from tunbench.analysis.samples import every_sample
 
     record = read.record(folder)
     try:
         files.write(folder / "manifest.json", json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
         packed = io.BytesIO()
-        frame(record).write_parquet(packed)
+        every_sample(record).write_parquet(packed)
         files.write(folder / "samples.parquet", packed.getvalue())
         return write_report(find(record))
     except OSError as error:

@@ -4,7 +4,7 @@ import pytest
 from tests.helpers.records import PING, TCP, UP, cell, realistic, record, row, trial
 from tunbench.analysis.cells import cells, per_trial
 from tunbench.analysis.findings import find
-from tunbench.analysis.frame import SCHEMA, frame, measured
+from tunbench.analysis.samples import SCHEMA, every_sample, good_samples
 from tunbench.analysis.statistics import INTERVAL, RANGE
 from tunbench.journal.record import COLUMNS, Record, Warned
 
@@ -31,7 +31,7 @@ def one(table: pl.DataFrame, **where: str) -> dict[str, object]:
 
 def test_the_frame_has_the_columns_of_a_sample_in_canonical_order() -> None:
     whole = realistic(2)
-    table = frame(whole)
+    table = every_sample(whole)
     assert dict(table.schema) == SCHEMA
     assert table.columns == list(COLUMNS)
     assert table.equals(table.sort(COLUMNS))
@@ -41,22 +41,22 @@ def test_the_frame_has_the_columns_of_a_sample_in_canonical_order() -> None:
 def test_the_frame_does_not_depend_on_the_order_of_trials() -> None:
     whole = realistic(2)
     backwards = Record(whole.manifest, whole.trials[::-1], whole.warnings, {}, (), 0)
-    assert frame(backwards).equals(frame(whole))
+    assert every_sample(backwards).equals(every_sample(whole))
 
 
 def test_an_empty_run_has_an_empty_frame() -> None:
-    assert frame(record([])).is_empty()
+    assert every_sample(record([])).is_empty()
     assert find(record([])).cells.is_empty()
 
 
 def test_samples_of_trials_that_failed_do_not_count() -> None:
     whole = record([trial(cell("none"), [("loss", "ratio", 0.5)], verdict="failed", reason="no proof")])
-    assert len(frame(whole)) == 1
-    assert measured(whole).is_empty()
+    assert len(every_sample(whole)) == 1
+    assert good_samples(whole.trials).is_empty()
 
 
 def test_a_trial_gives_the_median_and_percentiles_of_its_own_replies() -> None:
-    values = per_trial(frame(pings(1)))
+    values = per_trial(every_sample(pings(1)))
     assert {found[0]: found[1] for found in values.filter(metric="rtt").select("statistic", "value").rows()} == {
         "median": pytest.approx(0.051),
         "p95": pytest.approx(0.096),
@@ -66,12 +66,12 @@ def test_a_trial_gives_the_median_and_percentiles_of_its_own_replies() -> None:
 
 def test_a_value_of_the_whole_trial_comes_before_the_series() -> None:
     samples = [("throughput", "bit/s", 1e6, 0.0), ("throughput", "bit/s", 9e6, 1.0), ("throughput", "bit/s", 4e6)]
-    values = per_trial(frame(record([trial(cell("none", workload=TCP), samples)])))
+    values = per_trial(every_sample(record([trial(cell("none", workload=TCP), samples)])))
     assert values.select("statistic", "value").rows() == [("value", 4e6)]
 
 
 def test_a_cell_is_the_median_over_repeats() -> None:
-    found = cells(per_trial(frame(pings(7))))
+    found = cells(per_trial(every_sample(pings(7))))
     rtt = one(found, metric="rtt", statistic="p95")
     assert (rtt["n"], rtt["median"], rtt["kind"]) == (7, pytest.approx(0.099), INTERVAL)
     assert (rtt["low"], rtt["high"]) == (pytest.approx(0.096), pytest.approx(0.102))
@@ -79,7 +79,7 @@ def test_a_cell_is_the_median_over_repeats() -> None:
 
 
 def test_few_repeats_show_their_range() -> None:
-    assert set(cells(per_trial(frame(pings(5))))["kind"]) == {RANGE}
+    assert set(cells(per_trial(every_sample(pings(5))))["kind"]) == {RANGE}
 
 
 def test_few_repeats_are_warned_of_once_for_all_cells() -> None:
@@ -96,7 +96,7 @@ def test_warnings_of_the_run_are_passed_on_once_each() -> None:
     strange = Warned("from-the-future", "none", "beware")
     found = find(record(pings(6).trials, warnings=(strange, same, same))).warnings
     assert [(warning.name, len(warning.found)) for warning in found] == [("netem-limit", 1), ("from-the-future", 1)]
-    assert all(warning.kind.mend for warning in found)
+    assert all(warning.mend for warning in found)
 
 
 def test_stacks_stand_behind_the_none_of_their_underlay() -> None:
@@ -145,7 +145,7 @@ def test_rows_of_different_nodes_are_different_cells() -> None:
     whole = record([trial(cell("none"))])
     both = pl.DataFrame(rows, schema=SCHEMA)
     assert cells(per_trial(both)).select("node", "n", "median").rows() == [("a", 1, 1.0), ("b", 1, 2.0)]
-    assert frame(whole).is_empty()
+    assert every_sample(whole).is_empty()
 
 
 def test_the_time_to_come_up_is_a_metric_like_any_other() -> None:

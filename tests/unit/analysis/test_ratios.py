@@ -4,8 +4,8 @@ import pytest
 from tests.helpers.records import TCP, cell, record, trial
 from tunbench.analysis.cells import per_trial
 from tunbench.analysis.findings import find
-from tunbench.analysis.frame import frame
 from tunbench.analysis.ratios import is_baseline, paired, ratios, underlay
+from tunbench.analysis.samples import every_sample
 from tunbench.journal.record import TrialResult
 
 
@@ -15,7 +15,7 @@ def speed(stack: str, repeat: int, value: float, profile: str = "baseline", verd
 
 def of(*trials: TrialResult) -> dict[str, list[float]]:
     """The ratios of each stack, by repeat."""
-    found = paired(per_trial(frame(record(trials))))
+    found = paired(per_trial(every_sample(record(trials))))
     return dict(found.group_by("stack", maintain_order=True).agg(pl.col("value").sort_by("repeat")).rows())
 
 
@@ -24,7 +24,7 @@ def test_ratios_are_taken_within_a_seed_and_then_the_median() -> None:
     trials = [speed("none", repeat, value) for repeat, value in enumerate(bare)]
     trials += [speed("wireguard", repeat, value) for repeat, value in enumerate(tunnel)]
     assert of(*trials)["wireguard"] == pytest.approx([0.9, 0.5, 0.9])
-    found = ratios(per_trial(frame(record(trials)))).filter(stack="wireguard").row(0, named=True)
+    found = ratios(per_trial(every_sample(record(trials)))).filter(stack="wireguard").row(0, named=True)
     # The ratio of medians would be 5 / 10.
     assert (found["n"], found["median"], found["low"], found["high"]) == (3, 0.9, 0.5, 0.9)
 

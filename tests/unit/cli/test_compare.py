@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from tests.helpers.runs import PLAN, ScriptedLab, events, invoke, ordered
-from tunbench.analysis.compare.cell_change import VERDICTS, Row
+from tunbench.analysis.compare.compared_cell import VERDICTS, ComparedCell
 from tunbench.journal.journal import NAME, VERSION
 from tunbench.plan.shard import Shard
 from tunbench.report import change_wording
@@ -138,7 +138,7 @@ def test_json_and_csv_have_all_rows_and_fields(runs: Path, monkeypatch: pytest.M
     table = list(csv.DictReader(io.StringIO(invoke("compare", "base", "new", "--metric", "all", "--csv").stdout)))
     assert (whole["identical"], whole["level"]) == (False, 0.05)
     assert len(whole["rows"]) == len(table) == 4 * 5
-    assert list(table[0]) == list(whole["rows"][0]) == list(Row._fields)
+    assert list(table[0]) == list(whole["rows"][0]) == list(ComparedCell._fields)
     verdicts = [row["verdict"] for row in whole["rows"]]
     assert verdicts == [row["verdict"] for row in table]
     assert verdicts == sorted(verdicts, key=VERDICTS.index)
@@ -177,7 +177,7 @@ def test_the_files_of_a_gate(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_text_of_a_shift_that_has_no_share(runs: Path) -> None:
-    row = Row(
+    row = ComparedCell(
         *("gre", "baseline", "baseline", "pair", "default", "full", "ping", "b-c", "b", "loss", "value", "ratio"),
         *(10, 10, 0.0, 0.015, "worse"),
         shift=0.015,

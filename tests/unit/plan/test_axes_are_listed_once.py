@@ -80,7 +80,7 @@ sys.modules[reader.__name__] = reader
 
 from tests.helpers.runs import ordered, finished
 from tunbench.analysis import order
-from tunbench.analysis.frame import frame
+from tunbench.analysis.samples import frame
 from tunbench.journal import read
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check

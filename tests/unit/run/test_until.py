@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import FakeExecution
-from tests.helpers.records import TCP, cell, record, trial
+from tests.helpers.records import TCP, cell, trial
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, runs_here
 from tunbench.analysis.cells import per_trial
-from tunbench.analysis.frame import measured
+from tunbench.analysis.samples import good_samples
 from tunbench.analysis.statistics import coverage, median_rank
-from tunbench.analysis.stopping import Answer, enough, of_manifest, widths
+from tunbench.analysis.stopping import Narrowness, narrow_enough, until_of, widths
 from tunbench.executors import pool
 from tunbench.journal import journal, read
 from tunbench.labs import registry as labs
@@ -99,7 +99,7 @@ def samples(*values: float, metric: str = "rtt", unit: str = "s", stack: str = "
         trial(cell(stack, workload=TCP, repeat=repeat), [(metric, unit, value)])
         for repeat, value in enumerate(values, start=1)
     ]
-    return measured(record(trials))
+    return good_samples(trials)
 
 
 @pytest.mark.parametrize(
@@ -122,27 +122,27 @@ def test_the_width_is_that_of_the_interval_relative_to_the_median(values: list[f
 
 def test_every_cell_must_be_narrow_enough() -> None:
     narrow, wide = samples(*[10.0, 10.1] * 5), samples(*[10.0, 19.0] * 5, stack="gre")
-    assert enough(narrow, RTT).enough
-    answer = enough(pl.concat([narrow, wide]), RTT)
+    assert narrow_enough(narrow, RTT).enough
+    answer = narrow_enough(pl.concat([narrow, wide]), RTT)
     assert not answer.enough
     assert answer.widest is not None
     assert answer.widest["width"] == pytest.approx(9 / 14.5)
     # What has no interval is wider than anything.
-    answer = enough(pl.concat([wide, samples(1.0, stack="gre").with_columns(node=pl.lit("b"))]), RTT)
+    answer = narrow_enough(pl.concat([wide, samples(1.0, stack="gre").with_columns(node=pl.lit("b"))]), RTT)
     assert answer.widest == {
         **{"workload": TCP, "pair": "a-b", "node": "b", "metric": "rtt", "statistic": "value", "width": None}
     }
 
 
 def test_other_metrics_and_percentiles_and_the_time_to_come_up_do_not_count() -> None:
-    assert enough(samples(*range(20), metric="loss", unit="ratio"), RTT) == Answer(False, None)
+    assert narrow_enough(samples(*range(20), metric="loss", unit="ratio"), RTT) == Narrowness(False, None)
     up = [trial(cell("none", workload="up", repeat=n), [("rtt", "s", float(n))]) for n in range(1, 9)]
-    assert enough(measured(record(up)), RTT) == Answer(False, None)
+    assert narrow_enough(good_samples(up), RTT) == Narrowness(False, None)
     series = [
         trial(cell("none", repeat=n), [("rtt", "s", value, value) for value in (1.0, 2.0, 3.0 * n)])
         for n in range(1, 9)
     ]
-    assert enough(measured(record(series)), RTT).enough
+    assert narrow_enough(good_samples(series), RTT).enough
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30), st.randoms())
@@ -151,7 +151,7 @@ def test_the_answer_does_not_depend_on_the_order(values: list[float], rng: Any) 
     found = samples(*values)
     order = list(range(len(found)))
     rng.shuffle(order)
-    assert enough(found[order], RTT) == enough(found, RTT)
+    assert narrow_enough(found[order], RTT) == narrow_enough(found, RTT)
 
 
 # What a run makes of it.
@@ -196,7 +196,7 @@ def test_blocks_follow_until_every_cell_is_narrow_or_there_are_enough(workers: i
     assert found.planned == len(found.trials) == 2 * (20 + 10)
     assert {trial.cell["repeat"] for trial in found.trials if trial.cell["stack"] == "none"} == set(range(1, 21))
     assert {trial.cell["repeat"] for trial in found.trials if trial.cell["stack"] == "wireguard"} == set(range(1, 11))
-    assert of_manifest(found.manifest) == plan().until
+    assert until_of(found.manifest) == plan().until
 
 
 def test_the_fingerprint_depends_on_no_number_of_workers(tmp_path: Path) -> None:
@@ -336,8 +336,8 @@ def test_a_run_says_at_most_how_long_while_more_may_come(tmp_path: Path, monkeyp
 def test_metrics_are_narrow_only_below_the_width() -> None:
     values = samples(*[10.0, 11.0] * 5)
     width = widths(per_trial(values), RTT)["width"][0]
-    assert enough(values, RTT._replace(width=width)).enough
-    assert not enough(values, RTT._replace(width=math.nextafter(width, 0))).enough
+    assert narrow_enough(values, RTT._replace(width=width)).enough
+    assert not narrow_enough(values, RTT._replace(width=math.nextafter(width, 0))).enough
     assert BLOCK == 5
 
 

@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple
 
-from tunbench.analysis.compare.cell_change import FAILED_B, ONLY_A, ONLY_B, UNDECIDED, WORSE, Row
-from tunbench.analysis.compare.runs import Comparison
+from tunbench.analysis.compare.compared_cell import FAILED_B, ONLY_A, ONLY_B, UNDECIDED, WORSE, ComparedCell
+from tunbench.analysis.compare.runs import RunComparison
 
 FAILED, MISSING, PASSED = "failed", "missing", "passed"
 
@@ -15,34 +15,34 @@ STOPPING = (FAILED, WORSE, MISSING)
 """The outcomes that no run passes with."""
 
 
-class Judged(NamedTuple):
+class GatedCell(NamedTuple):
     """A compared cell, its outcome, and why."""
 
-    row: Row
+    row: ComparedCell
     outcome: str
     why: str
 
 
-class Gate(NamedTuple):
+class GateResult(NamedTuple):
     """What a gate found; `strict` says that undecided cells stop as well.
 
     A run that lacks trials does not pass: what is not there may be what broke.
     """
 
-    cells: list[Judged]
+    cells: list[GatedCell]
     tolerance: float
     strict: bool
     identical: bool
     lacking: int = 0
 
     @property
-    def stopping(self) -> list[Judged]:
+    def stopping(self) -> list[GatedCell]:
         """The cells that keep the run from passing, the worst first."""
         stops = (*STOPPING, UNDECIDED) if self.strict else STOPPING
         return sorted((one for one in self.cells if one.outcome in stops), key=lambda one: OUTCOMES.index(one.outcome))
 
     @property
-    def undecided(self) -> list[Judged]:
+    def undecided(self) -> list[GatedCell]:
         """The cells that nothing can be said about."""
         return [one for one in self.cells if one.outcome == UNDECIDED]
 
@@ -58,31 +58,31 @@ class Gate(NamedTuple):
         return {outcome: number for outcome, number in found.items() if number}
 
 
-def gate(compared: Comparison, tolerance: float, strict: bool = False) -> Gate:
+def gate(compared: RunComparison, tolerance: float, strict: bool = False) -> GateResult:
     """Judges every compared cell; the tolerance is a share of A, such as 0.02 for 2 %.
 
     A cell stops the run where it is worse with a corrected p below the level, and by more than the tolerance at the
     near end of an interval that holds for all rows together (`Row.least`); where a larger share of its trials failed
     than in A; and where it is missing.
     """
-    return Gate(
+    return GateResult(
         [_judged(row, tolerance) for row in compared.rows], tolerance, strict, compared.identical, compared.lacking
     )
 
 
-def _judged(row: Row, tolerance: float) -> Judged:
+def _judged(row: ComparedCell, tolerance: float) -> GatedCell:
     if row.verdict == FAILED_B:
-        return Judged(row, FAILED, row.why)
+        return GatedCell(row, FAILED, row.why)
     if row.verdict == ONLY_A:
-        return Judged(row, MISSING, row.why or "it has no value in the new run")
+        return GatedCell(row, MISSING, row.why or "it has no value in the new run")
     if row.verdict == UNDECIDED:
-        return Judged(row, UNDECIDED, row.why)
+        return GatedCell(row, UNDECIDED, row.why)
     if row.verdict == WORSE and row.least is not None:
         if math.isinf(row.least):
-            return Judged(row, WORSE, "the base has none of it")
+            return GatedCell(row, WORSE, "the base has none of it")
         if row.least > tolerance:
-            return Judged(row, WORSE, f"by at least {row.least:.2%}".replace("%", " %"))
-        return Judged(row, PASSED, "worse, but not by more than the tolerance beyond doubt")
+            return GatedCell(row, WORSE, f"by at least {row.least:.2%}".replace("%", " %"))
+        return GatedCell(row, PASSED, "worse, but not by more than the tolerance beyond doubt")
     if row.verdict == ONLY_B and not row.n_b:
-        return Judged(row, FAILED, row.why)
-    return Judged(row, PASSED, "new" if row.verdict == ONLY_B else row.verdict)
+        return GatedCell(row, FAILED, row.why)
+    return GatedCell(row, PASSED, "new" if row.verdict == ONLY_B else row.verdict)

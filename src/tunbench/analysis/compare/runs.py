@@ -11,7 +11,7 @@ import polars as pl
 
 from tunbench.analysis import order
 from tunbench.analysis.cells import CENTRAL, METRIC, WHOLE
-from tunbench.analysis.compare.cell_change import (
+from tunbench.analysis.compare.compared_cell import (
     BETTER,
     DIFFERENT,
     IDENTICAL,
@@ -19,17 +19,18 @@ from tunbench.analysis.compare.cell_change import (
     NOTHING_SHOWN,
     UNDECIDED,
     WORSE,
-    Row,
+    ComparedCell,
 )
+from tunbench.analysis.compare.failed_cells import some_failed, without_numbers
 from tunbench.analysis.compare.manifests import Difference, differences, lab_of
-from tunbench.analysis.compare.two_samples import FEWEST, cliff, holm, mann_whitney, relative, shift, smallest_p
-from tunbench.analysis.compare.unmeasured import some_failed, without_numbers
+from tunbench.analysis.compare.two_samples import FEWEST, cliff, mann_whitney, relative, shift, smallest_p
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.frame import CELL
 from tunbench.analysis.metrics import headlines, more_is_better, spelled
-from tunbench.analysis.verdicts import BRING_UP, place
+from tunbench.analysis.multiple_tests import holm
+from tunbench.analysis.samples import CELL
 from tunbench.journal.record import Record, TrialResult
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.metrics import BRING_UP
 from tunbench.runner.declare.options import nearest
 
 LEVEL = 0.05
@@ -50,7 +51,7 @@ class CompareError(Exception):
     """Two runs cannot be compared as asked for; the message says why, and the mend."""
 
 
-class Comparison(NamedTuple):
+class RunComparison(NamedTuple):
     """Two runs side by side: whether their fingerprints are equal, what differs of them, and the rows, in plan order.
 
     `tests` is the number of rows that Holm's correction counts, `lacking` the trials that B was to have and has not.
@@ -58,12 +59,12 @@ class Comparison(NamedTuple):
 
     identical: bool
     differences: list[Difference]
-    rows: list[Row]
+    rows: list[ComparedCell]
     tests: int
     lacking: int = 0
 
 
-class Choice(NamedTuple):
+class Selection(NamedTuple):
     """Which rows are compared, and so share the correction: metrics by name, stacks and workloads by pattern.
 
     Without metrics, those that sum up each workload (see `headlines`).
@@ -74,7 +75,7 @@ class Choice(NamedTuple):
     workload: str = "*"
 
 
-def compare(a: Findings, b: Findings, choice: Choice = Choice()) -> Comparison:  # noqa: B008 - it cannot be changed
+def compare(a: Findings, b: Findings, choice: Selection = Selection()) -> RunComparison:  # noqa: B008 - it cannot be changed
     """Compares two runs. Raises CompareError where their labs differ, or nothing is there that was chosen."""
     if lab_of(a.record) != lab_of(b.record):
         raise CompareError(
@@ -97,7 +98,7 @@ def compare(a: Findings, b: Findings, choice: Choice = Choice()) -> Comparison: 
         for key, row in zip(keys, _decided(rows), strict=True)
     ]
     lacking = max(0, b.record.planned - len(b.record.trials))
-    return Comparison(identical, differences(a.record, b.record), rows, tests, lacking)
+    return RunComparison(identical, differences(a.record, b.record), rows, tests, lacking)
 
 
 def _values(values: pl.DataFrame) -> dict[Key, Values]:
@@ -116,7 +117,7 @@ def _trials(record: Record) -> dict[Key, list[TrialResult]]:
 
 
 def _cell(cell: Mapping[str, Any]) -> Key:
-    return (cell["stack"], *place(cell), cell["workload"])
+    return (cell["stack"], *order.condition_of(cell), cell["workload"])
 
 
 def _unmeasured(a: dict[Key, list[TrialResult]], b: dict[Key, list[TrialResult]]) -> Iterable[Key]:
@@ -127,7 +128,7 @@ def _unmeasured(a: dict[Key, list[TrialResult]], b: dict[Key, list[TrialResult]]
             yield from ((*cell, "", "", metric, WHOLE, "") for metric in headlines(cell[-1])[:1] or ("",))
 
 
-def _chosen(keys: Iterable[Key], choice: Choice) -> list[Key]:
+def _chosen(keys: Iterable[Key], choice: Selection) -> list[Key]:
     """The keys that were asked for. Raises CompareError where one of the metrics, or all else, is not there."""
     fields = [(key, dict(zip(KEY, key, strict=True))) for key in keys]
     fields = [
@@ -182,11 +183,11 @@ def _row(
     trials: Sequence[dict[Key, list[TrialResult]]],
     virtual: bool,
     identical: bool,
-) -> Row:
+) -> ComparedCell:
     one = dict(zip(KEY, key, strict=True))
     first, second = ([value for _, value in sorted(side.items())] for side in values)
     medians = [statistics.median(side) if side else None for side in (first, second)]
-    row = Row(
+    row = ComparedCell(
         condition=condition,
         n_a=len(first),
         n_b=len(second),
@@ -205,7 +206,7 @@ def _row(
     return _with_numbers(row, first, second)
 
 
-def _with_numbers(row: Row, a: Sequence[float], b: Sequence[float]) -> Row:
+def _with_numbers(row: ComparedCell, a: Sequence[float], b: Sequence[float]) -> ComparedCell:
     """The row with all that follows from its values alone. It stays undecided until the whole table is known."""
     tested, moved, ratio, effect = mann_whitney(a, b), shift(a, b), relative(a, b), cliff(a, b)
     return row._replace(
@@ -224,7 +225,7 @@ def _with_numbers(row: Row, a: Sequence[float], b: Sequence[float]) -> Row:
     )
 
 
-def _with_least(row: Row, values: Sequence[Sequence[float]], tests: int) -> Row:
+def _with_least(row: ComparedCell, values: Sequence[Sequence[float]], tests: int) -> ComparedCell:
     """A row that is worse, with the least by which it is, as a share of A: the near end of the interval of its shift.
 
     The interval has a confidence of 1 − LEVEL ÷ tests, so that the intervals of all rows hold together with 1 − LEVEL
@@ -242,14 +243,14 @@ def _with_least(row: Row, values: Sequence[Sequence[float]], tests: int) -> Row:
     return row._replace(least=min(sign * absolute.low, sign * absolute.high) / abs(row.median_a))
 
 
-def _direction(row: Row, delta: float) -> str:
+def _direction(row: ComparedCell, delta: float) -> str:
     better = more_is_better(row.workload, row.metric)
     if better is None or not delta:
         return NEITHER
     return BETTER if (delta > 0) == better else WORSE
 
 
-def _decided(rows: Sequence[Row]) -> list[Row]:
+def _decided(rows: Sequence[ComparedCell]) -> list[ComparedCell]:
     """The rows with their corrected p, and the verdict that follows from it."""
     corrected = holm([row.p for row in rows])
     tests = sum(row.p is not None for row in rows)
@@ -259,7 +260,7 @@ def _decided(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _verdict(row: Row, tests: int) -> Row:
+def _verdict(row: ComparedCell, tests: int) -> ComparedCell:
     if row.corrected is None:
         return _because(row, f"{row.n_a} and {row.n_b} trials; it needs {FEWEST} on both sides")
     if row.corrected < LEVEL:
@@ -270,5 +271,5 @@ def _verdict(row: Row, tests: int) -> Row:
     return row._replace(verdict=NOTHING_SHOWN)
 
 
-def _because(row: Row, why: str) -> Row:
+def _because(row: ComparedCell, why: str) -> ComparedCell:
     return row._replace(why="; ".join(part for part in (why, row.why) if part))

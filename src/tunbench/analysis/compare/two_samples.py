@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtri
 
-from tunbench.analysis.compare import pairwise
+from tunbench.analysis.compare.pairwise_differences import differences
 from tunbench.analysis.statistics import CONFIDENCE
 
 FEWEST = 8
@@ -29,7 +29,7 @@ Florida Association of Institutional Research (2006): they belong to Cohen's d o
 """
 
 
-class Tested(NamedTuple):
+class RankSumTest(NamedTuple):
     """Mann and Whitney's U, counted for `b`; its two-sided p, None where it is UNDECIDED; and how p was computed."""
 
     u: float
@@ -49,14 +49,14 @@ class Shift(NamedTuple):
     coverage: float
 
 
-class Effect(NamedTuple):
+class EffectSize(NamedTuple):
     """Cliff's δ, between −1 and 1, and its word."""
 
     delta: float
     word: str
 
 
-def mann_whitney(a: Sequence[float], b: Sequence[float]) -> Tested:
+def mann_whitney(a: Sequence[float], b: Sequence[float]) -> RankSumTest:
     """Tests whether values of b tend to be larger or smaller than those of a; UNDECIDED below FEWEST on either side.
 
     U is the number of pairs in which b is larger, and half of those that tie. p is exact where both sides have at most
@@ -67,12 +67,14 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> Tested:
     """
     u = _u(a, b)
     if min(len(a), len(b)) < FEWEST:
-        return Tested(u, None, UNDECIDED)
+        return RankSumTest(u, None, UNDECIDED)
     if len({*a, *b}) == 1:
-        return Tested(u, 1.0, CONSTANT)
+        return RankSumTest(u, 1.0, CONSTANT)
     if max(len(a), len(b)) <= LARGEST_EXACT:
-        return Tested(u, _exact_p(a, b), EXACT)
-    return Tested(u, float(stats.mannwhitneyu(b, a, alternative="two-sided", method="asymptotic").pvalue), ASYMPTOTIC)
+        return RankSumTest(u, _exact_p(a, b), EXACT)
+    return RankSumTest(
+        u, float(stats.mannwhitneyu(b, a, alternative="two-sided", method="asymptotic").pvalue), ASYMPTOTIC
+    )
 
 
 def smallest_p(m: int, n: int) -> float:
@@ -100,23 +102,6 @@ def _exact_p(a: Sequence[float], b: Sequence[float]) -> float:
     return float(ways[size, extreme].sum() / ways[size].sum())
 
 
-def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """The p of each test, corrected for all that stand in one table; None stays None and does not count.
-
-    In rising order, pᵢ is multiplied by the number of tests that are left, k − i + 1, and none is smaller than the one
-    before it, nor larger than 1. The probability of any false rejection in the table stays below the level,
-    whatever the tests' dependence. Source: Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian
-    Journal of Statistics 6 (1979).
-    """
-    rising = sorted((p, place) for place, p in enumerate(ps) if p is not None)
-    corrected: list[float | None] = [None] * len(ps)
-    last = 0.0
-    for step, (p, place) in enumerate(rising):
-        last = max(last, min(1.0, p * (len(rising) - step)))
-        corrected[place] = last
-    return corrected
-
-
 def shift(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE) -> Shift:
     """Hodges and Lehmann's shift from a to b: the median of all differences bⱼ − aᵢ, with its interval.
 
@@ -136,7 +121,7 @@ def shift(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE
     pairs = len(a) * len(b)
     rank, coverage = _rank(len(a), len(b), confidence)
     middle = ((pairs + 1) // 2, pairs // 2 + 1)
-    *middles, low, high = pairwise.differences(a, b, (*middle, rank, pairs + 1 - rank))
+    *middles, low, high = differences(a, b, (*middle, rank, pairs + 1 - rank))
     return Shift(statistics.mean(middles), low, high, coverage)
 
 
@@ -153,7 +138,7 @@ def relative(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDE
     return Shift(math.expm1(logs.value), math.expm1(logs.low), math.expm1(logs.high), logs.coverage)
 
 
-def cliff(a: Sequence[float], b: Sequence[float]) -> Effect:
+def cliff(a: Sequence[float], b: Sequence[float]) -> EffectSize:
     """Cliff's δ: the share of pairs in which b is larger, less that in which it is smaller; 2 U ÷ mn − 1.
 
     Source: Cliff, Dominance Statistics: Ordinal Analyses to Answer Ordinal Questions, Psychological Bulletin 114
@@ -162,7 +147,7 @@ def cliff(a: Sequence[float], b: Sequence[float]) -> Effect:
     if not a or not b:
         raise ValueError("there is no effect without values on both sides")
     delta = (2 * _u(a, b) - len(a) * len(b)) / (len(a) * len(b))
-    return Effect(delta, next(word for bound, word in MAGNITUDES if abs(delta) < bound))
+    return EffectSize(delta, next(word for bound, word in MAGNITUDES if abs(delta) < bound))
 
 
 def _u(a: Sequence[float], b: Sequence[float]) -> float:

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.study import reference
-from tunbench.analysis.study.agreement import Agreed, agreements
-from tunbench.analysis.study.claims import Judged, judge
-from tunbench.analysis.study.grouping import Grouped, grouped
-from tunbench.analysis.study.lookup import measured
+from tunbench.analysis.study.cell_lookup import measured
+from tunbench.analysis.study.claims import ClaimResult, judge
+from tunbench.analysis.study.cluster_agreement import ClusterAgreement, grouped
+from tunbench.analysis.study.table_agreement import TableAgreement, compare_tables
 from tunbench.journal import read
 from tunbench.plan import load
 from tunbench.plan.load import Loaded, PlanError
@@ -20,9 +20,9 @@ class Assessment(NamedTuple):
 
     study: Study | None
     scale: str
-    tables: list[Agreed]
-    claims: list[Judged]
-    clusters: list[Grouped]
+    tables: list[TableAgreement]
+    claims: list[ClaimResult]
+    clusters: list[ClusterAgreement]
 
 
 def of_run(folder: Path) -> Loaded:
@@ -45,5 +45,5 @@ def assess(findings: Findings, loaded: Loaded) -> Assessment:
     claims = judge(loaded.claims, run)
     if study is None:
         return Assessment(None, scale, [], claims, [])
-    tables = agreements(study, reference.read(loaded), run) if study.table else []
+    tables = compare_tables(study, reference.read(loaded), run) if study.table else []
     return Assessment(study, scale, tables, claims, grouped(study, findings, run))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
-from tunbench.analysis.study.lookup import NOT_RUN, Found, Measured, Pair, look
+from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, Pair, look
 from tunbench.plan.study.cell import Expected
 from tunbench.plan.study.claim import Claim, Comparison
 
@@ -21,34 +21,34 @@ VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_RUN, NOT_TESTABLE)
 """The verdicts of a claim."""
 
 
-class Compared(NamedTuple):
+class ComparisonResult(NamedTuple):
     """A comparison: what was found of both sides, the estimate of the ratio or value, and the verdict.
 
     `why` says why there is no estimate.
     """
 
     comparison: Comparison
-    left: Found
-    right: Found | None
+    left: CellValues
+    right: CellValues | None
     estimate: Estimate | None
     verdict: str
     why: str = ""
 
 
-class Judged(NamedTuple):
+class ClaimResult(NamedTuple):
     """A claim, its verdict, and its comparisons."""
 
     claim: Claim
     verdict: str
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparisonResult, ...]
 
 
-def judge(claims: Sequence[Claim], run: Measured) -> list[Judged]:
+def judge(claims: Sequence[Claim], run: MeasuredCells) -> list[ClaimResult]:
     """The verdict of each claim."""
     judged = []
     for claim in claims:
         compared = tuple(compare(one, run, len(claim.compare)) for one in claim.compare)
-        judged.append(Judged(claim, overall([one.verdict for one in compared]), compared))
+        judged.append(ClaimResult(claim, overall([one.verdict for one in compared]), compared))
     return judged
 
 
@@ -59,7 +59,7 @@ def overall(verdicts: Sequence[str]) -> str:
     return next((one for one in (NOT_REPRODUCED, NOT_RUN, UNDECIDED) if one in verdicts), REPRODUCED)
 
 
-def compare(comparison: Comparison, run: Measured, among: int = 1) -> Compared:
+def compare(comparison: Comparison, run: MeasuredCells, among: int = 1) -> ComparisonResult:
     """Left's values, or their ratios to right's under the same seed, against what is expected.
 
     One comparison `among` several is enough to refute their claim. So that this is not due to their number, one is
@@ -71,19 +71,19 @@ def compare(comparison: Comparison, run: Measured, among: int = 1) -> Compared:
     for absent, verdict in ((True, NOT_RUN), (False, UNDECIDED)):
         for side in sides:
             if side.why and side.absent == absent:
-                return Compared(comparison, left, right, None, verdict, side.why)
+                return ComparisonResult(comparison, left, right, None, verdict, side.why)
     values = list(left.values.values()) if right is None else ratios(left.values, right.values)
     if not values:
-        return Compared(comparison, left, right, None, UNDECIDED, "no trials share a seed")
+        return ComparisonResult(comparison, left, right, None, UNDECIDED, "no trials share a seed")
     found = estimate(values)
     if len(values) < FEWEST:
-        return Compared(comparison, left, right, found, UNDECIDED, f"it takes {FEWEST} trials to decide")
+        return ComparisonResult(comparison, left, right, found, UNDECIDED, f"it takes {FEWEST} trials to decide")
     verdict = verdict_of(found, comparison.expect)
     if verdict == NOT_REPRODUCED:
         # What is told is the interval that decides.
         found = estimate(values, 1 - (1 - CONFIDENCE) / among)
         verdict = verdict_of(found, comparison.expect)
-    return Compared(comparison, left, right, found, verdict)
+    return ComparisonResult(comparison, left, right, found, verdict)
 
 
 def ratios(left: Mapping[Pair, float], right: Mapping[Pair, float]) -> list[float]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from tunbench.analysis.compare.cell_change import BETTER, DIFFERENT, WORSE, Row, worst_first
-from tunbench.analysis.compare.runs import Comparison
+from tunbench.analysis.compare.compared_cell import BETTER, DIFFERENT, WORSE, ComparedCell, worst_first
+from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import change_wording, units
 from tunbench.report.charts import axes, canvas, labels
 from tunbench.report.charts.axes import Span
@@ -36,12 +36,12 @@ CIRCLE, TRIANGLE = (Mark("var(--accent)", shape, -1) for shape in (0, 3))
 def figures(view: View) -> list[Figure]:
     """The plot of two runs that can be compared, of which some cell has a relative shift."""
     compared = view.comparison
-    some = panels(compared, "compare", view.labels) if isinstance(compared, Comparison) else []
+    some = panels(compared, "compare", view.labels) if isinstance(compared, RunComparison) else []
     heading = f"change from {' to '.join(view.labels)}"
     return [Figure("compare-forest", heading, "", "", -1, some, unfolded=True)] if some else []
 
 
-def panels(compared: Comparison, identifier: str, names: Sequence[str]) -> list[Panel]:
+def panels(compared: RunComparison, identifier: str, names: Sequence[str]) -> list[Panel]:
     """The charts of a plot, the worst cells first, all on one scale; `identifier` begins the names of all."""
     rows = plottable(worst_first(compared.rows))
     ends = [MARGIN * 100 * (bound or 0.0) for row in rows for bound in (row.relative_low, row.relative_high)]
@@ -58,12 +58,12 @@ def panels(compared: Comparison, identifier: str, names: Sequence[str]) -> list[
     ]
 
 
-def plottable(rows: Sequence[Row]) -> list[Row]:
+def plottable(rows: Sequence[ComparedCell]) -> list[ComparedCell]:
     """The rows that have a relative shift, as many as fit."""
     return [row for row in rows if row.relative is not None][:MAX_CELLS]
 
 
-def draw(rows: Sequence[Row], span: Span, name: str, heading: str) -> str:
+def draw(rows: Sequence[ComparedCell], span: Span, name: str, heading: str) -> str:
     """A row a cell: the relative shift as a mark on its interval; a triangle is worse, a circle is not.
 
     An open mark is a difference that is not shown.
@@ -82,7 +82,7 @@ def draw(rows: Sequence[Row], span: Span, name: str, heading: str) -> str:
     return canvas.svg(bottom, "".join(body), heading, name, "forest")
 
 
-def _row(row: Row, span: Span, top: float, height: float) -> str:
+def _row(row: ComparedCell, span: Span, top: float, height: float) -> str:
     value, low, high = (100 * (bound or 0.0) for bound in (row.relative, row.relative_low, row.relative_high))
     shown = row.verdict in (BETTER, WORSE, DIFFERENT)
     y = height - 15.0
@@ -99,7 +99,7 @@ def _row(row: Row, span: Span, top: float, height: float) -> str:
     )
 
 
-def _lines(row: Row) -> list[tuple[str, str]]:
+def _lines(row: ComparedCell) -> list[tuple[str, str]]:
     """The label of a row in lines, each with its class: the stack, then what else the cell is."""
     cell = " · ".join((row.condition, row.workload, change_wording.named(row)))
     return [
@@ -108,7 +108,7 @@ def _lines(row: Row) -> list[tuple[str, str]]:
     ]
 
 
-def _words(row: Row) -> str:
+def _words(row: ComparedCell) -> str:
     """All that is known of a change."""
     return "\n".join(
         (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from tunbench.analysis.study.agreement import Agreed, Row
+from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
 from tunbench.report import units
 from tunbench.report.charts import slope
 from tunbench.report.charts.figure import Figure, Panel
@@ -24,7 +24,7 @@ def figures(view: View) -> list[Figure]:
     ]
 
 
-def panels(table: Agreed, identifier: str) -> list[Panel]:
+def panels(table: TableAgreement, identifier: str) -> list[Panel]:
     """A chart for each condition that has enough systems; `identifier` begins the names of all."""
     found = []
     for index, condition in enumerate(table.conditions):
@@ -37,7 +37,7 @@ def panels(table: Agreed, identifier: str) -> list[Panel]:
     return found
 
 
-def slopes(rows: Sequence[Row]) -> list[Slope]:
+def slopes(rows: Sequence[ComparedNumber]) -> list[Slope]:
     """The systems of one condition that have both numbers, in the order of their published ranks."""
     found = [
         Slope(

@@ -3,8 +3,8 @@
 import re
 from xml.etree import ElementTree
 
-from tunbench.analysis.compare.cell_change import UNDECIDED
-from tunbench.analysis.compare.gate import PASSED, Gate, Judged
+from tunbench.analysis.compare.compared_cell import UNDECIDED
+from tunbench.analysis.compare.gate import PASSED, GatedCell, GateResult
 from tunbench.report import change_wording as wording
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -13,7 +13,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What may not stand in XML, however it is written: XML 1.0, 5th edition, section 2.2. Logs have it, as colours."""
 
 
-def xml(judged: Gate) -> str:
+def xml(judged: GateResult) -> str:
     """The suite. A cell that stops the run is a failure, one that is undecided and does not stop it is skipped."""
     stops = {id(one) for one in judged.stopping}
     skipped = sum(one.outcome == UNDECIDED and id(one) not in stops for one in judged.cells)
@@ -31,7 +31,7 @@ def xml(judged: Gate) -> str:
     return HEAD + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: ElementTree.Element, one: Judged, stops: bool) -> None:
+def _case(suite: ElementTree.Element, one: GatedCell, stops: bool) -> None:
     row = one.row
     names = {"classname": f"{row.stack}, {row.condition}", "name": f"{row.workload}, {wording.named(row)}"}
     case = ElementTree.SubElement(suite, "testcase", {name: _allowed(text) for name, text in names.items()})
@@ -44,7 +44,7 @@ def _case(suite: ElementTree.Element, one: Judged, stops: bool) -> None:
         ElementTree.SubElement(case, "system-out").text = _allowed(f"{one.why}\n{_numbers(one)}")
 
 
-def _numbers(one: Judged) -> str:
+def _numbers(one: GatedCell) -> str:
     row = one.row
     return (
         f"base {wording.median(row, 'a')}, new {wording.median(row, 'b')}\n"

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tunbench.analysis.compare.gate import Gate, Judged
-from tunbench.analysis.compare.runs import Comparison
+from tunbench.analysis.compare.gate import GatedCell, GateResult
+from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import change_wording as wording
 from tunbench.report import units
 
@@ -22,7 +22,7 @@ SPECIAL = {
 """What stands for signs that Markdown or HTML takes for its own."""
 
 
-def markdown(judged: Gate, compared: Comparison) -> str:
+def markdown(judged: GateResult, compared: RunComparison) -> str:
     """The whole summary: the verdict, what stops the run, what is undecided, and what differs of the runs."""
     parts = [f"## Tunbench: {'passed' if judged.passes else 'not passed'}", sentence(judged)]
     if judged.stopping:
@@ -37,7 +37,7 @@ def markdown(judged: Gate, compared: Comparison) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def sentence(judged: Gate) -> str:
+def sentence(judged: GateResult) -> str:
     """The verdict in one sentence."""
     if judged.identical:
         return f"identical: both runs have the same fingerprint ({wording.cells(len(judged.cells))})"
@@ -47,7 +47,7 @@ def sentence(judged: Gate) -> str:
     return f"{wording.cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
 
 
-def _table(cells: Sequence[Judged]) -> str:
+def _table(cells: Sequence[GatedCell]) -> str:
     lines = [f"| {' | '.join(HEAD)} |", f"|{'---|' * 4}{'---:|' * 4}---|"]
     for one in cells[:MAX_ROWS]:
         row = one.row

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from tunbench.analysis.compare.runs import Comparison
-from tunbench.analysis.stopping import of_manifest
+from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import questions
 from tunbench.report.page import bounds, comparison, study
 from tunbench.report.page.figures import DrawnFigure, drawn_within_bounds
@@ -106,7 +105,7 @@ def _narrow(section: Section, content: Content) -> Iterator[Part]:
     """Which cells of each run were narrow enough."""
     tables = {table.id: table for table in made(section.tables, Medium.PAGE, content.view)}
     for frame, run in zip(_frames(section, content.view), content.view.runs, strict=True):
-        until = of_manifest(run.record.manifest)
+        until = run.until
         if until:
             cells = narrow.cells(run)
             counts = {"narrow": sum(cell.enough for cell in cells), "wanted": narrow.wanted(until)}
@@ -118,7 +117,7 @@ def _narrow(section: Section, content: Content) -> Iterator[Part]:
 def _comparison(section: Section, content: Content) -> Iterator[Part]:
     """The second of two runs compared with the first."""
     compared, names = content.view.comparison, content.view.labels
-    if isinstance(compared, Comparison):
+    if isinstance(compared, RunComparison):
         frame = SectionFrame(section.id, "", FilterMarks(content.view, (0, 1)))
         yield Part(section.id, f"{names[0]} compared with {names[1]}", comparison.rendered(compared, names, frame))
     elif compared:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tunbench.analysis.compare.cell_change import BETTER, FAILED_A, FAILED_B, IDENTICAL, ONLY_A, WORSE, worst_first
-from tunbench.analysis.compare.runs import Comparison
+from tunbench.analysis.compare.compared_cell import BETTER, FAILED_A, FAILED_B, IDENTICAL, ONLY_A, WORSE, worst_first
+from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import change_wording
 from tunbench.report.charts import forest
 from tunbench.report.page.filters import SectionFrame
@@ -21,7 +21,7 @@ CLASSES = {
 """The class of the page's style that a verdict has."""
 
 
-def rendered(compared: Comparison, names: Sequence[str], frame: SectionFrame) -> Markup:
+def rendered(compared: RunComparison, names: Sequence[str], frame: SectionFrame) -> Markup:
     """The comparison of run A with run B as a `<section>`: what differs, a forest plot, and a table of every cell.
 
     It uses the page's classes and its script for tables, and is right without the script. `names` are what the runs are

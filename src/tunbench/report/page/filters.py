@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from tunbench.analysis.verdicts import BRING_UP, Failing, place
+from tunbench.analysis.order import condition_of
+from tunbench.analysis.verdicts import FailureGroup
 from tunbench.report.view import View
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.metrics import BRING_UP
 
 NONE = "-1"
 """Stands for what is in no filter, such as a stack that was not run: any choice hides it."""
@@ -39,7 +41,7 @@ class FilterMarks(NamedTuple):
             _numbers([cell.get("workload") for cell in listed], self.view.places.workloads),
         )
 
-    def of_failing(self, one: Failing) -> Markup:
+    def of_failing(self, one: FailureGroup) -> Markup:
         """The attributes of trials that failed. Where it was the bring-up, that is about every workload."""
         workloads = {trial.cell["workload"] for trial in one.trials}
         of_workloads = "" if BRING_UP in workloads else _numbers(workloads, self.view.places.workloads)
@@ -67,7 +69,7 @@ class FilterMarks(NamedTuple):
         """What the runs call the condition of a cell."""
         if any(name not in cell for name in axes.CONDITION):
             return [None]
-        return [self.view.runs[run].conditions.get(place(cell)) for run in self.runs]
+        return [self.view.runs[run].conditions.get(condition_of(cell)) for run in self.runs]
 
 
 class SectionFrame(NamedTuple):

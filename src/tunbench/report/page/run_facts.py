@@ -5,7 +5,7 @@ from typing import Any
 
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline
-from tunbench.analysis.verdicts import BRING_UP, counts, executed
+from tunbench.analysis.verdicts import counts, executed
 from tunbench.journal.record import Record
 from tunbench.report import units
 from tunbench.report.page import bounds
@@ -13,6 +13,7 @@ from tunbench.report.page.filters import FilterMarks
 from tunbench.report.tables import lab_time, netem_check
 from tunbench.report.tables.manifest import facts, packages
 from tunbench.report.view import View, workloads_of
+from tunbench.runner.declare.metrics import BRING_UP
 
 NO_PROMISE = "no promise"
 """What stands for a fingerprint outside the virtual clock."""

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from tunbench.analysis.study.agreement import Agreed, Row
 from tunbench.analysis.study.assessment import Assessment
+from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from tunbench.analysis.study.lookup import NOT_RUN
-from tunbench.analysis.study.ranks import Agreement
+from tunbench.analysis.study.rank_correlation import RankCorrelation
+from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
 from tunbench.report import study_wording, units
 from tunbench.report.charts import rank_slopes
 from tunbench.report.charts.figure import Panel
@@ -61,7 +61,7 @@ class StudyTable(NamedTuple):
     number: int
     name: str
     whole: str
-    conditions: list[tuple[str, Agreement, str]]
+    conditions: list[tuple[str, RankCorrelation, str]]
     charts: list[MarkedChart]
     left_out: int
     rows: list[PublishedRow]
@@ -86,13 +86,13 @@ def rendered(assessment: Assessment, frame: SectionFrame) -> Markup:
     return Markup(template(TEMPLATE).render(context))
 
 
-def _tables(tables: Sequence[Agreed], frame: SectionFrame) -> list[StudyTable]:
+def _tables(tables: Sequence[TableAgreement], frame: SectionFrame) -> list[StudyTable]:
     most = bounds.MAX_CHARTS_OF_A_STUDY // max(1, len(tables))
     most = max(1, min(bounds.MAX_CHARTS_OF_A_STUDY_TABLE, most))
     return [_table(one, number, most, frame) for number, one in enumerate(tables)]
 
 
-def _table(table: Agreed, number: int, most: int, frame: SectionFrame) -> StudyTable:
+def _table(table: TableAgreement, number: int, most: int, frame: SectionFrame) -> StudyTable:
     panels = rank_slopes.panels(table, f"{frame.id}-chart-{number}")
     drawn = _least_agreeing(panels, table, most)
     return StudyTable(
@@ -107,7 +107,7 @@ def _table(table: Agreed, number: int, most: int, frame: SectionFrame) -> StudyT
     )
 
 
-def _least_agreeing(panels: Sequence[Panel], table: Agreed, most: int) -> list[Panel]:
+def _least_agreeing(panels: Sequence[Panel], table: TableAgreement, most: int) -> list[Panel]:
     """The charts of the conditions that agree least, in their order."""
 
     def tau(panel: Panel) -> float:
@@ -118,7 +118,7 @@ def _least_agreeing(panels: Sequence[Panel], table: Agreed, most: int) -> list[P
     return [panel for panel in panels if panel.heading in kept]
 
 
-def _row(row: Row, frame: SectionFrame) -> PublishedRow:
+def _row(row: ComparedNumber, frame: SectionFrame) -> PublishedRow:
     published, measured = row.published, row.measured
     unit = published.unit
     bounds = ""

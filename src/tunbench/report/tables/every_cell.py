@@ -5,8 +5,8 @@ from typing import Any
 
 from tunbench.analysis.bootstrap import spread, variation
 from tunbench.analysis.cells import METRIC
-from tunbench.analysis.frame import CELL
 from tunbench.analysis.metrics import spelled
+from tunbench.analysis.samples import CELL
 from tunbench.analysis.statistics import FEWEST, RANGE
 from tunbench.report import units
 from tunbench.report.tables.table import PLACE_COLUMNS, Column, Field, Table, placed, ratio_field

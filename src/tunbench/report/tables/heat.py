@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tunbench.analysis import baseline
+from tunbench.analysis import missing_ratios
 from tunbench.report import units
 from tunbench.report.tables.table import Field
 from tunbench.report.view import View
@@ -19,13 +19,15 @@ def heat(value: float, best: float, more: bool) -> float:
 
 def dashes(reasons: Sequence[tuple[str, str]]) -> str:
     """What a dash instead of a ratio stands for, as the end of a caption."""
-    return f" A dash is no ratio, because {'; '.join(baseline.listed(reasons))}." if reasons else ""
+    return (
+        f" A dash is no ratio, because {'; '.join(missing_ratios.reasons_with_conditions(reasons))}." if reasons else ""
+    )
 
 
 def no_ratio(view: View, run: str, stack: str, condition: str, workload: str, metric: str) -> Field:
     """A dash instead of a ratio to `none`, with why there is none."""
     findings = view.runs[view.labels.index(run)]
-    why = baseline.missing(findings, stack, condition, workload, metric)
+    why = missing_ratios.reason(findings, stack, condition, workload, metric)
     return Field(units.NOTHING, kind="quiet", why=why)
 
 

@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.stopping import of_manifest, widths
+from tunbench.analysis.order import condition_of
 from tunbench.plan.until import Until
 from tunbench.report import units
 from tunbench.report.tables.table import Column, Field, Table, TableRow, filter_numbers
 from tunbench.report.view import View
-from tunbench.runner.declare import axes
 
 MAX_NAMED_CELLS = 20
 """Cells that the terminal names; of more, it says how many."""
@@ -31,15 +30,11 @@ class NarrowCell(NamedTuple):
 
 def cells(findings: Findings) -> list[NarrowCell]:
     """Every cell and metric that counted, the widest first; none where the plan did not ask for a width."""
-    until = of_manifest(findings.record.manifest)
-    if not until:
+    if findings.widths is None:
         return []
-    found = widths(findings.values, until).sort("width", descending=True, nulls_last=False, maintain_order=True)
+    found = findings.widths.sort("width", descending=True, nulls_last=False, maintain_order=True)
     several = found.select("pair", "node").n_unique() > 1
-    return [
-        _cell(row, findings.conditions[tuple(row[name] for name in axes.CONDITION)], several)
-        for row in found.to_dicts()
-    ]
+    return [_cell(row, findings.conditions[condition_of(row)], several) for row in found.to_dicts()]
 
 
 def table(view: View, number: int, identifier: str = "narrow-cells") -> Table:
@@ -60,7 +55,7 @@ def tables(view: View) -> list[Table]:
     return [
         table(view, number, f"{identifier}-cells")
         for number, identifier in enumerate(view.identifiers("narrow"))
-        if of_manifest(view.runs[number].record.manifest)
+        if view.runs[number].until
     ]
 
 
@@ -72,7 +67,7 @@ def summary(view: View) -> list[Table]:
 
 def lines(findings: Findings) -> list[str]:
     """How many cells were narrow enough, and the names of those that were not."""
-    until = of_manifest(findings.record.manifest)
+    until = findings.until
     if not until:
         return []
     found = cells(findings)

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tunbench.analysis import baseline
+from tunbench.analysis import missing_ratios
 from tunbench.analysis.findings import Findings, costly, of_several, verdict_of, workloads
 from tunbench.report import units
 from tunbench.report.tables import workload_summaries
@@ -35,7 +35,7 @@ def tables(view: View) -> list[Table]:
 
 def _notes(findings: Findings) -> tuple[str, ...]:
     """Why a ratio is missing, and of which workloads one of several values is shown."""
-    notes = [f"– is no ratio: {reason}" for reason in baseline.listed(_without_ratio(findings))]
+    notes = [f"– is no ratio: {reason}" for reason in missing_ratios.reasons_with_conditions(_without_ratio(findings))]
     if several := of_several(findings.cells, METRICS):
         notes.append(f"of several pairs or directions it is the first one ({', '.join(several)}); the report has all")
     return tuple(notes)
@@ -46,7 +46,7 @@ def _without_ratio(findings: Findings) -> list[tuple[str, str]]:
     there = findings.cells.filter((pl.col("metric") == "throughput") & pl.col("ratio_median").is_null())
     places = there.select("stack", "condition", "workload").unique(maintain_order=True).iter_rows()
     return [
-        (baseline.missing(findings, stack, condition, workload, "throughput"), condition)
+        (missing_ratios.reason(findings, stack, condition, workload, "throughput"), condition)
         for stack, condition, workload in places
     ]
 

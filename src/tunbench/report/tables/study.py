@@ -1,8 +1,8 @@
 """A study in tables, for a spreadsheet or a paper: published beside measured, agreement, and claims."""
 
-from tunbench.analysis.study.agreement import Agreed, Row
 from tunbench.analysis.study.assessment import Assessment
-from tunbench.analysis.study.claims import Compared, Judged
+from tunbench.analysis.study.claims import ClaimResult, ComparisonResult
+from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
 from tunbench.report import study_wording, units
 from tunbench.report.tables.table import Column, Field, Table, TableRow, ratio_field
 from tunbench.report.view import View
@@ -20,7 +20,7 @@ def of_assessment(assessment: Assessment) -> list[Table]:
     return [*found, _agreement(assessment.tables), _claims(assessment.claims)]
 
 
-def _beside(one: Agreed, number: int) -> Table:
+def _beside(one: TableAgreement, number: int) -> Table:
     columns = (
         *(Column("condition"), Column("system"), Column("stack"), Column("unit"), Column("published", True)),
         *(Column("measured", True), Column("low", True), Column("high", True), Column("÷ published", True)),
@@ -30,7 +30,7 @@ def _beside(one: Agreed, number: int) -> Table:
     return Table(f"study-{number}", caption, columns, [TableRow(_row(row)) for row in one.rows])
 
 
-def _row(row: Row) -> tuple[Field, ...]:
+def _row(row: ComparedNumber) -> tuple[Field, ...]:
     published, found = row.published, row.measured
     bounds = (found.median, found.low, found.high) if found else (None, None, None)
     return (
@@ -42,7 +42,7 @@ def _row(row: Row) -> tuple[Field, ...]:
     )
 
 
-def _agreement(of: list[Agreed]) -> Table:
+def _agreement(of: list[TableAgreement]) -> Table:
     columns = (
         *(Column("table"), Column("condition"), Column("n", True), Column("tau", True), Column("tau p", True)),
         *(Column("rho", True), Column("rho p", True), Column("method")),
@@ -68,7 +68,7 @@ def _agreement(of: list[Agreed]) -> Table:
     return Table("study-agreement", "Rank correlation of published and measured values.", columns, rows)
 
 
-def _claims(claims: list[Judged]) -> Table:
+def _claims(claims: list[ClaimResult]) -> Table:
     columns = (
         *(Column("claim"), Column("verdict"), Column("text"), Column("source"), Column("compared")),
         *(Column("its verdict"), Column("n", True), Column("median", True), Column("low", True), Column("high", True)),
@@ -82,11 +82,11 @@ def _claims(claims: list[Judged]) -> Table:
     return Table("study-claims", "Each comparison of each claim; ratios of trials paired by seed.", columns, rows)
 
 
-def _head(one: Judged) -> tuple[Field, ...]:
+def _head(one: ClaimResult) -> tuple[Field, ...]:
     return Field(one.claim.name), Field(one.verdict), Field(one.claim.text), Field(one.claim.source)
 
 
-def _compared(each: Compared) -> tuple[Field, ...]:
+def _compared(each: ComparisonResult) -> tuple[Field, ...]:
     found = each.estimate
     lacking = study_wording.lacking(each) if found else []
     numbers = (found.n, found.median, found.low, found.high) if found else (None,) * 4
@@ -97,7 +97,7 @@ def _compared(each: Compared) -> tuple[Field, ...]:
     )
 
 
-def _expected(each: Compared) -> str:
+def _expected(each: ComparisonResult) -> str:
     """What was expected, in the SI unit that the numbers beside it have."""
     unit = "" if each.right or each.left.unit in ("ratio", "count") else each.left.unit
     return f"{each.comparison.expect.text} {unit}".strip()

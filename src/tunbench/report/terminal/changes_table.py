@@ -7,7 +7,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tunbench.analysis.compare.cell_change import (
+from tunbench.analysis.compare.compared_cell import (
     BETTER,
     DIFFERENT,
     FAILED_A,
@@ -15,7 +15,7 @@ from tunbench.analysis.compare.cell_change import (
     IDENTICAL,
     ONLY_A,
     WORSE,
-    Row,
+    ComparedCell,
 )
 from tunbench.report import change_wording
 
@@ -40,7 +40,7 @@ NUMBER_COLUMNS = ("A (n)", "B (n)", "change [low, high]", "p")
 """The columns that are aligned to the right."""
 
 
-def table(rows: Sequence[Row], width: int = WIDE_TERMINAL) -> Table:
+def table(rows: Sequence[ComparedCell], width: int = WIDE_TERMINAL) -> Table:
     """The rows for a terminal of so many characters, as they are ordered; a narrow one leaves columns out."""
     columns = {
         "stack": lambda row: row.stack,

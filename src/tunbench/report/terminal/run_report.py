@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tunbench.analysis.audit.warnings import Warning
+from tunbench.analysis.audit.warnings import WarningGroup
 from tunbench.report.sections import Medium, tables_on
 from tunbench.report.terminal import rich_tables
 from tunbench.report.view import View
@@ -15,9 +15,9 @@ def rendered(view: View) -> RenderableType:
     return Group(*tables, *(_warning(one) for run in view.runs for one in run.warnings))
 
 
-def _warning(warning: Warning) -> Text:
+def _warning(warning: WarningGroup) -> Text:
     first, others = warning.found[0], len(warning.found) - 1
     more = f" (and {others} more)" if others else ""
     text = Text(f"\n{warning.name}", style="yellow")
     text.append(f": {first.where}: {first.text}{more}\n", style="default")
-    return text.append(f"  {warning.kind.mend}", style="dim")
+    return text.append(f"  {warning.mend}", style="dim")

@@ -6,11 +6,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tunbench.analysis.study.agreement import Agreed
 from tunbench.analysis.study.assessment import Assessment
-from tunbench.analysis.study.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, Judged
-from tunbench.analysis.study.lookup import NOT_RUN
-from tunbench.analysis.study.ranks import Agreement
+from tunbench.analysis.study.cell_lookup import NOT_RUN
+from tunbench.analysis.study.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, ClaimResult
+from tunbench.analysis.study.rank_correlation import RankCorrelation
+from tunbench.analysis.study.table_agreement import TableAgreement
 from tunbench.report import study_wording, units
 
 STYLES = {REPRODUCED: "green", NOT_REPRODUCED: "bold red", NOT_TESTABLE: "dim", NOT_RUN: "dim"}
@@ -37,7 +37,7 @@ def rendered(assessment: Assessment, long: bool = False) -> RenderableType:
     return Group(*parts)
 
 
-def _tables(tables: list[Agreed], long: bool) -> Table:
+def _tables(tables: list[TableAgreement], long: bool) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     made.add_column("table", overflow="fold")
     made.add_column("condition", overflow="fold")
@@ -56,10 +56,10 @@ def _tables(tables: list[Agreed], long: bool) -> Table:
     return made
 
 
-def _by_condition(one: Agreed) -> dict[str, Agreement]:
+def _by_condition(one: TableAgreement) -> dict[str, RankCorrelation]:
     """The agreement of each condition; those without numbers, for the same reason, share a row."""
     rows = {name: found for name, found in one.conditions.items() if found.tau is not None}
-    without: dict[Agreement, list[str]] = {}
+    without: dict[RankCorrelation, list[str]] = {}
     for name, found in one.conditions.items():
         if found.tau is None:
             without.setdefault(found, []).append(name)
@@ -69,7 +69,7 @@ def _by_condition(one: Agreed) -> dict[str, Agreement]:
     }
 
 
-def _claim(one: Judged, long: bool) -> list[RenderableType]:
+def _claim(one: ClaimResult, long: bool) -> list[RenderableType]:
     head = Text(one.verdict, style=STYLES.get(one.verdict, "yellow"))
     head.append(f"  {one.claim.name}", style="bold")
     head.append(f"  {one.claim.text}", style="default")

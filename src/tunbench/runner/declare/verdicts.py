@@ -13,4 +13,5 @@ class Verdict(StrEnum):
 
 WORST_FIRST = tuple(Verdict)
 
-BEST_FIRST = tuple(reversed(Verdict))
+COUNTING_ORDER = (Verdict.OK, *(verdict for verdict in Verdict if verdict != Verdict.OK))
+"""The order in which a report counts trials: those that are well, then the worse ones first."""

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from tests.helpers.records import MANIFEST, TCP, UP, cell, realistic, record, trial
-from tunbench.analysis.audit import bimodality, checks, trend
-from tunbench.analysis.audit.warnings import KINDS
+from tests.helpers.records import TCP, UP, cell, realistic, record, trial
+from tunbench.analysis.audit import bimodality, machine_time, repeats, trend
 from tunbench.analysis.cells import cells, per_trial
-from tunbench.analysis.compare.two_samples import holm
 from tunbench.analysis.findings import find
-from tunbench.analysis.frame import measured
+from tunbench.analysis.multiple_tests import holm
+from tunbench.analysis.samples import good_samples
+from tunbench.analysis.statistics import FEWEST
 from tunbench.journal.record import Record, Warned
 from tunbench.runner import probe
+from tunbench.runner.declare.warnings import WarningKind
 
 Numbers = NDArray[np.float64]
 
@@ -172,7 +173,7 @@ def test_without_a_trend_one_run_of_twenty_is_warned_at_most() -> None:
     false = 0
     for _ in range(400):
         rising = trend.rises(rng.random((30, 10)))
-        false += bool(any(p is not None and p < checks.LEVEL for p in holm(trend.p_values(rising, 10).tolist())))
+        false += bool(any(p is not None and p < repeats.LEVEL for p in holm(trend.p_values(rising, 10).tolist())))
     assert false <= 0.05 * 400 + 3 * math.sqrt(400 * 0.05 * 0.95)
 
 
@@ -234,17 +235,21 @@ def test_every_warning_has_a_row_with_its_meaning_and_mend() -> None:
         row[0].strip("`"): tuple(row[1:])
         for row in ([field.strip() for field in line.strip("|").split("|")] for line in table)
     }
-    assert shown == {name: tuple(kind) for name, kind in KINDS.items()}
+    assert shown == {kind.value: (kind.meaning, kind.mend) for kind in WarningKind}
+
+
+def test_an_interval_takes_as_many_trials_as_its_warning_says() -> None:
+    assert f"at least {FEWEST} " in WarningKind.TOO_FEW_TRIALS.mend
 
 
 def test_many_cells_are_examined_at_once() -> None:
-    values = per_trial(measured(realistic(12)))
-    series = list(checks.examined(values))
+    values = per_trial(good_samples(realistic(12).trials))
+    series = list(repeats.examined(values))
     assert {one.values.shape[1] for one in series} == {11, 12}
     assert set(series[0].cells["metric"]) | set(series[1].cells["metric"]) == {"rtt", "throughput"}
 
 
 def test_the_checks_take_the_tables_of_a_run_without_trials() -> None:
-    values = per_trial(measured(record([], manifest=MANIFEST)))
-    assert checks.bimodal(values) == checks.drift(values) == []
-    assert checks.saturated(cells(values)) == checks.costly(cells(values)) == []
+    values = per_trial(good_samples([]))
+    assert repeats.bimodal(values) == repeats.drift(values) == []
+    assert machine_time.saturated_machine(cells(values)) == machine_time.costly_probes(cells(values)) == []

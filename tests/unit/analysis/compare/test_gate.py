@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 from tests.helpers.records import PING
 from tests.unit.analysis.compare.test_runs import compared, failed, speeds, spread
-from tunbench.analysis.compare.gate import Gate, gate
-from tunbench.analysis.compare.runs import Choice, Comparison
+from tunbench.analysis.compare.gate import GateResult, gate
+from tunbench.analysis.compare.runs import RunComparison, Selection
 from tunbench.journal.record import TrialResult
 from tunbench.report.export import junit, markdown
 
 
-def judged(a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float = 0.02, strict: bool = False) -> Gate:
+def judged(
+    a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float = 0.02, strict: bool = False
+) -> GateResult:
     return gate(compared(a, b), tolerance, strict)
 
 
@@ -94,7 +96,7 @@ def test_where_the_base_is_zero_any_worsening_is_beyond_every_tolerance() -> Non
         return speeds("gre", values, PING, "loss", "ratio")
 
     def of(a: Sequence[float], b: Sequence[float], tolerance: float) -> str:
-        [one] = gate(compared(lost(a), lost(b), Choice(("loss",))), tolerance).cells
+        [one] = gate(compared(lost(a), lost(b), Selection(("loss",))), tolerance).cells
         return one.outcome
 
     none, some = [0.0] * 10, [0.01, 0.02] * 5
@@ -109,7 +111,7 @@ def test_where_the_base_is_zero_any_worsening_is_beyond_every_tolerance() -> Non
 
 def test_what_is_neither_good_nor_bad_stops_nothing() -> None:
     a, b = (speeds("gre", spread(middle, 1), metric="carried", unit="B") for middle in (1e6, 2e6))
-    found = gate(compared(a, b, Choice(("carried",))), 0.0)
+    found = gate(compared(a, b, Selection(("carried",))), 0.0)
     assert [(one.outcome, one.why) for one in found.cells] == [("passed", "different")]
 
 
@@ -135,7 +137,7 @@ def mixed() -> tuple[list[TrialResult], list[TrialResult]]:
     return a, b
 
 
-COMPARED: Comparison = compared(*mixed())
+COMPARED: RunComparison = compared(*mixed())
 
 
 def test_the_outcomes_are_counted_the_worst_first() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.helpers.records import MANIFEST, PING, TCP, UP, cell, record, trial
 from tunbench.analysis.compare import runs as comparing
-from tunbench.analysis.compare.cell_change import VERDICTS, Row, counts, frame, worst_first
-from tunbench.analysis.compare.runs import Choice, CompareError, Comparison, compare
+from tunbench.analysis.compare.compared_cell import VERDICTS, ComparedCell, counts, frame, worst_first
+from tunbench.analysis.compare.runs import CompareError, RunComparison, Selection, compare
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.metrics import headlines, more_is_better
 from tunbench.journal.record import TrialResult
@@ -39,11 +39,11 @@ def found(trials: Sequence[TrialResult], manifest: dict[str, object] = MANIFEST)
     return find(record(trials, manifest=dict(manifest)))
 
 
-def compared(a: Sequence[TrialResult], b: Sequence[TrialResult], choice: Choice = Choice()) -> Comparison:  # noqa: B008
+def compared(a: Sequence[TrialResult], b: Sequence[TrialResult], choice: Selection = Selection()) -> RunComparison:  # noqa: B008
     return compare(found(a), found(b, OTHER), choice)
 
 
-def only(a: Sequence[TrialResult], b: Sequence[TrialResult]) -> Row:
+def only(a: Sequence[TrialResult], b: Sequence[TrialResult]) -> ComparedCell:
     [row] = compared(a, b).rows
     return row
 
@@ -69,7 +69,7 @@ def test_less_is_better_for_a_metric_that_says_so() -> None:
 
 def test_what_is_neither_good_nor_bad_is_different() -> None:
     a, b = (speeds("gre", spread(middle, 1), metric="carried", unit="B") for middle in (1e6, 2e6))
-    [row] = compared(a, b, Choice(("carried",))).rows
+    [row] = compared(a, b, Selection(("carried",))).rows
     assert (row.verdict, row.direction) == ("different", "neither")
 
 
@@ -94,7 +94,7 @@ def test_a_table_that_is_too_long_for_its_trials_is_undecided_and_not_without_di
     # The smallest p of 8 and 8 trials is 2 ÷ 12,870, which is 0.00016.
     monkeypatch.setattr(comparing, "LEVEL", 0.0003)
     a, b = ([*speeds("gre", spread(of, 1, 8)), *speeds("none", spread(of, 1, 8))] for of in (1e9, 0.5e9))
-    long, short = compared(a, b), compared(a, b, Choice(stack="gre"))
+    long, short = compared(a, b), compared(a, b, Selection(stack="gre"))
     assert counts(long.rows) == {"undecided": 2}
     assert long.rows[0].why == (
         "8 and 8 trials cannot reach p < 0.0003 among 2 tests; it needs more trials or fewer cells"
@@ -105,7 +105,7 @@ def test_a_table_that_is_too_long_for_its_trials_is_undecided_and_not_without_di
 def test_p_is_corrected_over_the_rows_that_were_chosen() -> None:
     a = [one for stack in ("gre", "ipip", "none") for one in speeds(stack, spread(1e9, 1))]
     b = [*speeds("gre", spread(0.9e9, 2)), *speeds("ipip", spread(1e9, 3)), *speeds("none", spread(1e9, 4))]
-    every, one = compared(a, b), compared(a, b, Choice(stack="gr*"))
+    every, one = compared(a, b), compared(a, b, Selection(stack="gr*"))
     worst = worst_first(every.rows)[0]
     assert (every.tests, worst.stack) == (3, "gre")
     assert worst.p is not None
@@ -237,28 +237,31 @@ def test_without_a_choice_a_workload_is_summed_up_by_its_first_metric() -> None:
         ("loaded-latency", "rpm-both"),
         ("of-another-version", "speed"),
     }
-    every = compared(trials, trials, Choice(("all",))).rows
+    every = compared(trials, trials, Selection(("all",))).rows
     assert len(every) == 9
-    assert {row.name for row in compared(trials, trials, Choice(("cost", "loss"))).rows} == {"cost", "loss"}
+    assert {row.name for row in compared(trials, trials, Selection(("cost", "loss"))).rows} == {"cost", "loss"}
 
 
 def test_a_percentile_is_named_with_its_metric() -> None:
     series = [
         trial(cell("gre", "baseline", PING, 1), [("rtt", "s", value, float(at)) for at, value in enumerate((1, 2, 9))])
     ]
-    [row] = compared(series, series, Choice(("rtt p99",))).rows
+    [row] = compared(series, series, Selection(("rtt p99",))).rows
     assert (row.name, row.statistic) == ("rtt p99", "p99")
 
 
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (Choice(("thruput",)), 'neither run has the metric "thruput"; did you mean "throughput"?; all takes every one'),
-        (Choice(stack="wire*"), "neither run has a cell of that stack and workload; * stands for any characters"),
-        (Choice(workload="ping"), "neither run has a cell of that stack and workload; * stands for any characters"),
+        (
+            Selection(("thruput",)),
+            'neither run has the metric "thruput"; did you mean "throughput"?; all takes every one',
+        ),
+        (Selection(stack="wire*"), "neither run has a cell of that stack and workload; * stands for any characters"),
+        (Selection(workload="ping"), "neither run has a cell of that stack and workload; * stands for any characters"),
     ],
 )
-def test_a_choice_that_nothing_has_is_refused(choice: Choice, message: str) -> None:
+def test_a_choice_that_nothing_has_is_refused(choice: Selection, message: str) -> None:
     trials = speeds("gre", [1.0])
     with pytest.raises(CompareError) as caught:
         compared(trials, trials, choice)
@@ -288,7 +291,7 @@ def test_a_comparison_turns_round_with_the_runs() -> None:
 def test_the_table_has_a_column_for_each_field_and_is_json() -> None:
     rows = compared(speeds("gre", spread(1e9, 1)), [*failed("gre", [1])]).rows
     table = frame(rows)
-    assert table.columns == list(Row._fields)
+    assert table.columns == list(ComparedCell._fields)
     assert frame([]).columns == table.columns
     assert json.loads(json.dumps(rows[0]._asdict()))["verdict"] == rows[0].verdict
 

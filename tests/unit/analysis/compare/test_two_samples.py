@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tunbench.analysis.compare import pairwise
+from tunbench.analysis.compare import pairwise_differences
 from tunbench.analysis.compare.two_samples import (
     ASYMPTOTIC,
     CONSTANT,
     EXACT,
     UNDECIDED,
     cliff,
-    holm,
     mann_whitney,
     relative,
     shift,
     smallest_p,
 )
+from tunbench.analysis.multiple_tests import holm
 
 # Permeability constants of the human chorioamnion, at term and at 12 to 26 weeks: Hollander and Wolfe, Nonparametric
 # Statistical Methods (1973), page 69; 2nd edition (1999), table 4.1; in the examples of R's wilcox.test.
@@ -152,10 +152,10 @@ def test_the_relative_shift_does_not_depend_on_the_unit(a: list[float], b: list[
 def test_a_difference_of_some_rank_is_found_without_making_all_of_them(a: list[float], b: list[float]) -> None:
     rising = sorted(late - early for early in a for late in b)
     ranks = range(1, len(rising) + 1)
-    assert pairwise.differences(a, b, ranks) == rising
+    assert pairwise_differences.differences(a, b, ranks) == rising
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pairwise, "MOST_PAIRS", 0)
-        assert pairwise.differences(a, b, ranks) == rising
+        patched.setattr(pairwise_differences, "MOST_PAIRS", 0)
+        assert pairwise_differences.differences(a, b, ranks) == rising
 
 
 def test_a_shift_of_many_values_takes_little_memory() -> None:

@@ -9,6 +9,7 @@ from tests.helpers import studies
 from tests.helpers.records import cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.analysis.statistics import estimate
+from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.claims import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
@@ -20,7 +21,6 @@ from tunbench.analysis.study.claims import (
     ratios,
     verdict_of,
 )
-from tunbench.analysis.study.lookup import NOT_RUN
 from tunbench.plan.study.cell import read_expected
 from tunbench.plan.study.claim import Comparison, read_comparison
 from tunbench.report import study_wording

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab, finished, invoke, ordered, runs_here
-from tunbench.analysis.audit.warnings import KINDS
 from tunbench.executors import pool
 from tunbench.journal import journal, read
 from tunbench.labs.real_time import host_state, noise
@@ -110,7 +109,9 @@ def test_nothing_is_said_of_a_machine_that_is_as_it_should_be(examined: Examined
 def test_each_thing_that_disturbs_is_found(files: dict[str, str], finding: tuple[str, str], examined: Examined) -> None:
     found = examined(files)
     assert found.findings == [finding]
-    assert found.lines == [f"{finding[0]}: {finding[1]}. {KINDS[finding[0]].mend}"]
+    assert found.lines == [
+        f"{finding[0]}: {finding[1]}. {next(kind.mend for kind in WarningKind if kind == finding[0])}"
+    ]
 
 
 @pytest.mark.parametrize(("space", "found"), [("pid:[4026531836]", False), ("pid:[4026532281]", True)])

@@ -2,7 +2,7 @@ import re
 from html.parser import HTMLParser
 
 from tests.unit.analysis.compare.test_runs import OTHER, failed, found, speeds, spread
-from tunbench.analysis.compare.runs import Choice, compare
+from tunbench.analysis.compare.runs import Selection, compare
 from tunbench.analysis.findings import Findings
 from tunbench.report.charts import forest
 from tunbench.report.page.comparison import rendered
@@ -28,10 +28,10 @@ B = found(
 )
 
 
-ALL = Choice()
+ALL = Selection()
 
 
-def section(a: Findings, b: Findings, names: tuple[str, str] = ("A", "B"), choice: Choice = ALL) -> str:
+def section(a: Findings, b: Findings, names: tuple[str, str] = ("A", "B"), choice: Selection = ALL) -> str:
     return rendered(compare(a, b, choice), names, SectionFrame("compare"))
 
 
@@ -118,6 +118,6 @@ def test_a_long_comparison_draws_the_worst_and_says_so() -> None:
 
 
 def test_equal_runs_have_no_plot() -> None:
-    text = section(A, A, choice=Choice(stack="gre"))
+    text = section(A, A, choice=Selection(stack="gre"))
     assert "<svg" not in text
     assert "identical: both runs have the same fingerprint (1 cell)" in text

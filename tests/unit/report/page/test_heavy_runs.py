@@ -17,7 +17,6 @@ from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import MANIFEST, TCP, cell, realistic, record, trial
 from tests.helpers.runs import invoke
 from tests.helpers.strangers import write
-from tunbench.analysis.audit.warnings import warnings
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, Warned
 from tunbench.report.reported_run import assessment
@@ -48,9 +47,9 @@ def test_a_plan_of_empty_lines_is_no_study(tmp_path: Path) -> None:
 
 def test_twenty_thousand_kinds_of_warnings_are_grouped_at_once() -> None:
     many = record(realistic(1).trials, warnings=[Warned(f"w{number}", "a", "b") for number in range(20_000)] * 2)
-    cells = find(realistic(1)).cells
-    assert seconds(warnings, many, cells) < 3
-    assert len(warnings(many, cells)) == 20_000 + len(warnings(realistic(1), cells)) - 1
+    found, own = find(many), len(find(realistic(1)).warnings)
+    assert seconds(lambda: found.warnings) < 3
+    assert len(found.warnings) == 20_000 + own - 1
 
 
 def crossed(count: int, workload: str = TCP) -> Record:

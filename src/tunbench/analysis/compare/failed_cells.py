@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from tunbench.analysis.compare.cell_change import FAILED_A, FAILED_B, FAILED_BOTH, ONLY_A, ONLY_B, Row
+from tunbench.analysis.compare.compared_cell import FAILED_A, FAILED_B, FAILED_BOTH, ONLY_A, ONLY_B, ComparedCell
 from tunbench.journal.record import TrialResult
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 """A sequence by which a program colours what it prints: ECMA-48, section 5.4."""
 
 
-def without_numbers(row: Row, a: Sequence[TrialResult], b: Sequence[TrialResult]) -> tuple[str, str]:
+def without_numbers(row: ComparedCell, a: Sequence[TrialResult], b: Sequence[TrialResult]) -> tuple[str, str]:
     """The verdict that does not need numbers, and why; both empty where the numbers decide.
 
     A cell of which a larger share of trials failed in B than in A has failed in B, whatever the others measured.

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tunbench.analysis.study.ranks import APPROXIMATE, KENDALL_EXACT, PERMUTED, correlation
+from tunbench.analysis.study.rank_correlation import APPROXIMATE, KENDALL_EXACT, PERMUTED, correlation
 
 # Hunter L measure of lightness and panel scores of 9 lots of canned tuna: Hollander and Wolfe, Nonparametric
 # Statistical Methods (1973), page 187; in the examples of R's cor.test.

@@ -22,7 +22,7 @@ KENDALL_EXACT = "exact for tau; for rho Student's t"
 APPROXIMATE = "normal approximation for tau, Student's t for rho"
 
 
-class Agreement(NamedTuple):
+class RankCorrelation(NamedTuple):
     """Kendall's τ_b and Spearman's ρ over n systems, each with its two-sided p, and how p was computed.
 
     Where there are no numbers they are None, and `method` says why.
@@ -36,7 +36,7 @@ class Agreement(NamedTuple):
     method: str
 
 
-def correlation(x: Sequence[float], y: Sequence[float]) -> Agreement:
+def correlation(x: Sequence[float], y: Sequence[float]) -> RankCorrelation:
     """Kendall's τ_b and Spearman's ρ of pairs of values.
 
     τ_b = (P − Q) ÷ √((n₀ − n₁)(n₀ − n₂)), where P pairs of systems stand in the same order on both sides and Q in the
@@ -60,15 +60,15 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> Agreement:
         return _none(n, "all systems tie on one side: that is no order")
     tau, rho = _value(stats.kendalltau(x, y).statistic), _value(stats.spearmanr(x, y).statistic)
     if n <= LARGEST_EXACT:
-        return Agreement(n, tau, _kendall_p(x, y), rho, _spearman_p(x, y), PERMUTED)
+        return RankCorrelation(n, tau, _kendall_p(x, y), rho, _spearman_p(x, y), PERMUTED)
     tied = len(set(x)) < n or len(set(y)) < n
     tau_p = float(stats.kendalltau(x, y, method="asymptotic" if tied else "exact").pvalue)
     rho_p = float(stats.spearmanr(x, y).pvalue)
-    return Agreement(n, tau, tau_p, rho, rho_p, APPROXIMATE if tied else KENDALL_EXACT)
+    return RankCorrelation(n, tau, tau_p, rho, rho_p, APPROXIMATE if tied else KENDALL_EXACT)
 
 
-def _none(n: int, reason: str) -> Agreement:
-    return Agreement(n, None, None, None, None, reason)
+def _none(n: int, reason: str) -> RankCorrelation:
+    return RankCorrelation(n, None, None, None, None, reason)
 
 
 def _value(found: Any) -> float:

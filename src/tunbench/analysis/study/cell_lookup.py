@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 """A repeat and its seed."""
 
 
-class Executed(NamedTuple):
+class TrialCounts(NamedTuple):
     """How many trials of a cell are ok, of how many that were executed."""
 
     ok: int = 0
@@ -37,7 +37,7 @@ class Executed(NamedTuple):
         return f"{self.ok} ok of {self.of} trials" if self.ok < self.of else ""
 
 
-class Measured(NamedTuple):
+class MeasuredCells(NamedTuple):
     """A run as it is looked up: the cells of its plan, the values of each, and what became of those without any.
 
     `trials` are the numbers of trials of each cell that are ok, and that were executed.
@@ -46,10 +46,10 @@ class Measured(NamedTuple):
     grid: Grid
     values: Mapping[tuple[object, ...], pl.DataFrame]
     failed: Mapping[tuple[object, ...], str]
-    trials: Mapping[tuple[object, ...], Executed]
+    trials: Mapping[tuple[object, ...], TrialCounts]
 
 
-class Found(NamedTuple):
+class CellValues(NamedTuple):
     """The cell that was meant, with its unit and its trials' values; or `why` there are none.
 
     It is `absent` where the run's plan does not have it. `varied` are the axes of which the plan has several values.
@@ -62,10 +62,10 @@ class Found(NamedTuple):
     why: str = ""
     absent: bool = False
     varied: tuple[str, ...] = ()
-    trials: Executed = Executed()
+    trials: TrialCounts = TrialCounts()
 
 
-def measured(findings: Findings, plan: Plan) -> Measured:
+def measured(findings: Findings, plan: Plan) -> MeasuredCells:
     """A run that was made of this plan."""
     found = findings.values.partition_by(*axes.NAMES, as_dict=True)
     failed = {
@@ -73,30 +73,30 @@ def measured(findings: Findings, plan: Plan) -> Measured:
         for trial in reversed(findings.record.trials)
         if trial.verdict != "ok"
     }
-    return Measured(grid(plan), found, failed, executed(findings.record.trials))
+    return MeasuredCells(grid(plan), found, failed, executed(findings.record.trials))
 
 
-def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], Executed]:
+def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], TrialCounts]:
     """How many trials of each cell are ok, by the cell's axes.NAMES."""
-    found: dict[tuple[object, ...], Executed] = {}
+    found: dict[tuple[object, ...], TrialCounts] = {}
     for trial in trials:
         key = tuple(trial.cell[axis] for axis in axes.NAMES)
-        ok, of = found.get(key, Executed())
-        found[key] = Executed(ok + (trial.verdict == "ok"), of + 1)
+        ok, of = found.get(key, TrialCounts())
+        found[key] = TrialCounts(ok + (trial.verdict == "ok"), of + 1)
     return found
 
 
-def look(cell: Cell, run: Measured) -> Found:
+def look(cell: Cell, run: MeasuredCells) -> CellValues:
     """What a run measured of a cell. Raises MistakeAt where the cell could be several of the plan's."""
     try:
         resolved = resolve(cell, run.grid)
     except NoCell:
-        return Found(dict(cell), "", True, {}, ABSENT, absent=True)
+        return CellValues(dict(cell), "", True, {}, ABSENT, absent=True)
     metric = metric_of(resolved, run.grid)
     key = tuple(resolved[axis] for axis in axes.NAMES)
     varied = tuple(axis for axis in axes.NAMES if len(run.grid.values[axis]) > 1)
-    nothing = Found(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
-    nothing = nothing._replace(trials=run.trials.get(key, Executed()))
+    nothing = CellValues(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
+    nothing = nothing._replace(trials=run.trials.get(key, TrialCounts()))
     rows = run.values[key].filter(pl.col("metric") == resolved["metric"]) if key in run.values else None
     if rows is None or rows.is_empty():
         return nothing._replace(why=f"no trial is ok: {run.failed[key]}" if key in run.failed else "not measured")

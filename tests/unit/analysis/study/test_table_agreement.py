@@ -5,16 +5,16 @@ import pytest
 from tests.helpers import studies
 from tests.helpers.records import record
 from tunbench.analysis.findings import Findings, find
-from tunbench.analysis.study.agreement import ILLEGIBLE, NO_CELL, Agreed, agreements
 from tunbench.analysis.study.assessment import assess
-from tunbench.analysis.study.lookup import NOT_RUN
+from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.reference import read
+from tunbench.analysis.study.table_agreement import ILLEGIBLE, NO_CELL, TableAgreement, compare_tables
 
 
-def tables(folder: Path, findings: Findings, scale: str = "full") -> list[Agreed]:
+def tables(folder: Path, findings: Findings, scale: str = "full") -> list[TableAgreement]:
     loaded = studies.loaded(folder, scale)
     assert loaded.study
-    return agreements(loaded.study, read(loaded), studies.run(folder, findings, scale))
+    return compare_tables(loaded.study, read(loaded), studies.run(folder, findings, scale))
 
 
 def test_the_same_order_agrees_wholly(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from tests.helpers import studies
 from tests.helpers.records import cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.analysis.study.assessment import assess
-from tunbench.analysis.study.grouping import Grouped
+from tunbench.analysis.study.cluster_agreement import ClusterAgreement
 from tunbench.journal.record import TrialResult
 from tunbench.report import study_wording
 
 TEXT = studies.PLAN + studies.STUDY + studies.CLAIMS
 
 
-def found(folder: Path, trials: list[TrialResult], text: str = TEXT) -> Grouped:
+def found(folder: Path, trials: list[TrialResult], text: str = TEXT) -> ClusterAgreement:
     return assess(find(record(trials)), studies.loaded(folder, text=text)).clusters[0]
 
 

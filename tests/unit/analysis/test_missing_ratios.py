@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import TCP, cell, record, trial
-from tunbench.analysis import baseline
+from tunbench.analysis import missing_ratios
 from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, TrialResult
 from tunbench.report.tables import headline, ratios
@@ -25,7 +25,7 @@ def failed(stack: str, repeat: int = 1, verdict: str = "failed") -> TrialResult:
 
 
 def why(*trials: TrialResult, metric: str = "throughput") -> str:
-    return baseline.missing(find(record(trials)), "gre", "baseline", TCP, metric)
+    return missing_ratios.reason(find(record(trials)), "gre", "baseline", TCP, metric)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import polars as pl
 
 from tunbench.journal.record import COLUMNS, OF_TRIAL, Record, TrialResult
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.verdicts import Verdict
 
 NUMBERS: dict[str, type[pl.DataType]] = {"repeat": pl.Int64, "seed": pl.Int64, "at": pl.Float64, "value": pl.Float64}
 """The columns that hold numbers; every other one holds text."""
@@ -19,27 +20,21 @@ CELL = ("lab", "clock", *axes.CELL, "pair", "node")
 TRIAL = (*CELL, "repeat", "seed")
 """The columns that say which trial a sample is from."""
 
-
 OF_SAMPLE = ("metric", "unit", "value", "at", "pair", "node")
 """The columns of a sample as the journal has it."""
 
 
-def frame(record: Record) -> pl.DataFrame:
+def every_sample(record: Record) -> pl.DataFrame:
     """All samples of a run, one row each, with the columns of SCHEMA, sorted by all of them."""
     return _table(record.trials).sort(COLUMNS)
 
 
-def measured(record: Record) -> pl.DataFrame:
-    """The samples that count: those of trials whose verdict is `ok`. The columns are those of `frame`.
+def good_samples(trials: Iterable[TrialResult]) -> pl.DataFrame:
+    """The samples that count: those of trials whose verdict is `ok`. The columns are those of SCHEMA.
 
     Rows stand in the order of trials (see `journal.read.assemble`), and within a trial in that of the journal.
     """
-    return well(record.trials)
-
-
-def well(trials: Iterable[TrialResult]) -> pl.DataFrame:
-    """The samples of those of the trials whose verdict is `ok`. Columns and order are those of `measured`."""
-    return _table([trial for trial in trials if trial.verdict == "ok"])
+    return _table([trial for trial in trials if trial.verdict == Verdict.OK])
 
 
 def _table(trials: Sequence[TrialResult]) -> pl.DataFrame:

@@ -20,7 +20,7 @@ VERDICTS = (
 NEITHER = "neither"
 
 
-class Row(NamedTuple):
+class ComparedCell(NamedTuple):
     """One cell, metric and statistic in both runs. Values are in `unit`; what there is none of is None.
 
     `shift` is Hodges and Lehmann's from A to B with its interval, `relative` the same as a share of A, `coverage` the
@@ -69,28 +69,28 @@ class Row(NamedTuple):
         return spelled(self.metric, self.statistic)
 
 
-def worst_first(rows: Iterable[Row]) -> list[Row]:
+def worst_first(rows: Iterable[ComparedCell]) -> list[ComparedCell]:
     """The rows by their verdict, in the order of VERDICTS; within it those that changed most first."""
     return sorted(rows, key=lambda row: (VERDICTS.index(row.verdict), -_size(row)))
 
 
-def counts(rows: Sequence[Row]) -> dict[str, int]:
+def counts(rows: Sequence[ComparedCell]) -> dict[str, int]:
     """How many rows have each verdict, in the order of VERDICTS; a verdict that none has is left out."""
     found = {verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS}
     return {verdict: number for verdict, number in found.items() if number}
 
 
-def frame(rows: Sequence[Row]) -> pl.DataFrame:
-    """The rows as a table, one column a field of Row."""
+def frame(rows: Sequence[ComparedCell]) -> pl.DataFrame:
+    """The rows as a table, one column a field of ComparedCell."""
     return pl.DataFrame([row._asdict() for row in rows], schema=SCHEMA)
 
 
 SCHEMA = {
     name: pl.String if kind is str else pl.Int64 if kind is int else pl.Float64
-    for name, kind in Row.__annotations__.items()
+    for name, kind in ComparedCell.__annotations__.items()
 }
 """The columns of `frame`."""
 
 
-def _size(row: Row) -> float:
+def _size(row: ComparedCell) -> float:
     return abs(row.relative) if row.relative is not None else abs(row.delta or 0.0)

@@ -3,8 +3,8 @@
 import polars as pl
 
 from tunbench.analysis.cells import ESTIMATE, METRIC, estimates
-from tunbench.analysis.frame import CELL
 from tunbench.analysis.ratios import beside_none
+from tunbench.analysis.samples import CELL
 
 COSTS = ("cost", "cost-packet")
 """The metrics of cost: busy time of the whole machine a byte and a packet that the stack carried."""

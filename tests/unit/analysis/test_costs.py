@@ -2,9 +2,9 @@ import pytest
 
 from tests.helpers.records import TCP, cell, record, trial
 from tunbench.analysis.cells import per_trial
-from tunbench.analysis.cost import excesses
+from tunbench.analysis.costs import excesses
 from tunbench.analysis.findings import Findings, find
-from tunbench.analysis.frame import frame
+from tunbench.analysis.samples import every_sample
 from tunbench.journal.record import TrialResult
 from tunbench.report.charts import metric_strips
 from tunbench.report.reported_run import ReportedRun
@@ -51,7 +51,7 @@ def test_an_excess_is_taken_within_a_seed_and_then_the_median() -> None:
 
 
 def test_only_costs_have_an_excess() -> None:
-    values = per_trial(frame(record([cost("none", 1, 1e-9), cost("gre", 1, 3e-9)])))
+    values = per_trial(every_sample(record([cost("none", 1, 1e-9), cost("gre", 1, 3e-9)])))
     assert set(excesses(values)["metric"]) == {"cost", "cost-packet"}
     packet = excesses(values).filter(stack="gre", metric="cost-packet")["value"].to_list()
     assert packet == [pytest.approx(2e-6)]
@@ -59,7 +59,7 @@ def test_only_costs_have_an_excess() -> None:
 
 def test_each_kind_of_underlay_has_its_own_none() -> None:
     stacks = {"none": 1e-9, "none:underlay=ethernet": 2e-9, "macvlan": 5e-9, "gre": 5e-9}
-    values = per_trial(frame(record([cost(stack, 1, value) for stack, value in stacks.items()])))
+    values = per_trial(every_sample(record([cost(stack, 1, value) for stack, value in stacks.items()])))
     excess = dict(excesses(values).filter(metric="cost").select("stack", "value").iter_rows())
     assert excess == pytest.approx({"none": 0, "none:underlay=ethernet": 0, "macvlan": 3e-9, "gre": 4e-9})
 

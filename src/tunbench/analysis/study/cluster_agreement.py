@@ -6,15 +6,15 @@ from typing import NamedTuple
 import polars as pl
 
 from tunbench.analysis.findings import Findings
+from tunbench.analysis.study.cell_lookup import MeasuredCells, TrialCounts
 from tunbench.analysis.study.clusters import Cluster, clusters, rand_index
-from tunbench.analysis.study.lookup import Executed, Measured
 from tunbench.plan.study.cell import Cell
 from tunbench.plan.study.grid import NoCell, resolve
 from tunbench.plan.study.publication import Clustering, Study
 from tunbench.runner.declare import axes
 
 
-class Grouped(NamedTuple):
+class ClusterAgreement(NamedTuple):
     """A published clustering and the measured one; `rand` is their adjusted Rand index over `n` systems of both.
 
     The members of measured clusters have their published names. `silhouettes` are those of each number of clusters that
@@ -37,15 +37,17 @@ class Series(NamedTuple):
 
     values: list[float]
     places: int
-    trials: Executed
+    trials: TrialCounts
 
 
-def grouped(study: Study, findings: Findings, run: Measured) -> list[Grouped]:
+def grouped(study: Study, findings: Findings, run: MeasuredCells) -> list[ClusterAgreement]:
     """The clusterings that a study publishes, each beside that of the run."""
     return [_grouped(one, study.systems, findings, run) for one in study.clustering]
 
 
-def _grouped(clustering: Clustering, systems: Mapping[str, str], findings: Findings, run: Measured) -> Grouped:
+def _grouped(
+    clustering: Clustering, systems: Mapping[str, str], findings: Findings, run: MeasuredCells
+) -> ClusterAgreement:
     cells = {name: {**clustering.cell, "stack": stack} for name, stack in systems.items()}
     series = {name: one for name, cell in cells.items() if (one := _series(cell, findings, run))}
     found = clusters({name: one.values for name, one in series.items()})
@@ -54,7 +56,7 @@ def _grouped(clustering: Clustering, systems: Mapping[str, str], findings: Findi
     rand = rand_index(of_system, found.membership)
     why = found.reason or ("" if rand is not None else f"{n} of these systems are in a published cluster: it needs 2")
     measured = (found.clusters, found.silhouettes, n, rand, why)
-    return Grouped(clustering.name, clustering.clusters, *measured, _notes(series))
+    return ClusterAgreement(clustering.name, clustering.clusters, *measured, _notes(series))
 
 
 def _notes(series: Mapping[str, Series]) -> tuple[str, ...]:
@@ -64,7 +66,7 @@ def _notes(series: Mapping[str, Series]) -> tuple[str, ...]:
     return (*joined, *(f"{name}: {told}" for name, one in series.items() if (told := one.trials.told)))
 
 
-def _series(cell: Cell, findings: Findings, run: Measured) -> Series | None:
+def _series(cell: Cell, findings: Findings, run: MeasuredCells) -> Series | None:
     """The raw values of a cell, of one pair and node where it names them; None where it was not measured."""
     try:
         whole = resolve(cell, run.grid)
@@ -73,6 +75,6 @@ def _series(cell: Cell, findings: Findings, run: Measured) -> Series | None:
     named = [name for name in ("pair", "node") if name in whole]
     mine = pl.all_horizontal(pl.col(axis) == whole[axis] for axis in (*axes.NAMES, "metric", *named))
     rows = findings.samples.filter(mine & pl.col("at").is_not_null())
-    trials = run.trials.get(tuple(whole[axis] for axis in axes.NAMES), Executed())
+    trials = run.trials.get(tuple(whole[axis] for axis in axes.NAMES), TrialCounts())
     places = rows.select("pair", "node").n_unique()
     return Series(rows["value"].to_list(), places, trials) if len(rows) else None

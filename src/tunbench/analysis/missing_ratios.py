@@ -6,7 +6,7 @@ from tunbench.analysis.findings import Findings, verdict_of
 from tunbench.analysis.ratios import underlay
 
 
-def missing(findings: Findings, stack: str, condition: str, workload: str, metric: str) -> str:
+def reason(findings: Findings, stack: str, condition: str, workload: str, metric: str) -> str:
     """Why a stack's metric has no ratio to `none` in a condition, in words."""
     bare = findings.bare.get(underlay(stack))
     if not underlay(stack) or bare is None:
@@ -26,7 +26,7 @@ def missing(findings: Findings, stack: str, condition: str, workload: str, metri
     )
 
 
-def listed(reasons: Iterable[tuple[str, str]]) -> list[str]:
+def reasons_with_conditions(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """Reasons with the conditions that each is of, such as `the stack none failed (high, low)`."""
     found: dict[str, dict[str, None]] = {}
     for reason, condition in reasons:
