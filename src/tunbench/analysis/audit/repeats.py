@@ -100,7 +100,7 @@ def drift(values: pl.DataFrame) -> list[Warned]:
 
 def too_few_trials(cells: pl.DataFrame) -> list[Warned]:
     """One warning for each number of trials that is too small for an interval, saying how many cells have it."""
-    counted = cells.group_by(CELL).agg(pl.col("n").max())
+    counted = cells.group_by(axes.CELL).agg(pl.col("n").max())
     few = (
         counted.filter(pl.col("n") < FEWEST_FOR_INTERVAL)
         .group_by("n")
