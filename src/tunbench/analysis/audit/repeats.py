@@ -16,6 +16,7 @@ from tunbench.analysis.statistics import FEWEST as FEWEST_FOR_INTERVAL
 from tunbench.journal.record import Warned
 from tunbench.plan.until import STOPPING_UNITS
 from tunbench.runner import probe, registry
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BRING_UP
 from tunbench.runner.declare.warnings import WarningKind
 
