@@ -38,7 +38,7 @@ class TrialResult:
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:
-        """The samples as rows of COLUMNS. It takes a dictionary a sample: for a whole run, use `analysis.frame`."""
+        """The samples as rows of COLUMNS. It takes a dictionary a sample: for a whole run, use `analysis.samples`."""
         fixed = {"lab": self.lab, "clock": self.clock, **self.cell}
         return tuple(
             {
