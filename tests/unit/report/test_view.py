@@ -1,12 +1,7 @@
-import polars as pl
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.helpers.pages import view_of
-from tests.helpers.records import PING, TCP, cell, realistic, record, trial
+from tests.helpers.records import cell, realistic, record, trial
 from tunbench.journal.record import Record, TrialResult
-from tunbench.report.charts import degradation, distributions, metric_strips, option_sweeps, pareto_fronts, sweeps
+from tunbench.report.charts import metric_strips
 from tunbench.report.charts.figure import marks
 from tunbench.report.page import html
 from tunbench.report.tables import headline
@@ -59,62 +54,3 @@ def test_colours_of_a_stack_are_the_same_in_every_chart_and_run() -> None:
         assert drawn["old", stack].shape != drawn["new", stack].shape
     tunnels = [stack for stack in both.stacks if not stack.startswith("none")]
     assert len({(drawn["old", stack].colour, drawn["old", stack].shape) for stack in tunnels}) == len(tunnels)
-
-
-def swept(**terms: dict[str, float]) -> Record:
-    trials, profiles = [], {}
-    for number, (name, one) in enumerate(terms.items()):
-        profiles[name] = {"name": name, "forward": one, "reverse": one, "placement": "router"}
-        for stack in ("none", "gre"):
-            trials.append(trial(cell(stack, name, TCP), [("throughput", "bit/s", 1e9 / (number + 1))]))
-    return record(trials, profiles=profiles)
-
-
-def test_profiles_that_differ_in_one_term_are_a_sweep() -> None:
-    whole = view_of(swept(base={}, near={"delay": 0.01}, far={"delay": 0.04}, lossy={"loss": 0.01}))
-    [sweep] = sweeps.of_profiles(whole)
-    assert (sweep.title, sweep.unit) == ("delay each way", "s")
-    assert sweep.members == ((0.0, "base"), (0.01, "near"), (0.04, "far"))
-    [figure] = degradation.figures(whole)
-    assert [panel.heading for panel in figure.panels] == ["throughput over delay each way"]
-
-
-def test_a_step_of_a_sweep_that_has_a_second_name_does_not_hide_it() -> None:
-    steps = {"near": {"delay": 0.01}, "far": {"delay": 0.04}, "home": {"delay": 0.01}, "mars": {"delay": 1.0}}
-    [sweep] = sweeps.of_profiles(view_of(swept(**steps)))
-    assert [x for x, _ in sweep.members] == [0.01, 0.04, 1.0]
-
-
-def test_profiles_without_a_sweep_stand_in_order() -> None:
-    whole = view_of(swept(one={"delay": 0.01}, two={"loss": 0.1, "delay": 0.03}))
-    assert sweeps.of_profiles(whole) == []
-    [figure] = degradation.figures(whole)
-    assert [panel.heading for panel in figure.panels] == ["throughput"]
-    assert ">one</text>" in figure.panels[0].draw()
-
-
-def test_workloads_that_differ_in_one_option_are_a_sweep() -> None:
-    rates = ["10M", "20M", "40M"]
-    trials = [
-        trial(cell(stack, workload=f"iperf3-udp:rate={rate}"), [("throughput", "bit/s", 1e7), ("loss", "ratio", 0.1)])
-        for rate in rates
-        for stack in ("none", "gre")
-    ]
-    whole = view_of(record(trials))
-    [sweep] = sweeps.of_workloads(whole)
-    assert (sweep.title, sweep.unit, [x for x, _ in sweep.members]) == ("rate", "bit/s", [1e7, 2e7, 4e7])
-    assert [figure.heading for figure in option_sweeps.figures(whole)] == ["throughput", "loss"]
-
-
-def test_the_front_has_what_none_beats_in_both() -> None:
-    whole = view_of(realistic(6))
-    [figure] = [one for one in pareto_fronts.figures(whole, "rtt") if one.about == TCP]
-    assert 'class="front"' in figure.panels[1].draw()
-    assert PING not in figure.about
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
-def test_quantiles_are_those_of_the_tables(values: list[float]) -> None:
-    series = pl.Series(values)
-    expected = [series.quantile(share, "linear") for share in distributions.SHARES]
-    assert distributions.quantiles(values) == pytest.approx(expected, rel=1e-9, abs=1e-6)

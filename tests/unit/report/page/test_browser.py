@@ -8,9 +8,8 @@ import pytest
 
 from tests.helpers import journals
 from tests.helpers.browser import CONTRAST, Browser, chromium
-from tests.helpers.pages import write_page
+from tests.helpers.pages import hostile_page, write_page
 from tests.helpers.records import realistic
-from tests.unit.report.page.test_html import hostile
 from tunbench.journal import read
 
 FIRST = "document.querySelector('#figure-0 svg')"
@@ -115,7 +114,7 @@ def test_texts_can_be_read(browser: Browser, page: str, dark: bool) -> None:
 
 def test_hostile_names_do_nothing(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
-    path.write_text(hostile(), encoding="utf-8")
+    path.write_text(hostile_page(), encoding="utf-8")
     browser.errors.clear()
     browser.open(path.as_uri())
     browser.ask("document.querySelectorAll('.m').forEach(one => one.focus())")

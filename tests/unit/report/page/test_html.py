@@ -6,17 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.helpers.pages import page_of, view_of, write_page
+from tests.helpers.pages import HOSTILE, hostile_page, page_of, view_of, write_page
 from tests.helpers.records import MANIFEST, PING, TCP, cell, realistic, record, trial
-from tunbench.journal.record import Warned
-from tunbench.report.charts import labels
-from tunbench.report.charts.axes import around, from_zero_or_wide, marks, ticks
 from tunbench.report.page import bounds, html
 
-HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }}"
 SECTIONS = (
     *("overview", "fast", "late", "costly", "degrades", "recovers", "everything"),
     *("warnings", "failures", "trials", "method", "impairments", "clock", "manifest"),
@@ -56,23 +50,6 @@ class Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def page() -> str:
     return page_of(realistic(3))
-
-
-def hostile() -> str:
-    trials = [
-        trial(cell(stack, HOSTILE, workload, repeat), samples)
-        for stack in ("none", HOSTILE)
-        for repeat in (1, 2)
-        for workload, samples in (
-            (TCP, [("throughput", "bit/s", 1e6)]),
-            (PING, [("rtt", "s", 1e-3, 0.0), ("rtt", "s", 2e-3, 0.1)]),
-        )
-    ]
-    trials.append(trial(cell(HOSTILE, HOSTILE, TCP, 3), verdict="failed", reason=HOSTILE, logs={HOSTILE: HOSTILE}))
-    manifest = {**MANIFEST, "plan": {"name": HOSTILE, "seed": HOSTILE}, HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}
-    return page_of(
-        record(trials, manifest=manifest, warnings=(Warned(HOSTILE, HOSTILE, HOSTILE),), interrupted=(HOSTILE,))
-    )
 
 
 def test_write_makes_one_file_quickly(tmp_path: Path) -> None:
@@ -157,7 +134,7 @@ def test_a_question_without_an_answer_has_no_section() -> None:
 
 
 def test_hostile_names_stay_text() -> None:
-    page = hostile()
+    page = hostile_page()
     reader = Reader(page)
     assert sum(tag == "script" for tag, _ in reader.elements) == 1
     assert not [attrs for _, attrs in reader.elements if any(name.startswith("on") for name in attrs)]
@@ -228,53 +205,6 @@ def test_a_stack_without_a_ratio_may_come_before_one_that_has_one() -> None:
     assert ">0.100<" in page_of(record(trials))
 
 
-def test_long_names_are_broken_and_nothing_is_lost() -> None:
-    name = "ipsec:mode=transport,cipher=aes128gcm16+vxlan+averyverylongnameindeedwithoutabreak"
-    lines = labels.wrapped(name, 24).split("\n")
-    assert "".join(lines) == name
-    assert max(len(line) for line in lines) <= 24
-
-
-def test_labels_of_points_close_together_do_not_cover_each_other() -> None:
-    points = [(100.0 + 4 * index, 100.0 + 8 * index) for index in range(4)]
-    texts = [f"stack-{index}" for index in range(4)]
-    placed = labels.place(points, texts, 330, 264)
-    boxes = [label.box(text) for label, text in zip(placed, texts, strict=True) if label]
-    assert len(boxes) == 4
-    assert all(one.left >= 0 and one.right <= 330 for one in boxes)
-    assert not any(labels.overlap(one, other) for one, other in itertools.combinations(boxes, 2))
-
-
-def test_a_label_does_not_stand_on_an_interval() -> None:
-    (free,) = labels.place([(100.0, 100.0)], ["stack"], 330, 264)
-    cross = labels.Box(50, 99, 200, 101)
-    (beside,) = labels.place([(100.0, 100.0)], ["stack"], 330, 264, [cross])
-    assert free and labels.overlap(free.box("stack"), cross)
-    assert beside and not labels.overlap(beside.box("stack"), cross)
-
-
-def test_axes_are_logarithmic_where_values_are_far_apart() -> None:
-    wide = around([1e-3, 1.0])
-    assert wide.log and ticks(wide) and wide.low < 1e-3 and wide.high > 1
-    assert not from_zero_or_wide([5.0, 10.0]).log
-    assert from_zero_or_wide([5.0, 10.0]).low == 0
-    assert around([0.0, 10.0]).low == 0
-    assert wide.value(wide.share(0.05)) == pytest.approx(0.05)
-
-
-MEASURED = st.one_of(st.just(0.0), st.floats(1e-12, 1e15), st.floats(-1e15, -1e-12))
-
-
-@given(values=st.lists(MEASURED, min_size=1, max_size=9))
-def test_an_axis_holds_whatever_was_measured(values: list[float]) -> None:
-    for span in (around(values), from_zero_or_wide(values)):
-        assert span.low < span.high
-        assert all(-1e-9 <= span.share(value) <= 1 + 1e-9 for value in values)
-        found = marks(span)
-        assert found == sorted(set(found))
-        assert len(found) >= 2
-
-
 def test_a_comparison_stands_behind_the_overview() -> None:
     page = html.page(view_of(realistic(1), realistic(1, seed=2), labels=("old", "new")))
     assert '<a href="#compare">old compared with new</a>' in page
@@ -300,11 +230,6 @@ def test_a_page_that_would_be_too_large_says_what_it_leaves_out(monkeypatch: pyt
     assert re.search(r"The trials of \d+ more cells are left out", page)
     assert re.search(r"\d further charts are not in this page", page)
     assert 'id="fast"' in page and "<svg" in page
-
-
-def test_labels_that_have_no_room_are_left_to_the_legend() -> None:
-    placed = labels.place([(100.0, 100.0)] * 30, ["stack"] * 30, 330, 264)
-    assert None in placed and placed[0] is not None
 
 
 def test_unfolded_charts_stay_where_not_all_can(monkeypatch: pytest.MonkeyPatch) -> None:

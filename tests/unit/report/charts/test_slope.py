@@ -1,0 +1,30 @@
+"""Slopes of ranks: each system has a line, which tells whether it rose or fell."""
+
+import re
+
+from tunbench.report.charts import slope
+from tunbench.report.charts.canvas import WIDTH, standalone
+from tunbench.report.charts.slope import Slope
+
+SOME = [
+    Slope("WireGuard", 1, 1, "900 Mbit/s", "800 Mbit/s"),
+    Slope("<b>OpenVPN, with the longest name of all</b>", 2, 3, "500 Mbit/s", "100 Mbit/s"),
+    Slope("IPsec", 3, 2, "400 Mbit/s", "300 Mbit/s"),
+]
+
+
+def test_a_line_is_level_rises_or_falls() -> None:
+    drawn = slope.draw(SOME, "name", "Ranks")
+    assert re.findall(r'class="(level|rise|fall)"', drawn) == ["level", "fall", "rise"]
+
+
+def test_a_long_name_is_cut_in_the_chart_and_whole_in_what_it_tells() -> None:
+    drawn = slope.draw(SOME, "name", "Ranks")
+    assert "<b>" not in drawn and "…" in drawn
+    assert "&lt;b&gt;OpenVPN, with the longest name of all&lt;/b&gt;\npublished 500 Mbit/s, rank 2" in drawn
+
+
+def test_a_slope_is_as_wide_as_every_chart_and_stands_alone() -> None:
+    drawn = slope.draw(SOME, "name", "Ranks")
+    assert f'viewBox="0 0 {WIDTH} ' in drawn
+    assert "var(--" not in standalone(drawn)
