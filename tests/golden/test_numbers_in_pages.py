@@ -55,7 +55,7 @@ SENTENCES = {
         f"there are {shard.SETTLE:g} s in which the lab does nothing",
     ],
     "native.md": [
-        f"more than {100 * noise.SHARE:g} % of the machine's processor time",
+        f"more than {100 * noise.NOISY_SHARE:g} % of the machine's processor time",
         f"more than {noise.FAR:g} times as long",
         f"more than {100 * host_state.STOLEN:g} %",
     ],

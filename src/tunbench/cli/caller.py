@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tunbench.cli.errors import BAD_INPUT, complain
 
-SIZES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
+SIZE_VARIABLES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
 """Variables from which rich and typer take the size of the terminal, as numbers of any size and in any script."""
 
 SIZE = re.compile("[1-9][0-9]{0,3}")
@@ -26,7 +26,7 @@ def check() -> None:
         Path.cwd()
     except OSError as error:
         _end(f"the working folder is gone ({error.strerror}): change to another one")
-    for name in SIZES:
+    for name in SIZE_VARIABLES:
         if not SIZE.fullmatch(os.environ.get(name, "1")):
             del os.environ[name]
     try:

@@ -11,7 +11,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 
-ROWS = 1000
+ROWS_AT_ONCE = 1000
 """Rows that are made into text at once: each has the names of its trial, which may be thousands of characters."""
 
 
@@ -38,8 +38,8 @@ def samples(
 
         table = every_sample(read.record(run))
     if format is not Format.PARQUET:
-        for start in range(0, max(1, len(table)), ROWS):
-            rows = table[start : start + ROWS]
+        for start in range(0, max(1, len(table)), ROWS_AT_ONCE):
+            rows = table[start : start + ROWS_AT_ONCE]
             text = rows.write_csv(include_header=not start) if format is Format.CSV else rows.write_ndjson()
             typer.echo(text, nl=False)
     else:

@@ -36,7 +36,7 @@ ROOT = Lack("root", "run it with sudo")
 PROGRAMS = ("ip", "mount", "nsenter", "setpriv", "sh", "sleep", "sysctl", "tcpdump", "unshare")
 """What the lab itself runs."""
 
-PATIENCE = 10.0
+PROBE_TIMEOUT = 10.0
 """Seconds in which a probe must have ended."""
 
 OVER = "local 127.0.0.1 remote 127.0.0.2"
@@ -205,12 +205,12 @@ def tried(command: str) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=PROBE_TIMEOUT,
         )
     except FileNotFoundError:
         return "cannot be tried without unshare"
     except subprocess.TimeoutExpired:
-        return f"no answer within {PATIENCE:g} s"
+        return f"no answer within {PROBE_TIMEOUT:g} s"
     return "" if done.returncode == 0 else (done.stderr.strip() or f"status {done.returncode}").splitlines()[0]
 
 

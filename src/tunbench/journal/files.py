@@ -34,15 +34,15 @@ def write(path: Path, data: bytes | str) -> None:
 
     Raises OSError; then what stood there still does.
     """
-    beside = path.with_name(f".{path.name}.new")
-    beside.unlink(missing_ok=True)
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with os.fdopen(os.open(beside, flags, 0o666), "wb") as file:
+        with os.fdopen(os.open(new, flags, 0o666), "wb") as file:
             file.write(data.encode(errors="replace") if isinstance(data, str) else data)
-        beside.replace(path)
+        new.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
 
 

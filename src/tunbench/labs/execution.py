@@ -14,7 +14,7 @@ BOUND = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && e
 """Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
 command does not begin where the process has ended before the kernel knew."""
 
-LAST = 2000
+LAST_WORDS_SIZE = 2000
 """Characters of the tail of a file that are last words."""
 
 
@@ -85,5 +85,5 @@ class Execution:
 def _tail(path: Path) -> str:
     """The last characters of a file, which may be larger than the memory."""
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 4 * LAST))
-        return file.read().decode(errors="replace")[-LAST:]
+        file.seek(max(0, path.stat().st_size - 4 * LAST_WORDS_SIZE))
+        return file.read().decode(errors="replace")[-LAST_WORDS_SIZE:]

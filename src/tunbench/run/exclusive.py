@@ -9,7 +9,7 @@ from pathlib import Path
 from tunbench.journal import journal
 from tunbench.labs.lab import LabError
 
-NAME = "\0tunbench-native"
+SOCKET_NAME = "\0tunbench-native"
 """An abstract socket of the host's network namespace: it leaves no file, and vanishes with the process that has it."""
 
 PEER = struct.Struct("3i")
@@ -21,7 +21,7 @@ def exclusive_run() -> Iterator[None]:
     """Within it no other process of this machine can begin a native run. Raises LabError where one is under way."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mine:
         try:
-            mine.bind(NAME)
+            mine.bind(SOCKET_NAME)
         except OSError:
             raise LabError(f"{_who()}; wait for it, end it, or use --lab vm") from None
         mine.listen()
@@ -32,7 +32,7 @@ def _who() -> str:
     """Which process has the lock, and the folder of its run as far as it has begun."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         try:
-            asking.connect(NAME)
+            asking.connect(SOCKET_NAME)
         except OSError:
             return "another native run was under way on this machine a moment ago"
         process, *_ = PEER.unpack(asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size))

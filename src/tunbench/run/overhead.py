@@ -28,5 +28,5 @@ def findings(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> li
 def _measured(folder: Path, record: Record) -> Iterable[tuple[tuple[str, str], Sizes]]:
     for trial in record.trials:
         if trial.rows and trial.cell["workload"].startswith("overhead"):
-            told = json.loads((folder / trial.folder / "overhead.json").read_text())
-            yield (trial.cell["stack"], trial.cell["workload"]), Sizes(told["packet"], tuple(told["below"]))
+            measured = json.loads((folder / trial.folder / "overhead.json").read_text())
+            yield (trial.cell["stack"], trial.cell["workload"]), Sizes(measured["packet"], tuple(measured["below"]))

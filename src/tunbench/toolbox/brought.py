@@ -22,10 +22,10 @@ from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.pack import pack, replacing
 from tunbench.toolbox.tools import tools_folder
 
-PATIENCE = 5.0
+VERSION_TIMEOUT = 5.0
 """Seconds of wall clock in which a program must say its version."""
 
-LARGEST = 1 << 30
+LARGEST_PROGRAM = 1 << 30
 """Bytes of a program; the largest that was seen has some 60 million."""
 
 LARGEST_CONFIGURATION = 256 << 10
@@ -159,8 +159,8 @@ def _of(name: str, file: str) -> Brought:
         path = _target(Path(file))
         with files.opened(path) as program:
             size = os.fstat(program.fileno()).st_size
-            if size > LARGEST:
-                raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB")
+            if size > LARGEST_PROGRAM:
+                raise OSError(errno.EFBIG, f"it is larger than {LARGEST_PROGRAM >> 20} MiB")
             if not size:
                 # So says the kernel of what it makes up as it is read, which may have no end.
                 raise OSError(errno.ENODATA, "it is empty")
@@ -196,7 +196,7 @@ def version(program: Path) -> str:
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=PATIENCE,
+                timeout=VERSION_TIMEOUT,
             )
         except (OSError, subprocess.TimeoutExpired):
             return "unknown"

@@ -9,14 +9,15 @@ from tunbench.labs.vm import image
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox.tools import Tool
 
-ASKED = {"go": (["go", "version"], "go"), "rust": (["cargo", "--version"], "cargo")}
+VERSION_COMMANDS = {"go": (["go", "version"], "go"), "rust": (["cargo", "--version"], "cargo")}
 """How the version of a language's tools is asked, and their name."""
 
 
 def missing(tools: Iterable[Tool]) -> list[str]:
     """One line for each piece that building the tools lacks, with the mend."""
     tools = list(tools)
-    lines = [line for language in ASKED for line in _language(language, [t for t in tools if t.language == language])]
+    by_language = {language: [tool for tool in tools if tool.language == language] for language in VERSION_COMMANDS}
+    lines = [line for language, some in by_language.items() for line in _language(language, some)]
     calls = {"tar2sqfs": image.PROGRAMS["tar2sqfs"]}
     for tool in tools:
         calls |= tool.calls
@@ -38,7 +39,7 @@ def _base() -> list[str]:
 def _language(language: str, tools: list[Tool]) -> list[str]:
     if not tools:
         return []
-    argv, name = ASKED[language]
+    argv, name = VERSION_COMMANDS[language]
     found = version(argv)
     lacking = [tool for tool in tools if found is None or number(found) < number(tool.oldest)]
     if not lacking:

@@ -40,12 +40,12 @@ def _fetched(tool: Tool, scratch: Path, run: Run, progress: Progress) -> dict[st
     argv = ["go", "mod", "download", "-json", f"{tool.module}@v{tool.version}"]
     done = run(argv, scratch, FETCHING, progress)
     try:
-        told: dict[str, str] = json.loads(done.stdout)
+        fetched: dict[str, str] = json.loads(done.stdout)
     except ValueError:
-        told = {}
-    if done.status != 0 or not {"Dir", "Sum", "Version"} <= told.keys():
-        raise ToolError(f"{tool.module} cannot be fetched: {told.get('Error') or done.words.strip()}")
-    return told
+        fetched = {}
+    if done.status != 0 or not {"Dir", "Sum", "Version"} <= fetched.keys():
+        raise ToolError(f"{tool.module} cannot be fetched: {fetched.get('Error') or done.words.strip()}")
+    return fetched
 
 
 def _linking(tool: Tool, static: bool) -> str:

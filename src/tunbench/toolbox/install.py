@@ -25,7 +25,7 @@ def install(tool: Tool, progress: Progress, run: Run = command.run) -> None:
 
 def _head(tool: Tool, source: dict[str, Any]) -> dict[str, Any]:
     """What the manifest of a tool says besides its files."""
-    argv, name = build_requirements.ASKED[tool.language]
+    argv, name = build_requirements.VERSION_COMMANDS[tool.language]
     built = {name: build_requirements.version(argv)}
     return {"name": tool.name, "version": tool.version, "programs": tool.programs, "source": source, "built": built}
 

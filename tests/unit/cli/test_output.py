@@ -88,14 +88,14 @@ def test_a_terminal_of_no_width_is_told_as_much_as_any() -> None:
 
 @pytest.mark.parametrize("size", ["\N{SUPERSCRIPT TWO}", "abc", "-1", "0", "", "9" * 20, "9" * 5000])
 def test_a_size_that_no_terminal_has_is_left_away(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in caller.SIZES:
+    for variable in caller.SIZE_VARIABLES:
         monkeypatch.setenv(variable, size)
     caller.check()
-    assert not {*caller.SIZES} & {*os.environ}
+    assert not {*caller.SIZE_VARIABLES} & {*os.environ}
 
 
 def test_with_sizes_that_no_terminal_has_every_command_runs() -> None:
-    sizes = dict.fromkeys(caller.SIZES, "\N{SUPERSCRIPT TWO}")
+    sizes = dict.fromkeys(caller.SIZE_VARIABLES, "\N{SUPERSCRIPT TWO}")
     assert typed("tunbench list probes && tunbench list --help", **sizes) == (0, "")
 
 

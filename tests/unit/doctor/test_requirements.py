@@ -115,7 +115,7 @@ def test_a_probe_that_says_nothing_or_hangs_is_a_refusal(path: Path, monkeypatch
     install_program(path, "unshare", "exit 3")
     assert requirements.tried("true") == "status 3"
     install_program(path, "unshare", f"exec {sys.executable} -c 'import time; time.sleep(60)'")
-    monkeypatch.setattr(requirements, "PATIENCE", 0.2)
+    monkeypatch.setattr(requirements, "PROBE_TIMEOUT", 0.2)
     began = time.monotonic()
     assert requirements.tried("true; true") == "no answer within 0.2 s"
     assert time.monotonic() - began < 10

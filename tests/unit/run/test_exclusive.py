@@ -21,7 +21,7 @@ import os, sys, time
 from pathlib import Path
 from tunbench.journal.journal import Journal
 from tunbench.run import exclusive as alone
-alone.NAME = "\\0" + sys.argv[1]
+alone.SOCKET_NAME = "\\0" + sys.argv[1]
 folder = Path(sys.argv[2])
 with alone.exclusive_run():
     book = Journal(folder) if folder.name == "begun" else None
@@ -33,8 +33,8 @@ with alone.exclusive_run():
 @pytest.fixture(autouse=True)
 def name(monkeypatch: pytest.MonkeyPatch) -> str:
     """A lock of this test's own: a native run may be under way."""
-    monkeypatch.setattr(exclusive, "NAME", f"\0tunbench-test-{os.getpid()}")
-    return exclusive.NAME
+    monkeypatch.setattr(exclusive, "SOCKET_NAME", f"\0tunbench-test-{os.getpid()}")
+    return exclusive.SOCKET_NAME
 
 
 @pytest.fixture

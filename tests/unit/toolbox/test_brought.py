@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_used_is_named(home: Path) -> None:
 def test_a_version_is_what_the_program_says_in_time(
     script: str, version: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brought, "PATIENCE", 0.3 if "sleep" in script else 20)
+    monkeypatch.setattr(brought, "VERSION_TIMEOUT", 0.3 if "sleep" in script else 20)
     (home / "it").write_text(f"#!/bin/sh\n{script}\n")
     (home / "it").chmod(0o755)
     assert brought.version(home / "it") == version
@@ -294,7 +294,7 @@ def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
     # All of it would be read.
     file.unlink()
     file.touch(0o755)
-    os.truncate(file, brought.LARGEST + 1)
+    os.truncate(file, brought.LARGEST_PROGRAM + 1)
     with pytest.raises(ToolError, match="zt cannot be read: it is larger than 1024 MiB"):
         resume.reopen(home / "run")
 

@@ -25,7 +25,7 @@ ASKED, ANSWERED = 0, 1024
 SPINS = 200_000
 """How often one side looks for the other's byte before it gives up: some 10 ms."""
 
-PATIENCE = 1.0
+ANSWER_TIMEOUT = 1.0
 """Seconds that an answer, or the end of the program, may take."""
 
 NEXT = b"\n"
@@ -70,7 +70,7 @@ class Cores:
         program, self.program = self.program, None
         if program:
             try:
-                program.communicate(timeout=PATIENCE)
+                program.communicate(timeout=ANSWER_TIMEOUT)
             except subprocess.TimeoutExpired:
                 program.kill()
                 program.communicate()
@@ -91,7 +91,7 @@ def _answered(program: "subprocess.Popen[bytes]") -> float:
     """The answer to one question. Raises OSError or ValueError where the program has ended or takes too long."""
     assert program.stdin and program.stdout
     program.stdin.write(NEXT)
-    if not select.select([program.stdout], [], [], PATIENCE)[0]:
+    if not select.select([program.stdout], [], [], ANSWER_TIMEOUT)[0]:
         raise TimeoutError("the cores do not answer")
     return float(program.stdout.readline())
 

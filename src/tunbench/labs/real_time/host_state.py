@@ -16,7 +16,7 @@ from tunbench.runner.network.tuning import OFFLOADS
 from tunbench.runner.node import pinning
 from tunbench.runner.probes.shared.processor_time import times
 
-SECONDS = 1.0
+OBSERVED_SECONDS = 1.0
 """How long other load is looked for before a run."""
 
 STOLEN = 0.001
@@ -51,7 +51,7 @@ def examine(shards: Sequence[Shard], cores: Iterable[int], nodes_share_kernel: b
     """
     with noise.looking() as look:
         before = look()
-        time.sleep(SECONDS)
+        time.sleep(OBSERVED_SECONDS)
         load = noise.between(before, look())
     apart = f"{1e6 * load.apart:.2f} µs" if load.apart else UNKNOWN
     facts = {"load of others": _percent(load.others), "processes": _seen(), **_processors(), **_system()}
@@ -72,7 +72,7 @@ def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[WarningKin
     return [
         (
             WarningKind.OTHER_LOAD,
-            others * (load.others > noise.SHARE),
+            others * (load.others > noise.NOISY_SHARE),
         ),
         (WarningKind.HIDDEN_LOAD, "its PID namespace is not the first one" * (facts["processes"] != EVERY)),
         (WarningKind.FREQUENCY_SCALING, f"the governor is {governors}" * (governors not in ("performance", UNKNOWN))),

@@ -17,7 +17,7 @@ PROC = Path("/proc")
 SYS = Path("/sys")
 """Where the kernel shows processes and processors."""
 
-SHARE = 0.02
+NOISY_SHARE = 0.02
 """The part of the machine's processor time that others may have while a trial is measured."""
 
 LEAST = 3 * TICK
@@ -106,7 +106,7 @@ def between(before: Reading, after: Reading) -> Noise:
 def said(noise: Noise, nearest: float = math.inf) -> str:
     """What makes a trial noisy; empty where it is not. `nearest` is the least that cores were apart, in seconds."""
     words = []
-    if noise.others + noise.stolen > SHARE:
+    if noise.others + noise.stolen > NOISY_SHARE:
         shares = {"other processes": noise.others, "the hypervisor": noise.stolen}
         words += [f"{who} took {100 * share:.1f} % of the processors' time" for who, share in shares.items() if share]
     if noise.throttled:

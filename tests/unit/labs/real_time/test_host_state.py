@@ -54,7 +54,7 @@ def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examined:
         monkeypatch.setattr(noise, "SYS", tmp_path / "sys")
         monkeypatch.setattr(pinning, "CORES", tmp_path / "nothing")
         monkeypatch.setattr(noise, "read", lambda apart: readings.pop(0))
-        monkeypatch.setattr(host_state, "SECONDS", 0)
+        monkeypatch.setattr(host_state, "OBSERVED_SECONDS", 0)
         monkeypatch.setattr("os.cpu_count", lambda: 1)
         return examine(expand(check(plan, "any.toml")), range(cores), nodes_share_kernel=kind == "native")
 
