@@ -28,7 +28,7 @@ from tunbench.run import overhead as measuring
 from tunbench.runner import registry, stack, tunnels, workloads
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.declare.options import KINDS, resolve
+from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.tunnel import About, common_options
 
@@ -156,7 +156,7 @@ def test_every_option_that_all_tunnels_have_is_explained(erspan: None) -> None:
 
 def test_every_kind_of_option_is_named() -> None:
     [kinds] = re.findall(r"The kinds of options: (.*?)\. ", ADDING, re.DOTALL)
-    assert set(re.findall(r"`(\w+)`", kinds)) == set(KINDS) - {"mtu"}
+    assert set(re.findall(r"`(\w+)`", kinds)) == set(OPTION_KINDS) - {"mtu"}
 
 
 def test_the_methods_that_the_page_overrides_are_those_of_a_tunnel(erspan: None) -> None:

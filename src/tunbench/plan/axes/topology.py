@@ -40,7 +40,7 @@ def read_topologies(value: object) -> Iterator[Layout]:
     if not isinstance(value, str):
         raise ValueError(f'{shown(value)} is not a topology: write its spelling in quotes, such as "mesh:nodes=4"')
     part = spelling.part(value)
-    if part.name not in topology.KINDS:
+    if part.name not in topology.TOPOLOGY_KINDS:
         topology.read(value)
     resolve(topology.OPTIONS.get(part.name, {}), part.options, part.name)
     yield Layout(str(part))

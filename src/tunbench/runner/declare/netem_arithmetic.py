@@ -14,13 +14,13 @@ ENTRIES = 4096
 WIDEST = 32767 / 8192
 """The largest entry of a table, in jitters: 16 bits with a sign, of which NETEM_DIST_SCALE (8192) is one jitter."""
 
-Rows = Sequence[Sequence[float]]
+Matrix = Sequence[Sequence[float]]
 
 
 class Chain(NamedTuple):
     """A Markov chain that loses packets: its transitions, and each state's share of time and ratio of lost packets."""
 
-    moves: Rows
+    moves: Matrix
     shares: Sequence[float]
     losses: Sequence[float]
 
@@ -133,7 +133,7 @@ def _gemodel(p: float, r: float, bad: float, good: float) -> Chain:
 
 def _state(p13: float, p31: float, p32: float, p23: float, p14: float) -> Chain:
     """The states 1 to 4: received in a gap, received in a burst, lost in a burst, lost alone. Losses are states."""
-    moves: Rows = [[1 - p13 - p14, 0, p13, p14], [0, 1 - p23, p23, 0], [p31, p32, 1 - p31 - p32, 0], [1, 0, 0, 0]]
+    moves: Matrix = [[1 - p13 - p14, 0, p13, p14], [0, 1 - p23, p23, 0], [p31, p32, 1 - p31 - p32, 0], [1, 0, 0, 0]]
     weights = [p31 * p23, p13 * p32, p13 * p23, p14 * p31 * p23] if p13 else [1, 0, 0, p14]
     if not any(weights):
         # No way out of the state 3 at all.
@@ -141,6 +141,6 @@ def _state(p13: float, p31: float, p32: float, p23: float, p14: float) -> Chain:
     return Chain(moves, [weight / sum(weights) for weight in weights], [0, 0, 1, 1])
 
 
-def _times(left: Rows, right: Rows) -> list[list[float]]:
+def _times(left: Matrix, right: Matrix) -> list[list[float]]:
     columns = list(zip(*right, strict=True))
     return [[math.fsum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in left]

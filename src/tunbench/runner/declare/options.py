@@ -31,7 +31,7 @@ def mtu(text: str) -> int:
     return DERIVED if text == "derived" else quantity.count(text)
 
 
-KINDS: dict[str, Callable[[str], Value]] = {
+OPTION_KINDS: dict[str, Callable[[str], Value]] = {
     "duration": quantity.duration,
     "seconds": quantity.seconds,
     "rate": quantity.rate,
@@ -60,7 +60,7 @@ class Option(NamedTuple):
 
     def value(self, text: str) -> Value:
         """What the text says, in SI units. Raises ValueError where it is not allowed."""
-        value = KINDS[self.kind](text)
+        value = OPTION_KINDS[self.kind](text)
         if self.choices and value not in self.choices:
             raise ValueError(f'"{text}" is not one of {", ".join(self.choices)}')
         if text == "derived" and self.kind == "mtu":

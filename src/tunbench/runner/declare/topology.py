@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.options import Option, nearest, resolve
 
-MOST = 250
+MAX_ENDPOINTS = 250
 """Endpoints at most: each has a network of its own, whose number is one byte of an address."""
 
 CONTROL, RELAY = "control", "relay"
@@ -84,7 +84,7 @@ def _direct(client: str, server: str) -> Pair:
 
 
 def _nodes(default: str, low: int) -> dict[str, Option]:
-    return {"nodes": Option("count", default, "endpoints", low=low, high=MOST)}
+    return {"nodes": Option("count", default, "endpoints", low=low, high=MAX_ENDPOINTS)}
 
 
 SUMMARIES = {
@@ -95,7 +95,7 @@ SUMMARIES = {
     "site-to-site": "two endpoints with a host behind each; traffic from host to host",
 }
 
-KINDS: dict[str, Callable[..., Topology]] = {
+TOPOLOGY_KINDS: dict[str, Callable[..., Topology]] = {
     "pair": _pair,
     "ring": _ring,
     "mesh": _mesh,
@@ -108,10 +108,10 @@ OPTIONS = {"mesh": _nodes("4", 2), "hub-spoke": _nodes("4", 3)}
 def read(text: str) -> Topology:
     """The topology of a spelling, such as `mesh:nodes=50`. Raises ValueError."""
     part = spelling.part(text)
-    if part.name not in KINDS:
-        raise ValueError(f'unknown topology "{part.name}"{nearest(part.name, KINDS)}')
+    if part.name not in TOPOLOGY_KINDS:
+        raise ValueError(f'unknown topology "{part.name}"{nearest(part.name, TOPOLOGY_KINDS)}')
     options = resolve(OPTIONS.get(part.name, {}), part.options, part.name)
-    return KINDS[part.name](*(int(value) for value in options.values()))
+    return TOPOLOGY_KINDS[part.name](*(int(value) for value in options.values()))
 
 
 PAIR = read("pair")

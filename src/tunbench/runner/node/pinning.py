@@ -63,11 +63,11 @@ def kept_to(cores: Collection[int]) -> Iterator[None]:
 
 def _siblings(core: int) -> set[int]:
     """The hardware threads of a core's physical one, itself among them: a list such as `0,4` or `0-1`."""
-    return {core, *_numbers(_shown(core, "thread_siblings_list"))}
+    return {core, *_numbers(_read_topology(core, "thread_siblings_list"))}
 
 
 def _package(core: int) -> int:
-    return next(iter(_numbers(_shown(core, "physical_package_id"))), 0)
+    return next(iter(_numbers(_read_topology(core, "physical_package_id"))), 0)
 
 
 def _numbers(text: str) -> list[int]:
@@ -76,7 +76,7 @@ def _numbers(text: str) -> list[int]:
     return [number for one in ranges for number in range(int(one[1]), int(one[2] or one[1]) + 1)]
 
 
-def _shown(core: int, name: str) -> str:
+def _read_topology(core: int, name: str) -> str:
     try:
         return (CORES / f"cpu{core}" / "topology" / name).read_text()
     except OSError:

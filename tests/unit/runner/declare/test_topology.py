@@ -25,7 +25,7 @@ def test_the_pairs_of_each_topology_the_usual_one_first() -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(2, topology.MOST))
+@given(st.integers(2, topology.MAX_ENDPOINTS))
 def test_a_mesh_joins_each_with_each(nodes: int) -> None:
     mesh = read(f"mesh:nodes={nodes}")
     assert len(set(mesh.endpoints)) == nodes
@@ -45,7 +45,7 @@ def test_names_are_short_and_unique(number: int) -> None:
     assert topology.name_of(number) != topology.name_of(number + 1)
 
 
-@pytest.mark.parametrize("nodes", [2, topology.MOST])
+@pytest.mark.parametrize("nodes", [2, topology.MAX_ENDPOINTS])
 @pytest.mark.parametrize("kind", underlay.UNDERLAY_KINDS)
 def test_every_endpoint_has_an_address_of_its_own(kind: str, nodes: int) -> None:
     under = underlay.of(kind, read(f"mesh:nodes={nodes}"))

@@ -41,10 +41,10 @@ def test_a_stack_needs_the_roles_of_its_layers(spelling: str, roles: list[str]) 
     ("kind", "address"), [("ip", "10.0.252.2"), ("ip6", "fd00:0:0:fc::2"), ("ethernet", "10.0.0.252")]
 )
 def test_a_node_with_a_role_has_a_network_of_its_own(kind: str, address: str) -> None:
-    largest = topology.read(f"mesh:nodes={topology.MOST}")
+    largest = topology.read(f"mesh:nodes={topology.MAX_ENDPOINTS}")
     under = underlay.of(kind, largest, roles=[CONTROL, RELAY])
     leaves = [leaf.address for leaf in under.leaves.values()]
-    assert len(set(leaves)) == len(leaves) == topology.MOST + 3
+    assert len(set(leaves)) == len(leaves) == topology.MAX_ENDPOINTS + 3
     assert under.roles[CONTROL].address == address
 
 
