@@ -28,7 +28,7 @@ from tunbench.run import overhead as measuring
 from tunbench.runner import registry, stack, tunnels, workloads
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.declare.options import resolve
+from tunbench.runner.declare.options import OPTION_KINDS, resolve
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.tunnel import About, common_options
 
