@@ -45,11 +45,6 @@ def run_facts(view: View, number: int) -> dict[str, Any]:
     }
 
 
-def _ends(logs: Mapping[str, str]) -> dict[str, str]:
-    """The ends of logs."""
-    return {name: text[-bounds.MAX_CHARACTERS_OF_A_LOG :] for name, text in logs.items()}
-
-
 def _overview(findings: Findings) -> list[tuple[str, str]]:
     """What was run, as names and values."""
     record, manifest = findings.record, findings.record.manifest
