@@ -29,8 +29,9 @@ from tunbench.runner import registry, stack, tunnels, workloads
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import OPTION_KINDS, resolve
+from tunbench.runner.declare.tunnel import About
 from tunbench.runner.network.underlay import UNDERLAYS
-from tunbench.runner.tunnel import About, common_options
+from tunbench.runner.tunnel import common_options
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "tunnels.md"

@@ -43,16 +43,17 @@ def test_what_a_shipped_plan_needs_beyond_the_images_is_said(name: str) -> None:
     [text] = [cells[1] for cells in rows(page("plans.md"), "plan") if cells[0] == f"`{name}`"]
     parts = [part for one in load(name).plan.axes["stack"] for part in spelling.stack(one)]
     abouts = [stack.declared(part) for part in parts]
-    assert any(about.tools for about in abouts) == ("tools" in text)
-    assert any(about.brought for about in abouts) == ("brought" in text)
+    assert any(about.needs.tools for about in abouts) == ("tools" in text)
+    assert any(about.needs.brought for about in abouts) == ("brought" in text)
     built = set(re.findall(r"for image in (.*?);", (ROOT / "scripts/setup").read_text())[0].split())
-    missing = {addon for about in abouts for addon in about.addons} - built
+    missing = {addon for about in abouts for addon in about.needs.addons} - built
     assert missing == {addon for addon in ADDONS if f"tunbench lab build {addon}" in text}
 
 
 def test_every_tunnel_of_the_images_is_in_the_plan_of_every_tunnel() -> None:
     layers = {part.name for one in load("every-tunnel").plan.axes["stack"] for part in spelling.stack(one)}
-    beyond = {name for name in registry.tunnel_names() if (about := registry.tunnel(name).about).tools or about.brought}
+    needs = {name: registry.tunnel(name).about.needs for name in registry.tunnel_names()}
+    beyond = {name for name, needed in needs.items() if needed.tools or needed.brought}
     assert layers == set(registry.tunnel_names()) - beyond
 
 
@@ -63,7 +64,9 @@ def test_every_choice_whose_programs_are_in_the_images_is_in_the_plan_of_every_t
         for option in choices.keys() - {"inner", "outer"}:
             used = {dict(part.options).get(option, choices[option].default) for part in parts if part.name == name}
             there = variants(name)
-            beyond = {one for one in choices[option].choices if there.get(f"{name}:{option}={one}", there[name]).tools}
+            beyond = {
+                one for one in choices[option].choices if there.get(f"{name}:{option}={one}", there[name]).needs.tools
+            }
             assert set(choices[option].choices) - beyond <= used, (name, option)
 
 

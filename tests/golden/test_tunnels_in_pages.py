@@ -8,7 +8,8 @@ from tests.helpers.documentation import DOCS, README, having, named, page, rows
 from tunbench.runner import registry
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.tunnel import About, Tunnel
+from tunbench.runner.declare.tunnel import About
+from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.variants import variants
 
 
@@ -35,10 +36,10 @@ def test_the_readme_says_which_mesh_vpns_have_a_control_plane() -> None:
 def test_the_readme_says_which_tunnels_need_programs_that_debian_lacks() -> None:
     [tools, brought] = re.findall(r"builds those of (.*?); those of (.*?) you", README, re.DOTALL)[0]
     every = {text: about for name in registry.tunnel_names() for text, about in variants(name).items()}
-    always = {text for text, about in every.items() if about.tools}
+    always = {text for text, about in every.items() if about.needs.tools}
     # A tunnel that always needs them is named alone, not with each of its options.
     assert set(named(tools)) == {text for text in always if ":" not in text or text.partition(":")[0] not in always}
-    assert set(named(brought)) == {text for text, about in every.items() if about.brought and ":" not in text}
+    assert set(named(brought)) == {text for text, about in every.items() if about.needs.brought and ":" not in text}
 
 
 def spelled(name: str, text: str) -> set[str]:

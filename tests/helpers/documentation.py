@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tunbench.runner import registry
-from tunbench.runner.tunnel import About
+from tunbench.runner.declare.tunnel import About
 from tunbench.runner.variants import variants
 
 ROOT = Path(__file__).parents[2]

@@ -103,7 +103,7 @@ def _of_debian(text: str) -> bool:
     except ValueError:
         # It goes with other options alone, and with those it stands in the plan.
         return True
-    return not (about.tools or about.brought)
+    return not (about.needs.tools or about.needs.brought)
 
 
 def test_the_plan_has_every_tunnel(stacks: list[str]) -> None:

@@ -24,7 +24,7 @@ profiles = ["{profile}"]
 """
 
 MESHES = {name: registry.tunnel(name).about for name in registry.tunnel_names()}
-SHIPPED = sorted(name for name, about in MESHES.items() if about.tools and not about.brought)
+SHIPPED = sorted(name for name, about in MESHES.items() if about.needs.tools and not about.needs.brought)
 """Those whose programs the toolbox holds: all of them must be there for these tests."""
 
 PING = "ping:count=25,interval=1"
@@ -38,7 +38,7 @@ def text(stacks: list[str], workloads: list[str], profile: str = "baseline") -> 
 
 
 def test_the_toolbox_is_there() -> None:
-    missing = {tool for name in SHIPPED for tool in MESHES[name].tools if not TOOLS[tool].installed}
+    missing = {tool for name in SHIPPED for tool in MESHES[name].needs.tools if not TOOLS[tool].installed}
     assert missing == set(), f"install them with: tunbench toolbox install {' '.join(sorted(missing))}"
 
 

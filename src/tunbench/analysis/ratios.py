@@ -8,9 +8,8 @@ from tunbench.analysis.cells import METRIC, estimates
 from tunbench.analysis.samples import CELL, TRIAL
 from tunbench.plan.axes.stack import underlay_below
 from tunbench.runner.declare import spelling
+from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.network.underlay import UNDERLAY_KINDS
-
-BASELINE = "none"
 
 
 @cache
@@ -27,7 +26,7 @@ def underlay(stack: str) -> str:
 def is_baseline(stack: str) -> bool:
     """Whether the stack is the bare underlay, of whichever kind."""
     try:
-        return [layer.name for layer in spelling.stack(stack)] == [BASELINE]
+        return [layer.name for layer in spelling.stack(stack)] == [BARE]
     except ValueError:
         return False
 

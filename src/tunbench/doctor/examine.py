@@ -12,7 +12,8 @@ from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import QEMU
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import invocation, registry
-from tunbench.runner.tunnel import About
+from tunbench.runner.declare.kernel_module import over
+from tunbench.runner.declare.tunnel import About
 from tunbench.runner.variants import variants
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
@@ -130,7 +131,7 @@ def _tunnel(name: str) -> Finding:
 def _at_hand(tunnel: str) -> dict[str, str]:
     """The brought programs of a tunnel; what is wrong with the configuration is told in their own rows."""
     try:
-        return brought.found(registry.tunnel(tunnel).about.brought, {})
+        return brought.found(registry.tunnel(tunnel).about.needs.brought, {})
     except ToolError:
         return {}
 
@@ -142,8 +143,9 @@ def differing(name: str) -> list[str]:
 
 
 def _needs(text: str, about: About) -> tuple[object, ...]:
+    needs = about.needs
     outer = "outer=ipv6" in text
-    return about.programs, about.brought, requirements.over(about.modules, 6 if outer else 4)
+    return needs.programs, needs.brought, over(needs.modules, 6 if outer else 4)
 
 
 def _same(what: str, found: dict[str, list[Lack]]) -> list[Finding]:

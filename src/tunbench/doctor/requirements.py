@@ -14,8 +14,8 @@ from tunbench.plan.axes.stack import Stack
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.shard import Shard
 from tunbench.runner import stack
+from tunbench.runner.declare.kernel_module import Module, over
 from tunbench.runner.declare.netem_terms import Terms
-from tunbench.runner.declare.tools import HOLDS
 from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import netem_command, tuning, underlay
 from tunbench.runner.workloads.shared import congestion_control
@@ -39,78 +39,25 @@ PROGRAMS = ("ip", "mount", "nsenter", "setpriv", "sh", "sleep", "sysctl", "tcpdu
 PROBE_TIMEOUT = 10.0
 """Seconds in which a probe must have ended."""
 
-OVER = "local 127.0.0.1 remote 127.0.0.2"
-OVER6 = "local ::1 remote ::2"
-ON = "ip link add under type veth && ip link add probe link under type"
-UP = "ip link set lo up"
-LOAD = "modprobe -aq 2>/dev/null"
-"""Before modules that the kernel does not load when they are asked for: whoever uses them loads them, too."""
-ESP = "proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128"
-
-PROBES = {
-    "esp4": f"ip xfrm state add src 127.0.0.1 dst 127.0.0.2 {ESP}",
-    "esp6": f"ip xfrm state add src ::1 dst ::2 {ESP}",
-    "fou": f"{LOAD} fou fou6; ip fou add port 5555 ipproto 4",
-    "fou6": f"{LOAD} fou fou6; ip -6 fou add port 5555 ipproto 4",
-    "geneve": "ip link add probe type geneve id 1 remote 127.0.0.1",
-    "ip6_gre": f"ip link add probe type ip6gre {OVER6}",
-    "ip6_tunnel": f"ip link add probe type ip6tnl mode any {OVER6}",
-    "ip6_vti": f"ip link add probe type vti6 {OVER6} key 1",
-    "ip_gre": f"ip link add probe type gre {OVER}",
-    "ip_vti": f"ip link add probe type vti {OVER} key 1",
-    "ipip": f"ip link add probe type ipip {OVER}",
-    "ipvlan": f"{ON} ipvlan",
-    "l2tp_ip": f"{UP} && ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER}",
-    "l2tp_ip6": f"{UP} && ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip {OVER6}",
-    "l2tp_netlink": "ip l2tp show tunnel",
-    "macsec": f"{ON} macsec",
-    "macvlan": f"{ON} macvlan",
-    # Read only: a shell that may write would leave a file where there is no device.
-    "ppp_async": f"{LOAD} ppp_generic; : </dev/ppp",
-    "sit": f"ip link add probe type sit {OVER}",
-    "tcp_bbr": f"sysctl -qw {tuning.CONGESTION}=bbr",
-    "tun": "ip tuntap add probe mode tun",
-    "vxlan": "ip link add probe type vxlan id 1 dstport 4789",
-    "wireguard": "ip link add probe type wireguard",
-    "xfrm_interface": "ip link add under type veth && ip link add probe type xfrm dev under if_id 1",
-}
-"""By the kernel's module: what shows, in a network namespace that vanishes at once, whether this kernel has it. What
-has no probe is not looked for."""
-
-OVER_IPV6 = {"ip6_gre", "ip6_tunnel", "ip6_vti", "esp6", "fou6", "l2tp_ip6"}
-OVER_IPV4 = {"ip_gre", "ipip", "sit", "ip_vti", "esp4", "l2tp_ip"}
-"""Modules that a tunnel needs over one address family alone."""
-
 PACKAGES = {
-    "certutil": "libnss3-tools",
     "ip": "iproute2",
-    "ipsec": "libreswan",
     "modprobe": "kmod",
-    "mosquitto_passwd": "mosquitto",
-    "nebula-cert": "nebula",
     "nft": "nftables",
     "nginx": "nginx-light",
     "nsenter": "util-linux",
     "pgrep": "procps",
     "ping": "iputils-ping",
-    "pk12util": "libnss3-tools",
-    "pppd": "ppp",
-    "pptp": "pptp-linux",
     "scp": "openssh-client",
     "setpriv": "util-linux",
     "sha256sum": "coreutils",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "sshd": "openssh-server",
-    "swanctl": "strongswan-swanctl",
     "sysctl": "procps",
     "tc": "iproute2",
-    "tincd": "tinc",
     "unshare": "util-linux",
-    "wg": "wireguard-tools",
-    "wpa_supplicant": "wpasupplicant",
 }
-"""Debian's package of a program, where it has another name."""
+"""Debian's package of a program of the lab itself or of a workload, where it has another name."""
 
 
 def of_plan(shards: Iterable[Shard], files: Mapping[str, str | None]) -> list[Lack]:
@@ -152,13 +99,14 @@ def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({}))
     pile = stack.build(one.name, underlay.UNDERLAYS[one.underlay].endpoints)
     found: list[Lack] = []
     for layer in pile.layers:
-        found += _programs(layer.declared.programs)
+        needs, packages = layer.declared.needs, layer.declared.sources.packages
+        found += _programs(needs.programs, packages)
         found += [
             Lack(f"the program {name}", f"tunbench run … --tool {name}=FILE")
-            for name in layer.declared.brought
+            for name in needs.brought
             if not (files.get(name) or shutil.which(name))
         ]
-        found += [lack for module in over(layer.declared.modules, layer.context.outer) for lack in _module(module)]
+        found += [lack for module in over(needs.modules, layer.context.outer) for lack in _module(module)]
     return list(dict.fromkeys(found))
 
 
@@ -214,15 +162,10 @@ def tried(command: str) -> str:
     return "" if done.returncode == 0 else (done.stderr.strip() or f"status {done.returncode}").splitlines()[0]
 
 
-def over(modules: Iterable[str], family: int) -> list[str]:
-    """Those of the modules that a tunnel needs over an address family, 4 or 6."""
-    others = OVER_IPV4 if family == 6 else OVER_IPV6
-    return [module for module in modules if module not in others]
-
-
-def _module(module: str) -> list[Lack]:
-    refusal = tried(PROBES[module]) if module in PROBES else ""
-    return [Lack(f"the kernel's {module} ({refusal})", f"a kernel with the module {module}")] if refusal else []
+def _module(module: Module) -> list[Lack]:
+    refusal = tried(module.probe) if module.probe else ""
+    what = Lack(f"the kernel's {module.name} ({refusal})", f"a kernel with the module {module.name}")
+    return [what] if refusal else []
 
 
 def _congestion(algorithm: str) -> list[Lack]:
@@ -231,22 +174,15 @@ def _congestion(algorithm: str) -> list[Lack]:
     return [what] if refusal else []
 
 
-def _programs(programs: Iterable[str]) -> list[Lack]:
-    """Those of the programs that are neither on PATH nor in an installed tool of the toolbox."""
-    return [Lack(f"the program {name}", _mend(name)) for name in programs if not shutil.which(name) and not _held(name)]
+def _programs(programs: Iterable[str], packages: Mapping[str, str] = MappingProxyType({})) -> list[Lack]:
+    """Those of the programs that are neither on PATH nor in an installed tool of the toolbox.
 
-
-def _holder(program: str) -> str:
-    """The tool of the toolbox that holds a program; empty where none does."""
-    return next((name for name, programs in HOLDS.items() if program in programs), "")
-
-
-def _held(program: str) -> bool:
-    tool = _holder(program)
-    return bool(tool) and TOOLS[tool].installed
-
-
-def _mend(program: str) -> str:
-    """The command that installs a program."""
-    tool = _holder(program)
-    return TOOLS[tool].build if tool else APT + PACKAGES.get(program, program)
+    `packages` are those of Debian that hold some of them.
+    """
+    names = {**PACKAGES, **packages}
+    found = []
+    for program in programs:
+        tool = next((tool for tool in TOOLS.values() if program in tool.programs), None)
+        if not (shutil.which(program) or (tool and tool.installed)):
+            found.append(Lack(f"the program {program}", tool.build if tool else APT + names.get(program, program)))
+    return found

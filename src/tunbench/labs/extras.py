@@ -8,7 +8,7 @@ from tunbench.labs.vm.image_definition import Image
 from tunbench.plan.axes.stack import Stack
 
 ExtraKind = Literal["tools", "brought"]
-"""The field of a tunnel's declaration that names it."""
+"""The field of what a tunnel needs that names it."""
 
 EXTRA_KINDS: tuple[ExtraKind, ...] = ("tools", "brought")
 
@@ -23,7 +23,7 @@ class Extra(Image, Protocol):
 
 def extras_of(stack: Stack) -> set[tuple[ExtraKind, str]]:
     """The kind and name of each that the layers of a stack declare."""
-    return {(kind, name) for kind in EXTRA_KINDS for about in stack.abouts for name in getattr(about, kind)}
+    return {(kind, name) for kind in EXTRA_KINDS for about in stack.abouts for name in getattr(about.needs, kind)}
 
 
 def images_beyond_base(stack: Stack) -> list[str]:

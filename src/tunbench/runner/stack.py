@@ -7,24 +7,23 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner import registry
-from tunbench.runner.declare import spelling, tools
+from tunbench.runner.declare import spelling
 from tunbench.runner.declare.failures import StackFailed, Unsupported
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Options, resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import PAIR, Topology
+from tunbench.runner.declare.tunnel import About
 from tunbench.runner.network.underlay import lans
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, LayerContext, Nodes, Tunnel, ping
+from tunbench.runner.tunnel import LayerContext, Nodes, Tunnel, ping
 
 ANSWER_TIMEOUT = 50.0
 """Seconds of the lab's own time in which an overlay must answer: a verdict stands within a minute."""
 
 UNKNOWN_DEVICE = "Unknown device type"
 """What iproute2 prints where the kernel has no such kind of interface."""
-
-WIREGUARD = "wireguard"
-"""The one kind of interface, and module, of which daemons make their own."""
 
 
 class Stack(NamedTuple):
@@ -84,8 +83,8 @@ def declared(part: spelling.Part) -> About:
 def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
     """Makes keys and configuration of every layer. Raises CommandFailed, and Unsupported where a program is missing."""
     for layer in stack.layers:
-        needed = (*layer.declared.programs, *layer.declared.brought)
-        for program in dict.fromkeys(needed):
+        needs = layer.declared.needs
+        for program in dict.fromkeys((*needs.programs, *needs.brought)):
             require(nodes[0], program, layer.declared)
         layer.prepare(of_layer(layer, nodes))
 
@@ -104,10 +103,11 @@ def require(node: Node, program: str, about: About | None = None) -> None:
 
 def _missing(program: str, about: About) -> str:
     """That a program is not installed, and the mend as far as there is one."""
-    if program in about.brought:
+    if program in about.needs.brought:
         return f"{program} is not installed (docs/tunnels.md#{about.name})"
-    tool = tools.holding(program, about.tools)
-    mend = f"; install it with: tunbench toolbox install {tool}" if tool else ""
+    recipes = (recipe for recipe in about.sources.recipes if recipe.name in about.needs.tools)
+    tools = [recipe.name for recipe in recipes if program in recipe.programs]
+    mend = f"; install it with: tunbench toolbox install {tools[0]}" if tools else ""
     return f"the program {program} is not installed{mend}"
 
 
@@ -189,14 +189,28 @@ def _raise_layer(layer: Tunnel, nodes: Nodes, rising: Nodes) -> None:
         layer.joined(nodes)
     except CommandFailed as error:
         if UNKNOWN_DEVICE in error.result.stderr:
-            modules = ", ".join(layer.declared.modules)
-            raise Unsupported(f"this kernel cannot make its interface (module {modules}): {error}") from None
+            raise _unsupported(layer.declared.needs.modules, error) from None
         raise
     except StackFailed as error:
         # A daemon that makes it itself tells that in words of its own.
-        if WIREGUARD in layer.declared.modules and _unknown(WIREGUARD, next(iter(nodes.values()))):
-            raise Unsupported(f"this kernel cannot make its interface (module {WIREGUARD}): {error}") from None
+        made, node = (
+            [module for module in layer.declared.needs.modules if module.made_by_daemons],
+            nodes[layer.context.first],
+        )
+        if unknown := [module for module in made if _unknown(module.made_by_daemons, node)]:
+            raise _unsupported(unknown, error) from None
         raise
+
+
+def _unsupported(modules: Sequence[Module], error: Exception) -> Unsupported:
+    names = ", ".join(module.name for module in modules)
+    return Unsupported(f"this kernel cannot make its interface (module {names}): {error}")
+
+
+def _unknown_to_daemons(modules: Sequence[Module], node: Node) -> list[Module]:
+    """Those of which daemons make interfaces, and of which this kernel knows no kind."""
+    made = [module for module in modules if module.made_by_daemons]
+    return [module for module in made if _unknown(module.made_by_daemons, node)]
 
 
 def _unknown(kind: str, node: Node) -> bool:

@@ -10,22 +10,13 @@ from typing import ClassVar, NamedTuple
 
 from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.declare.packet_format import IP, Format, Header
+from tunbench.runner.declare.overlay import ADDRESS_BITS, FAMILIES, SMALLEST_MTU, Overlay
+from tunbench.runner.declare.packet_format import IP, Format
 from tunbench.runner.declare.topology import PAIR, Topology
+from tunbench.runner.declare.tunnel import About
 from tunbench.runner.node import limits
 from tunbench.runner.node.node import HOME, Node
 from tunbench.runner.node.shell import Process
-
-FAMILIES = {"ipv4": 4, "ipv6": 6}
-"""Address families as options name them."""
-
-ADDRESS_BITS = {4: 32, 6: 128}
-"""Bits of an address, by its family."""
-
-SMALLEST_MTU = {4: 576, 6: 1280}
-"""Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
-
 
 DAEMON_START_TIMEOUT = 10.0
 """Seconds in which a daemon must be there."""
@@ -33,59 +24,6 @@ DAEMON_START_TIMEOUT = 10.0
 
 Nodes = Mapping[str, Node]
 """The nodes on which a layer acts, by their names: those with a role first, then the endpoints."""
-
-
-class Claims(NamedTuple):
-    """What a tunnel promises of the packets that it carries."""
-
-    confidentiality: bool = False
-    integrity: bool = False
-    replay_protection: bool = False
-
-
-class About(NamedTuple):
-    """What a tunnel declares.
-
-    `evidence` is a pcap filter for IPv4 in which options and the position stand in braces; `headers` are what it adds
-    between the IP header below and the packet that it carries. `families` are those of addresses that it can carry,
-    `outer` those that it can run over. `exclusive` names the options that must differ where the tunnel stands twice in
-    a stack; with an empty tuple it can stand there once only, with None as often as one likes. `ports` are those on
-    which a node listens, such as "udp {port}". `largest_mtu` is what its program can take, `own_mtu` what it gives its
-    interface whatever is below, 0 where the MTU is what fits. It `clamps` if it rewrites the MSS of TCP connections. It
-    `joins` so many endpoints at most, 0 for any number, and `routes` if it carries packets of networks behind its
-    endpoints. It `relays` if its packets may go through another node than the
-    two ends: the proof is then that they do not. `roles` are the nodes that it needs besides endpoints: `prepare`,
-    `up` and `down` act on them first, and what stands above never sees them. `packages` are those of Debian whose
-    versions matter, if it is not the kernel's alone; `addons` are images of the vm lab beyond the base. `tools` are
-    those of the toolbox that hold its programs, and `brought` are programs that the user brings.
-    """
-
-    name: str
-    summary: str
-    layer: int
-    claims: Claims
-    evidence: str
-    headers: tuple[Header, ...] = ()
-    options: Mapping[str, Option] = MappingProxyType({})
-    needs_underlay: str = "ip"
-    families: tuple[int, ...] = (4,)
-    outer: tuple[int, ...] = (4,)
-    exclusive: tuple[str, ...] | None = None
-    ports: tuple[str, ...] = ()
-    largest_mtu: int = 65535
-    own_mtu: int = 0
-    clamps: bool = False
-    joins: int = 0
-    routes: bool = True
-    relays: bool = False
-    roles: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    programs: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
-    addons: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    brought: tuple[str, ...] = ()
-    version: tuple[str, ...] = ()
 
 
 class LayerContext(NamedTuple):
@@ -207,8 +145,11 @@ class Tunnel:
         The hyphen keeps clear of names that the kernel gives itself, such as gre0.
         """
         family = FAMILIES.get(str(options.get("inner")), cls.about.families[0])
+        framing = cls.with_options(options).counted_framing
         return {
-            node: Overlay(f"{cls.about.name}-{index}", *address(family, index, number), cls.mtu(options, overlay))
+            node: Overlay(
+                f"{cls.about.name}-{index}", *address(family, index, number), cls.mtu(options, overlay), framing
+            )
             for number, (node, overlay) in enumerate(below.items(), start=1)
         }
 

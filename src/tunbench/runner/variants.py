@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from tunbench.runner import registry, stack
 from tunbench.runner.declare import spelling
-from tunbench.runner.tunnel import About
+from tunbench.runner.declare.tunnel import About
 
 
 def variants(name: str) -> dict[str, About]:

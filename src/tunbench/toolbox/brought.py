@@ -111,7 +111,7 @@ def _target(path: Path) -> Path:
 
 def known() -> set[str]:
     """The names of the programs that some tunnel wants brought."""
-    return {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.brought}
+    return {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.needs.brought}
 
 
 def _known(name: str, file: str, where: str) -> str:

@@ -28,7 +28,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(build_requirements, "missing", lambda tools: [])
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     kind = registry.tunnel("vxlan")
-    about = kind.about._replace(tools=("wesher",), brought=("zerotier-one",))
+    about = kind.about.needing(tools=("wesher",), brought=("zerotier-one",))
     monkeypatch.setattr(kind, "about", about)
     runs_here(monkeypatch, tmp_path)
     Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"vxlan"'))

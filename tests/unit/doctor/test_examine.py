@@ -27,7 +27,7 @@ def found(what: str) -> Finding:
 
 def test_a_bare_machine_lacks_what_the_vm_lab_needs_and_is_told_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    brought = sorted({one for name in registry.tunnel_names() for one in registry.tunnel(name).about.brought})
+    brought = sorted({one for name in registry.tunnel_names() for one in registry.tunnel(name).about.needs.brought})
     assert brought
     assert [(one.what, one.ok, one.mend, one.needed) for one in examine.findings()] == [
         ("vm lab: QEMU", False, "apt-get install qemu-system-x86", True),
@@ -75,7 +75,7 @@ def test_a_damaged_image_is_found(path: Path) -> None:
 def only(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, without: str = "") -> None:
     """A machine with every program less one, as root, on a kernel that takes commands with a word and no others."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    programs = {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.programs}
+    programs = {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.needs.programs}
     for name in {*programs, *requirements.PROGRAMS, "tc", "ethtool", "nft", "modprobe", "iperf3"} - {
         without,
         "unshare",

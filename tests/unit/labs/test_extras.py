@@ -46,7 +46,7 @@ def images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (extra.folder / "image.squashfs").write_bytes(extra.name.encode())
         image.write_manifest(extra.folder, {"name": extra.name, "version": "1"}, {})
     kind = registry.tunnel("ipip")
-    monkeypatch.setattr(kind, "about", kind.about._replace(tools=("zebra", "ant", "absent"), brought=("own",)))
+    monkeypatch.setattr(kind, "about", kind.about.needing(tools=("zebra", "ant", "absent"), brought=("own",)))
 
 
 def paths(monkeypatch: pytest.MonkeyPatch, extras: Sequence[Extra], stack: str, folder: Path) -> list[str]:

@@ -266,7 +266,7 @@ def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPat
     (tmp_path / "qemu-system-x86_64").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
-    about = registry.tunnel("ipip").about._replace(addons=("addon",))
+    about = registry.tunnel("ipip").about.needing(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
     image._write_manifest(BASE, BASE.folder, {})
     with pytest.raises(image.ImageError, match="the image addon is not built"):
@@ -278,7 +278,7 @@ def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPat
 
 def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
-    about = registry.tunnel("ipip").about._replace(addons=("addon",))
+    about = registry.tunnel("ipip").about.needing(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
     assert vm.addons_of(parse("vxlan+ipip+ipip")) == [ADDON]
     assert vm.addons_of(parse("vxlan")) == []

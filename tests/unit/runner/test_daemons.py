@@ -6,8 +6,8 @@ import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, move_home, two_nodes
 from tunbench.runner import stack
+from tunbench.runner.declare.tunnel import Claims
 from tunbench.runner.network.underlay import UNDERLAYS
-from tunbench.runner.tunnel import Claims
 
 SECRET = "0123456789abcdef0123456789abcdef"
 

@@ -210,3 +210,12 @@ def test_one_node_can_come_up_alone() -> None:
     assert waited == [("ipip", "10.10.0.2"), ("gre", "10.11.0.2")]
     stack.lower(pile.layers, nodes[1:])
     assert deleted(shell) == [interface("gre", 1), interface("ipip")]
+
+
+def test_a_layer_is_joined_once_when_it_is_up_on_all_nodes() -> None:
+    pile, nodes, shell = built("ipsec", {})
+    stack.prepare(pile, nodes)
+    with stack.up(pile, nodes):
+        pass
+    steps = [text.split()[-1] for text in shell.texts if "--load-all" in text or "--initiate" in text]
+    assert [step.rpartition("/")[2] for step in steps] == ["swanctl.conf", "swanctl.conf", "tunbench"]

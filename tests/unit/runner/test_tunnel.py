@@ -13,11 +13,12 @@ from tunbench.runner.declare import topology
 from tunbench.runner.declare.options import Option, Options, resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import IP, UDP, Header
+from tunbench.runner.declare.tunnel import About, Claims
 from tunbench.runner.network import underlay
 from tunbench.runner.network.links import OUTSIDE
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, LayerContext, Nodes, Tunnel, address, common_options
+from tunbench.runner.tunnel import LayerContext, Nodes, Tunnel, address, common_options
 
 families = st.sampled_from([4, 6])
 indexes = st.integers(0, 40)

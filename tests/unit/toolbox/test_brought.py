@@ -40,7 +40,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ("ipip", {"tools": ("headscale", "tailscale")}),
     ):
         kind = registry.tunnel(name)
-        monkeypatch.setattr(kind, "about", kind.about._replace(**fields))
+        monkeypatch.setattr(kind, "about", kind.about.needing(**fields))
     monkeypatch.setattr(image, "compress", lambda tree, target: shutil.copyfile(tree, target))
     no_libraries(monkeypatch)
     return tmp_path

@@ -12,16 +12,14 @@ from tunbench.plan.axes.stack import parse
 from tunbench.plan.extent import duration_in_words
 from tunbench.runner import registry
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.declare.tools import HOLDS, holding
+from tunbench.runner.declare.tunnel import About
 from tunbench.runner.stack import _missing
-from tunbench.runner.tunnel import About
 from tunbench.toolbox import build_requirements
 from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
 
 
 @pytest.mark.parametrize("one", TOOLS.values(), ids=lambda one: one.name)
 def test_a_tool_is_whole(one: Tool) -> None:
-    assert set(one.parts) == set(HOLDS[one.name]) == set(one.programs)
     assert (one.language == "go") == bool(one.module)
     assert set(one.cgo) <= set(one.parts)
     assert not one.cgo or "gcc" in one.calls, "C code needs a compiler"
@@ -30,10 +28,9 @@ def test_a_tool_is_whole(one: Tool) -> None:
     assert one.folder.name == f"{one.name}-{one.version}"
 
 
-def test_every_tool_is_known_to_the_runner_and_no_name_stands_for_two_images() -> None:
-    assert list(TOOLS) == sorted(HOLDS)
+def test_no_name_stands_for_two_images_and_no_program_is_in_two_tools() -> None:
     assert not set(TOOLS) & {*ADDONS, "base"}
-    programs = [program for held in HOLDS.values() for program in held]
+    programs = [program for one in TOOLS.values() for program in one.programs]
     assert len(programs) == len(set(programs))
 
 
@@ -52,10 +49,11 @@ def abouts() -> list[About]:
 
 def test_what_tunnels_declare_is_in_the_toolbox() -> None:
     for about in abouts():
-        assert set(about.tools) <= set(TOOLS), about.name
-        assert not set(about.tools) & set(about.brought), about.name
-        held = {program for name in about.tools for program in TOOLS[name].programs}
-        assert not about.tools or held & set(about.programs), f"{about.name} needs no program of its tools"
+        needs, recipes = about.needs, {recipe.name for recipe in about.sources.recipes}
+        assert set(needs.tools) <= recipes, about.name
+        assert not set(needs.tools) & set(needs.brought), about.name
+        held = {program for name in needs.tools for program in TOOLS[name].programs}
+        assert not needs.tools or held & set(needs.programs), f"{about.name} needs no program of its tools"
 
 
 def test_an_unknown_tool_is_told_with_the_nearest() -> None:
@@ -64,27 +62,23 @@ def test_an_unknown_tool_is_told_with_the_nearest() -> None:
     assert tool("headscale") is TOOLS["headscale"]
 
 
-def test_the_tool_that_holds_a_program_is_found_among_those_declared() -> None:
-    assert holding("tailscaled", ("headscale", "tailscale")) == "tailscale"
-    assert holding("tailscaled", ("headscale",)) == ""
-    assert holding("wg", ("boringtun", "unknown")) == ""
-
-
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("headscale", "the program headscale is not installed; install it with: tunbench toolbox install headscale"),
+        ("tailscaled", "the program tailscaled is not installed; install it with: tunbench toolbox install tailscale"),
+        # Its tool is not among those that are needed.
+        ("headscale", "the program headscale is not installed"),
         ("wg", "the program wg is not installed"),
-        ("zerotier-one", "zerotier-one is not installed (docs/tunnels.md#wireguard)"),
+        ("zerotier-one", "zerotier-one is not installed (docs/tunnels.md#headscale)"),
     ],
 )
 def test_a_verdict_names_the_mend(program: str, message: str) -> None:
-    about = registry.tunnel("wireguard").about
-    assert _missing(program, about._replace(tools=("headscale",), brought=("zerotier-one",))) == message
+    about = registry.tunnel("headscale").about
+    assert _missing(program, about.needing(tools=("tailscale",), brought=("zerotier-one",))) == message
 
 
 def test_a_stack_names_what_it_needs_beyond_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
-    about = registry.tunnel("ipip").about._replace(tools=("wesher",), brought=("mycelium",), addons=("libreswan",))
+    about = registry.tunnel("ipip").about.needing(tools=("wesher",), brought=("mycelium",), addons=("libreswan",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
     assert extras.extras_of(parse("wireguard+ipip")) == {("tools", "wesher"), ("brought", "mycelium")}
     assert extras.images_beyond_base(parse("wireguard+ipip")) == ["libreswan", "mycelium", "wesher"]

@@ -5,11 +5,12 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Options
-from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.declare.overlay import SMALLEST_MTU, Overlay
 from tunbench.runner.declare.spelling import Part
+from tunbench.runner.declare.tunnel import BARE, About
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import MTU
-from tunbench.runner.tunnel import SMALLEST_MTU, About, Tunnel
+from tunbench.runner.tunnel import Tunnel
 
 
 class Layer(NamedTuple):
@@ -28,8 +29,8 @@ def endpoints(kind: str, mtu: int = MTU) -> dict[str, Overlay]:
 
 def check(stack: str, layers: Sequence[Layer], kind: str, mtu: int) -> None:
     """Raises ValueError where the layers of a stack cannot be joined over an underlay of that kind and MTU in bytes."""
-    if len(layers) > 1 and any(layer.about.name == "none" for layer in layers):
-        raise ValueError(f'"{stack}" joins none, which is no layer: take "none" away')
+    if len(layers) > 1 and any(layer.about.name == BARE for layer in layers):
+        raise ValueError(f'"{stack}" joins {BARE}, which is no layer: take "{BARE}" away')
     for below, above in pairwise(layers):
         _check_carried(below.about, above.about)
     _check_apart(stack, layers)

@@ -12,11 +12,10 @@ from tunbench.plan.toml.tables import Known
 from tunbench.runner import registry, stack
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.spelling import Part
+from tunbench.runner.declare.tunnel import BARE, About
 from tunbench.runner.network.underlay import MTU
-from tunbench.runner.tunnel import About
 
-BARE = "none"
-BARE_ON = {"ip6": "none:underlay=ip6", "ethernet": "none:underlay=ethernet"}
+BARE_ON = {"ip6": f"{BARE}:underlay=ip6", "ethernet": f"{BARE}:underlay=ethernet"}
 """The bare underlay of the kinds that are not the usual one."""
 
 EXAMPLE = "wireguard+vxlan"
@@ -52,7 +51,7 @@ class Stack:
     @property
     def addons(self) -> list[str]:
         """The images that its layers need beyond the base image, sorted."""
-        return sorted({name for about in self.abouts for name in about.addons})
+        return sorted({name for about in self.abouts for name in about.needs.addons})
 
     def spec(self) -> str:
         """The stack as a shard names it."""

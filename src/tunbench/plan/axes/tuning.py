@@ -13,9 +13,9 @@ from tunbench.plan.toml.bounds import MAX_SYSCTLS
 from tunbench.plan.toml.mistakes import MistakeAt, shown
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.overlay import SMALLEST_MTU
 from tunbench.runner.network.tuning import CONGESTION, OFFLOADS
 from tunbench.runner.network.underlay import MTU
-from tunbench.runner.tunnel import SMALLEST_MTU
 
 
 @dataclass(frozen=True)

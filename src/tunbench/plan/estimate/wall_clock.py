@@ -18,48 +18,11 @@ from tunbench.runner.invocation import Invocation
 BOOT_SECONDS = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
-START_SECONDS = {
-    "easytier": 2,
-    "headscale": 13,
-    "hyprspace": 8,
-    "innernet": 3,
-    "ipsec": 4,
-    "mycelium": 2,
-    "nebula": 5,
-    "netbird": 30,
-    "netmaker": 12,
-    "openconnect": 4,
-    "openvpn": 2,
-    "pptp": 4,
-    "tinc": 6,
-    "vpncloud": 2,
-    "wesher": 3,
-    "yggdrasil": 3,
-    "zerotier": 12,
-}
-"""Seconds of wall clock that a layer takes besides: what its programs need to begin, and to make their keys."""
-
 SECONDS_A_BUSY_SECOND = 4.5
 """Seconds of wall clock that one second takes in which the full model machine is busy."""
 
-USER_SPACE = {
-    "easytier",
-    "headscale",
-    "hyprspace",
-    "mycelium",
-    "nebula",
-    "openconnect",
-    "openvpn",
-    "pptp",
-    "tinc",
-    "vpncloud",
-    "yggdrasil",
-    "zerotier",
-}
-"""Tunnels whose packets pass through a process: what switches back and forth takes longer to emulate."""
-
 USER_SPACE_FACTOR = 1.7
-"""How many times longer a busy second takes over one of them."""
+"""How many times longer a busy second takes where packets pass through a process."""
 
 NO_AES_FACTOR = 0.6
 """The part of it that it takes where a stack encrypts and the machine lacks the instructions for AES.
@@ -105,7 +68,7 @@ def bring_up(stack: Stack, workloads: Iterable[Invocation] = ()) -> float:
     The programs begin once more each time that one of the workloads takes the stack down.
     """
     times = 1 + sum(int(what.options.get("times", 1)) for what in workloads if what.module.ABOUT.restarts)
-    return BOOT_SECONDS + times * sum(START_SECONDS.get(layer.part.name, 0) for layer in stack.layers)
+    return BOOT_SECONDS + times * sum(about.startup_seconds for about in stack.abouts)
 
 
 def busy_second(stack: Stack, aes: bool = True) -> float:
@@ -113,8 +76,7 @@ def busy_second(stack: Stack, aes: bool = True) -> float:
 
     `aes`: whether the machine has the processor's instructions for AES.
     """
-    switches = any(layer.part.name in USER_SPACE or layer.part.options.get("impl") == "go" for layer in stack.layers)
-    slower = USER_SPACE_FACTOR if switches else 1
+    slower = USER_SPACE_FACTOR if any(about.user_space for about in stack.abouts) else 1
     return SECONDS_A_BUSY_SECOND * slower * (NO_AES_FACTOR if encrypts(stack) and not aes else 1)
 
 

@@ -8,7 +8,7 @@ from tunbench.plan.load import load
 from tunbench.runner import invocation, registry
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option
-from tunbench.runner.tunnel import About
+from tunbench.runner.declare.tunnel import About
 from tunbench.toolbox.tools import TOOLS
 
 
@@ -25,22 +25,22 @@ def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
         "needs": {
             "underlay": about.needs_underlay,
             "roles": about.roles,
-            "modules": about.modules,
-            "programs": about.programs,
-            "addons": about.addons,
-            "tools": about.tools,
-            "brought": about.brought,
+            "modules": [module.name for module in about.needs.modules],
+            "programs": about.needs.programs,
+            "addons": about.needs.addons,
+            "tools": about.needs.tools,
+            "brought": about.needs.brought,
         },
         "families": about.families,
         "outer": about.outer,
         "version": {package: installed.get(package) for package in _packages(about)}
-        | {name: TOOLS[name].version if TOOLS[name].installed else None for name in about.tools},
+        | {name: TOOLS[name].version if TOOLS[name].installed else None for name in about.needs.tools},
     }
 
 
 def _packages(about: About) -> tuple[str, ...]:
     """Debian's packages that decide on a tunnel; where there is nothing else, it is the kernel's."""
-    return about.packages or (() if about.tools or about.brought else ("linux-image-amd64",))
+    return about.packages or (() if about.needs.tools or about.needs.brought else ("linux-image-amd64",))
 
 
 def workload(name: str) -> dict[str, Any]:

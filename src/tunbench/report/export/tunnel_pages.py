@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from tunbench.runner import registry
 from tunbench.runner.declare.options import Option, resolve
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.tunnel import About, Claims
 from tunbench.runner.network.underlay import UNDERLAYS
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.tunnel import Tunnel
 
 HEAD = """\
 # Tunnels
@@ -79,8 +80,8 @@ def _section(kind: type[Tunnel]) -> Iterator[str]:
         yield from _table(("what", "bytes", "source"), headers)
     yield from (f"Evidence in a capture: `{kind.evidence(_options(kind), about.outer[0])}`", "")
     # Modules are those of all options: what one of them leaves out, another one needs.
-    modules = dict.fromkeys((*kind.about.modules, *about.modules))
-    if needs := [*modules, *dict.fromkeys((*about.programs, *about.brought))]:
+    modules = dict.fromkeys(module.name for module in (*kind.about.needs.modules, *about.needs.modules))
+    if needs := [*modules, *dict.fromkeys((*about.needs.programs, *about.needs.brought))]:
         yield from (f"Needs: {_listed(needs)}.{_from_where(about)}", "")
 
 
@@ -90,10 +91,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _from_where(about: About) -> str:
     """Where programs come from that Debian lacks."""
-    of_tools = f" `tunbench toolbox install {' '.join(about.tools)}` installs what Debian lacks." if about.tools else ""
+    tools = about.needs.tools
+    of_tools = f" `tunbench toolbox install {' '.join(tools)}` installs what Debian lacks." if tools else ""
     return of_tools + (
-        f" No registry carries {_listed(about.brought)}: bring it ([how](toolbox.md#bring-a-program))."
-        if about.brought
+        f" No registry carries {_listed(about.needs.brought)}: bring it ([how](toolbox.md#bring-a-program))."
+        if about.needs.brought
         else ""
     )
 

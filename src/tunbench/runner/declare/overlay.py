@@ -1,6 +1,15 @@
-"""The shape of what a node sends packets through: an interface with an address."""
+"""What a layer yields on a node, and what the next one takes: an interface with an address and an MTU."""
 
 from typing import NamedTuple
+
+FAMILIES = {"ipv4": 4, "ipv6": 6}
+"""Address families as options name them."""
+
+ADDRESS_BITS = {4: 32, 6: 128}
+"""Bits of an address, by its family."""
+
+SMALLEST_MTU = {4: 576, 6: 1280}
+"""Bytes that every host must be able to take (RFC 791, section 3.1) or every link must carry (RFC 8200, section 5)."""
 
 
 class Overlay(NamedTuple):
@@ -10,6 +19,8 @@ class Overlay(NamedTuple):
     address: str
     prefix: int
     mtu: int
+    # Bytes that the interface counts with each packet beyond the packet.
+    framing: int = 0
 
     @property
     def cidr(self) -> str:

@@ -36,9 +36,12 @@ class Format(NamedTuple):
 
     def largest(self, below: int) -> int:
         """The MTU that this layer can have over one of `below` bytes; 0 where nothing fits."""
+        room = below - sum(header.size for header in self.outside)
         if self.clipped:
-            return max(0, below - sum(header.size for header in self.outside))
-        return next((packet for packet in range(below, self.kept, -1) if self.size(packet, packet) <= below), 0)
+            return max(0, room)
+        # Padding takes less than a block of it.
+        room -= sum(header.size for header in self.inside)
+        return next((packet for packet in range(room, self.kept, -1) if self.size(packet, packet) <= below), 0)
 
 
 IP = {4: Header("IPv4", 20, "RFC 791, section 3.1"), 6: Header("IPv6", 40, "RFC 8200, section 3")}

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.declare.packet_format import ETHERNET
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
 
 MTU = 1500
@@ -89,13 +90,15 @@ def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[s
         kind,
         plan.middle,
         endpoints={
-            name: Overlay("eth0", plan.address.format(number), plan.prefix, mtu)
+            name: Overlay("eth0", plan.address.format(number), plan.prefix, mtu, ETHERNET.size)
             for number, name in enumerate(topology.endpoints, start=1)
         },
         towards={name: f"to-{name}" for name in topology.endpoints},
         name_server=plan.name_server,
         topology=topology,
-        roles={role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU) for role in roles},
+        roles={
+            role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles
+        },
     )
 
 
@@ -110,6 +113,6 @@ def lans(topology: Topology, overlay: Mapping[str, Overlay]) -> dict[str, Lan]:
         if name in topology.hosts:
             text, prefix = LANS[overlay[name].family]
             mtu = min(MTU, overlay[name].mtu)
-            here, there = (Overlay("", text.format(number, host), prefix, mtu) for host in (1, 2))
+            here, there = (Overlay("", text.format(number, host), prefix, mtu, ETHERNET.size) for host in (1, 2))
             found[name] = Lan(topology.hosts[name], there._replace(interface="eth0"), here._replace(interface="lan"))
     return found

@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Header
+from tunbench.runner.declare.recipe import GCC, PROTOC, Recipe
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import secrets
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, secrets
 
 # Each line that is not the program's own default has its reason.
 CONFIG = """\
@@ -95,6 +97,18 @@ DIRECT_PATHS_TIMEOUT = 40.0
 """Seconds in which an endpoint must have a direct connection with each of its peers."""
 
 
+RECIPE = Recipe(
+    name="easytier",
+    version="2.0.3",
+    language="rust",
+    parts={"easytier-core": "easytier", "easytier-cli": "easytier"},
+    oldest="1.77",
+    seconds=360,
+    space=1.5e9,
+    calls={**GCC, **PROTOC},
+)
+
+
 class Easytier(Tunnel):
     """A program a node with a common secret; each connects to those before it."""
 
@@ -117,10 +131,11 @@ class Easytier(Tunnel):
         routes=False,
         relays=True,
         own_mtu=DEFAULT_MTU - ROOM,
-        modules=("tun",),
-        programs=("easytier-core", "easytier-cli"),
-        tools=("easytier",),
         version=("easytier-core", "--version"),
+        needs=Needs(modules=(kernel_modules.TUN,), programs=("easytier-core", "easytier-cli"), tools=("easytier",)),
+        sources=Sources(recipes=(RECIPE,)),
+        startup_seconds=2,
+        user_space=True,
     )
 
     @classmethod

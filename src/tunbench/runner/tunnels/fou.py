@@ -5,10 +5,12 @@ protocol can be carried so; here it is IP in IP, which adds no header of its own
 """
 
 from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.overlay import FAMILIES
 from tunbench.runner.declare.packet_format import UDP
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_links
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
 
 
 class Fou(Tunnel):
@@ -28,18 +30,15 @@ class Fou(Tunnel):
         exclusive=("port",),
         ports=("udp {port}",),
         joins=2,
-        modules=("fou", "fou6", *kernel_links.IP_IN_IP_MODULES),
-        programs=("modprobe",),
+        needs=Needs(modules=kernel_modules.FOU, programs=("modprobe",)),
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
         """The version field of the IP packet inside stands directly behind the UDP header."""
         inner = FAMILIES[str(options["inner"])]
-        return cls.about._replace(
-            evidence=f"{cls.about.evidence} and udp[8] & 0xf0 = {inner << 4:#x}",
-            modules=("fou", "fou6", *kernel_links.ip_in_ip_modules(inner)),
-        )
+        about = cls.about._replace(evidence=f"{cls.about.evidence} and udp[8] & 0xf0 = {inner << 4:#x}")
+        return about.needing(modules=kernel_modules.fou(inner))
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Opens the port for the protocol of what is inside, and makes the interface towards the other endpoint."""

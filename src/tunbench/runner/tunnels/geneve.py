@@ -1,9 +1,11 @@
 """Generic Network Virtualization Encapsulation (RFC 8926): Ethernet frames in UDP."""
 
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 
@@ -24,7 +26,8 @@ class Geneve(Tunnel):
         exclusive=("port", "vni"),
         ports=("udp {port}",),
         joins=2,
-        modules=("geneve",),
+        framing=0,
+        needs=Needs(modules=(Module("geneve", "ip link add probe type geneve id 1 remote 127.0.0.1"),)),
     )
 
     @classmethod

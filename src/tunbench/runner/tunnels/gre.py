@@ -1,10 +1,12 @@
 """Generic Routing Encapsulation (RFC 2784, with the key of RFC 2890) of IP packets."""
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import FAMILIES
 from tunbench.runner.declare.packet_format import GRE, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_links
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
 
 OPTIONS = {
     "ttl": kernel_links.TTL,
@@ -36,7 +38,7 @@ class Gre(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         joins=2,
-        modules=("ip_gre", "ip6_gre"),
+        needs=Needs(modules=kernel_modules.GRE),
     )
 
     @classmethod

@@ -2,10 +2,11 @@
 
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.packet_format import ETHERNET, GRE
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels import gre
-from tunbench.runner.tunnels.shared import kernel_links
+from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
 
 BRIDGING = 0x6558
 """The protocol type Transparent Ethernet Bridging: RFC 1701, as the registry of EtherTypes has it."""
@@ -25,7 +26,7 @@ class Gretap(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         joins=2,
-        modules=("ip_gre", "ip6_gre"),
+        needs=Needs(modules=kernel_modules.GRE),
     )
 
     @classmethod

@@ -5,10 +5,12 @@ left out: Linux adds its 8 bytes to some packets only, so no MTU could be exact.
 """
 
 from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.overlay import FAMILIES
 from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_links
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
 
 
 class Gue(Tunnel):
@@ -27,18 +29,15 @@ class Gue(Tunnel):
         exclusive=("port",),
         ports=("udp {port}",),
         joins=2,
-        modules=("fou", "fou6", *kernel_links.IP_IN_IP_MODULES),
-        programs=("modprobe",),
+        needs=Needs(modules=kernel_modules.FOU, programs=("modprobe",)),
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
         """All of the header: variant, control bit, length and flags are 0, and the second byte is the protocol."""
         inner = FAMILIES[str(options["inner"])]
-        return cls.about._replace(
-            evidence=f"{cls.about.evidence} and udp[8:4] = {kernel_links.PROTOCOLS[inner] << 16:#010x}",
-            modules=("fou", "fou6", *kernel_links.ip_in_ip_modules(inner)),
-        )
+        evidence = f"{cls.about.evidence} and udp[8:4] = {kernel_links.PROTOCOLS[inner] << 16:#010x}"
+        return cls.about._replace(evidence=evidence).needing(modules=kernel_modules.fou(inner))
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Opens the port, and makes the interface towards the other endpoint."""

@@ -6,10 +6,12 @@ from itertools import combinations
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.recipe import Recipe
 from tunbench.runner.declare.topology import CONTROL, RELAY
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import certificates, mesh
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # Each line that is not the daemon's own default has its reason.
@@ -96,6 +98,29 @@ CLIENT_TIMEOUT = 45.0
 """Seconds in which an endpoint must have enrolled, or have a direct path to a peer."""
 
 
+HEADSCALE = Recipe(
+    name="headscale",
+    version="0.28.0",
+    language="go",
+    module="github.com/juanfont/headscale",
+    parts={"headscale": "cmd/headscale"},
+    oldest="1.25.5",
+    seconds=193,
+    space=1e9,
+)
+TAILSCALE = Recipe(
+    name="tailscale",
+    version="1.102.5",
+    language="go",
+    module="tailscale.com",
+    parts={"tailscaled": "cmd/tailscaled", "tailscale": "cmd/tailscale", "derper": "cmd/derper"},
+    oldest="1.26.6",
+    seconds=222,
+    space=1.1e9,
+    stamps=("tailscale.com/version.longStamp", "tailscale.com/version.shortStamp"),
+)
+
+
 class Headscale(Tunnel):
     """Headscale on the node `control`; each endpoint enrols with a key that can be used once."""
 
@@ -120,10 +145,15 @@ class Headscale(Tunnel):
         relays=True,
         roles=(CONTROL,),
         own_mtu=DEFAULT_MTU,
-        modules=("tun",),
-        programs=("headscale", "tailscaled", "tailscale"),
-        tools=("headscale", "tailscale"),
         version=("tailscale", "version"),
+        needs=Needs(
+            modules=(kernel_modules.TUN,),
+            programs=("headscale", "tailscaled", "tailscale"),
+            tools=("headscale", "tailscale"),
+        ),
+        sources=Sources(recipes=(HEADSCALE, TAILSCALE)),
+        startup_seconds=13,
+        user_space=True,
     )
 
     @classmethod
@@ -131,7 +161,8 @@ class Headscale(Tunnel):
         """A relay of its own is a node more."""
         if options["derp"] == "embedded":
             return cls.about
-        return cls.about._replace(roles=(CONTROL, RELAY), programs=(*cls.about.programs, "derper"))
+        programs = (*cls.about.needs.programs, "derper")
+        return cls.about._replace(roles=(CONTROL, RELAY)).needing(programs=programs)
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:

@@ -13,11 +13,13 @@ import json
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import ADDRESS_BITS
 from tunbench.runner.declare.packet_format import TCP, UDP, Format, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.command import ShellWord
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import ADDRESS_BITS, About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import mesh, secrets
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, secrets
 
 NO_PROXY_THERE = "HTTPS_PROXY=http://127.0.0.1:9"
 """The discard port of the node itself, where nobody listens."""
@@ -97,9 +99,10 @@ class Hyprspace(Tunnel):
         relays=True,
         largest_mtu=LARGEST_MTU,
         own_mtu=LARGEST_MTU,
-        modules=("tun",),
-        brought=("hyprspace",),
         version=("hyprspace", "version"),
+        needs=Needs(modules=(kernel_modules.TUN,), brought=("hyprspace",)),
+        startup_seconds=8,
+        user_space=True,
     )
 
     @classmethod

@@ -15,9 +15,11 @@ from pathlib import Path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.recipe import GCC, Recipe
 from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
@@ -61,6 +63,18 @@ PEERS_TIMEOUT = 50.0
 """Seconds in which an endpoint must have all of its peers."""
 
 
+RECIPE = Recipe(
+    name="innernet",
+    version="2.0.0",
+    language="rust",
+    parts={"innernet": "innernet", "innernet-server": "innernet-server"},
+    oldest="1.82",
+    seconds=270,
+    space=4e8,
+    calls=GCC,
+)
+
+
 class Innernet(Tunnel):
     """A server on the node `control`; each endpoint enrols with an invitation that can be used once."""
 
@@ -81,11 +95,14 @@ class Innernet(Tunnel):
         routes=False,
         roles=(CONTROL,),
         own_mtu=DEFAULT_MTU,
-        modules=("wireguard",),
-        programs=("innernet", "innernet-server", "wg"),
         packages=("linux-image-amd64", "wireguard-tools"),
-        tools=("innernet",),
         version=("innernet", "--version"),
+        framing=Wireguard.about.framing,
+        needs=Needs(
+            modules=Wireguard.about.needs.modules, programs=("innernet", "innernet-server", "wg"), tools=("innernet",)
+        ),
+        sources=Sources(packages=Wireguard.about.sources.packages, recipes=(RECIPE,)),
+        startup_seconds=3,
     )
 
     @classmethod

@@ -5,9 +5,11 @@ and `ip6tnl` for both in IPv6.
 """
 
 from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.overlay import FAMILIES
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_links
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
 
 
 class Ipip(Tunnel):
@@ -23,16 +25,15 @@ class Ipip(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         joins=2,
-        modules=kernel_links.IP_IN_IP_MODULES,
+        needs=Needs(modules=kernel_modules.IP_IN_IP),
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
         """The protocol number says what is inside."""
         inner = FAMILIES[str(options["inner"])]
-        return cls.about._replace(
-            evidence=f"ip proto {kernel_links.PROTOCOLS[inner]}", modules=kernel_links.ip_in_ip_modules(inner)
-        )
+        about = cls.about._replace(evidence=f"ip proto {kernel_links.PROTOCOLS[inner]}")
+        return about.needing(modules=kernel_modules.ip_in_ip(inner))
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface towards the other endpoint."""

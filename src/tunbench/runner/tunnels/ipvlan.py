@@ -8,9 +8,12 @@ from l3 in that packets pass the hooks of netfilter.
 from ipaddress import ip_interface
 
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.overlay import FAMILIES
+from tunbench.runner.declare.packet_format import ETHERNET, Format
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import FAMILIES, About, Claims, Nodes, Tunnel, address
+from tunbench.runner.tunnel import Nodes, Tunnel, address
+from tunbench.runner.tunnels.shared import kernel_modules
 
 TABLE = 100
 """The routing table of the lowest layer; each layer has one of its own."""
@@ -31,7 +34,8 @@ class Ipvlan(Tunnel):
         families=(4, 6),
         # One on top of the other is, to the kernel, a second one on the same Ethernet.
         exclusive=(),
-        modules=("ipvlan",),
+        framing=ETHERNET.size,
+        needs=Needs(modules=(kernel_modules.on_ethernet("ipvlan"),)),
     )
 
     @classmethod

@@ -1,10 +1,12 @@
 """Layer Two Tunneling Protocol version 3 (RFC 3931): Ethernet frames in a static tunnel, as the Linux kernel has it."""
 
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import DAEMON_START_TIMEOUT, About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_links
+from tunbench.runner.tunnel import DAEMON_START_TIMEOUT, Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
 
 HEADERS = {
     "udp": (UDP, Header("L2TPv3 flags, version and session ID", 8, "RFC 3931, section 4.1.2.1")),
@@ -17,6 +19,15 @@ EVIDENCE = {
     "udp": "udp dst port {port} and udp[8:4] = 0x00030000 and udp[12:4] = {session:#010x}",
     "ip": "ip proto 115 and ip[20:4] = {session:#010x}",
 }
+
+MODULES = (Module("l2tp_eth"), Module("l2tp_netlink", "ip l2tp show tunnel"))
+
+TUNNEL = "ip link set lo up && ip l2tp add tunnel tunnel_id 1 peer_tunnel_id 1 encap ip"
+IP_MODULES = (
+    Module("l2tp_ip", f"{TUNNEL} {kernel_modules.OVER_IPV4}", outer=(4,)),
+    Module("l2tp_ip6", f"{TUNNEL} {kernel_modules.OVER_IPV6}", outer=(6,)),
+)
+"""What L2TPv3 without UDP needs besides."""
 
 COOKIES = {"none": "", "4": "54756e62", "8": "54756e62656e6368"}
 """Cookies guard against stray packets. They are sent in the clear: any value will do for a measurement."""
@@ -49,7 +60,7 @@ class L2tpv3(Tunnel):
         exclusive=("session",),
         ports=("udp {port}",),
         joins=2,
-        modules=("l2tp_eth", "l2tp_netlink", "l2tp_ip", "l2tp_ip6"),
+        needs=Needs(modules=(*MODULES, *IP_MODULES)),
     )
 
     @classmethod
@@ -66,7 +77,7 @@ class L2tpv3(Tunnel):
             headers=headers,
             evidence=EVIDENCE[encap],
             ports=cls.about.ports if encap == "udp" else (),
-            modules=cls.about.modules if encap == "ip" else ("l2tp_eth", "l2tp_netlink"),
+            needs=cls.about.needs if encap == "ip" else Needs(modules=MODULES),
         )
 
     def up(self, node: Node, nodes: Nodes) -> None:

@@ -3,9 +3,10 @@
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import secrets
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, secrets
 
 SECTAG = Header("SecTAG", 8, "IEEE 802.1AE-2018, section 9.3")
 SCI = Header("Secure Channel Identifier", 8, "IEEE 802.1AE-2018, section 9.9")
@@ -65,9 +66,9 @@ class Macsec(Tunnel):
         needs_underlay="ethernet",
         families=(4, 6),
         exclusive=(),
-        modules=("macsec",),
-        programs=("openssl",),
         packages=("linux-image-amd64", "wpasupplicant"),
+        needs=Needs(modules=(kernel_modules.on_ethernet("macsec"),), programs=("openssl",)),
+        sources=Sources(packages={"wpa_supplicant": "wpasupplicant"}),
     )
 
     @classmethod
@@ -78,7 +79,7 @@ class Macsec(Tunnel):
             if options["cipher"] != "aes128gcm":
                 # ieee802_1x_kay_init() sets DEFAULT_CS_INDEX; the setting macsec_csindex came with version 2.11.
                 raise ValueError("macsec: as key server of MKA, wpa_supplicant 2.10 can choose GCM-AES-128 only")
-            about = about._replace(programs=("openssl", "wpa_supplicant"), version=("wpa_supplicant", "-v"))
+            about = about._replace(version=("wpa_supplicant", "-v")).needing(programs=("openssl", "wpa_supplicant"))
         if not options["encrypt"]:
             about = about._replace(evidence="ether proto 0x88e5 and ether[14] & 0x0c = 0")
         return about._replace(

@@ -2,8 +2,10 @@
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules
 
 
 class Macvlan(Tunnel):
@@ -24,7 +26,7 @@ class Macvlan(Tunnel):
         families=(4, 6),
         # One on top of the other is, to the kernel, a second one on the same Ethernet.
         exclusive=(),
-        modules=("macvlan",),
+        needs=Needs(modules=(kernel_modules.on_ethernet("macvlan"),)),
     )
 
     @classmethod

@@ -10,10 +10,11 @@ segment of TCP; packets that follow each other closely share segments.
 
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import TCP, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.command import ShellWord
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, mesh
 
 URI = "tcp://{host}:{port}"
 
@@ -64,9 +65,10 @@ class Mycelium(Tunnel):
         relays=True,
         largest_mtu=LARGEST_MTU,
         own_mtu=LARGEST_MTU,
-        modules=("tun",),
-        brought=("mycelium",),
         version=("mycelium", "--version"),
+        needs=Needs(modules=(kernel_modules.TUN,), brought=("mycelium",)),
+        startup_seconds=2,
+        user_space=True,
     )
 
     def prepare(self, nodes: Nodes) -> None:

@@ -5,9 +5,12 @@ from typing import NamedTuple
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.declare.recipe import Recipe
 from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel, address
+from tunbench.runner.tunnel import Nodes, Tunnel, address
+from tunbench.runner.tunnels.shared import kernel_modules
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -57,17 +60,30 @@ LARGEST_MTU = 9001 - 32
 HEADER = "Nebula 1.6.1, header/header.go"
 
 
-class Release(NamedTuple):
-    """Where the programs of a release come from."""
+RECIPE = Recipe(
+    name="nebula",
+    version="1.10.3",
+    language="go",
+    module="github.com/slackhq/nebula",
+    # Debian has an older one: the release stands in the names of this.
+    parts={"nebula-1.10": "cmd/nebula", "nebula-cert-1.10": "cmd/nebula-cert"},
+    oldest="1.25",
+    seconds=76,
+    space=4e8,
+    stamps=("main.Build",),
+)
 
-    programs: tuple[str, ...]
+
+class Release(NamedTuple):
+    """What a release needs, and the packages that decide on its version."""
+
+    needs: Needs
     packages: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
 
 
 RELEASES = {
-    "1.6": Release(("nebula", "nebula-cert"), packages=("nebula",)),
-    "1.10": Release(("nebula-1.10", "nebula-cert-1.10"), tools=("nebula",)),
+    "1.6": Release(Needs((kernel_modules.TUN,), ("nebula", "nebula-cert")), packages=("nebula",)),
+    "1.10": Release(Needs((kernel_modules.TUN,), RECIPE.programs, tools=("nebula",))),
 }
 """Debian's release, and that of the toolbox."""
 
@@ -99,23 +115,25 @@ class Nebula(Tunnel):
         # That would be written into the certificate of each host.
         routes=False,
         largest_mtu=LARGEST_MTU,
-        modules=("tun",),
-        programs=RELEASES["1.6"].programs,
         packages=RELEASES["1.6"].packages,
         version=("nebula", "-version"),
+        needs=RELEASES["1.6"].needs,
+        sources=Sources(packages={"nebula-cert": "nebula"}, recipes=(RECIPE,)),
+        startup_seconds=5,
+        user_space=True,
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
         """The release brings its programs, and a lighthouse is a node more."""
         release = RELEASES[str(options["release"])]
-        about = cls.about._replace(**release._asdict(), version=(release.programs[0], "-version"))
+        about = cls.about._replace(**release._asdict(), version=(release.needs.programs[0], "-version"))
         return about._replace(relays=True, roles=(CONTROL,)) if options["lighthouse"] else about
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes an authority, a certificate for each node, and the configuration files."""
         first, *_ = nodes.values()
-        ca, sign = self.file(first.name, "ca"), self.declared.programs[1]
+        ca, sign = self.file(first.name, "ca"), self.declared.needs.programs[1]
         first.run(sign, "ca", "-name", "Tunbench", "-out-crt", f"{ca}.crt", "-out-key", f"{ca}.key")
         for node in nodes.values():
             host, above = self.file(node.name, "host"), self._above(node.name)
@@ -161,4 +179,4 @@ class Nebula(Tunnel):
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface and gives it its address."""
-        self.start(node, self.declared.programs[0], "-config", str(self.file(node.name, "config.yml")))
+        self.start(node, self.declared.needs.programs[0], "-config", str(self.file(node.name, "config.yml")))

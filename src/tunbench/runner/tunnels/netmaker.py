@@ -16,8 +16,9 @@ from pathlib import Path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel, ping
+from tunbench.runner.tunnel import Nodes, Tunnel, ping
 from tunbench.runner.tunnels.shared import certificates, mesh, rest_api, secrets
 from tunbench.runner.tunnels.shared.rest_api import Api
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
@@ -156,11 +157,16 @@ class Netmaker(Tunnel):
         relays=True,
         roles=(CONTROL,),
         own_mtu=DEFAULT_MTU,
-        modules=("wireguard",),
-        programs=("mosquitto", "mosquitto_passwd", "nginx", "openssl", "python3", "wg", "nft"),
         packages=("mosquitto", "nginx-light"),
-        addons=("mosquitto",),
-        brought=("netmaker", "netclient"),
+        framing=Wireguard.about.framing,
+        needs=Needs(
+            modules=Wireguard.about.needs.modules,
+            programs=("mosquitto", "mosquitto_passwd", "nginx", "openssl", "python3", "wg", "nft"),
+            addons=("mosquitto",),
+            brought=("netmaker", "netclient"),
+        ),
+        sources=Sources(packages={**Wireguard.about.sources.packages, "mosquitto_passwd": "mosquitto"}),
+        startup_seconds=12,
     )
 
     @classmethod

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.tunnel import BARE, About, Claims
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 
 
 class Bare(Tunnel):
     """The underlay itself. It is measured on the router and, for stacks that need Ethernet, on the bridge."""
 
     about = About(
-        name="none",
+        name=BARE,
         summary="no tunnel: the bare underlay",
         layer=3,
         claims=Claims(),

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import IP, TCP, UDP, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import certificates
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import certificates, kernel_modules
 
 DRAFT = "draft-mavrogiannopoulos-openconnect-04, section 2.3"
 TAG = Header("AEAD tag", 16, "RFC 5116, sections 5.1 and 5.2; RFC 8439, section 2.8")
@@ -87,10 +88,11 @@ class Openconnect(Tunnel):
         exclusive=("port",),
         ports=("tcp {port}", "udp {port}"),
         joins=2,
-        modules=("tun",),
-        programs=("ocserv", "openconnect", "openssl"),
         packages=("ocserv", "openconnect"),
         version=("ocserv", "--version"),
+        needs=Needs(modules=(kernel_modules.TUN,), programs=("ocserv", "openconnect", "openssl")),
+        startup_seconds=4,
+        user_space=True,
     )
 
     @classmethod

@@ -5,11 +5,13 @@ pptp.so, belongs to accel-ppp, which Debian does not have.
 """
 
 from tunbench.runner.declare.failures import Unsupported
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import secrets
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, secrets
 
 # Each line that is not the default of pppd or of its Debian package has its reason.
 COMMON = """\
@@ -67,6 +69,9 @@ delegate
 noipparam
 """
 
+# Read only: a shell that may write would leave a file where there is no device.
+PPP_ASYNC = Module("ppp_async", f"{kernel_modules.LOAD} ppp_generic; : </dev/ppp")
+
 HANG_UP_TIMEOUT = 3.0
 """Seconds in which a call must be over."""
 
@@ -98,12 +103,14 @@ class Pptp(Tunnel):
         headers=(GRE, PPP, Header("MPPE", 2, "RFC 3078, section 3"), Header("protocol", 2, "RFC 1661, section 2")),
         options={"mppe": Option("switch", "on", "MPPE encryption with keys of 128 bits, stateless")},
         joins=2,
-        modules=("ppp_async", "ppp_mppe"),
-        programs=("openssl", "pgrep", "pppd", "pptp", "pptpd"),
         exclusive=(),
         ports=("tcp 1723",),
         packages=("pptpd", "pptp-linux", "ppp"),
         version=("pptpd", "--version"),
+        needs=Needs(modules=(PPP_ASYNC, Module("ppp_mppe")), programs=("openssl", "pgrep", "pppd", "pptp", "pptpd")),
+        sources=Sources(packages={"pppd": "ppp", "pptp": "pptp-linux"}),
+        startup_seconds=4,
+        user_space=True,
     )
 
     @classmethod

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, mesh
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -100,10 +101,12 @@ class Tinc(Tunnel):
         ports=("udp {port}", "tcp {port}"),
         relays=True,
         largest_mtu=LARGEST_MTU,
-        modules=("tun",),
-        programs=("tincd",),
         packages=("tinc",),
         version=("tincd", "--version"),
+        needs=Needs(modules=(kernel_modules.TUN,), programs=("tincd",)),
+        sources=Sources(packages={"tincd": "tinc"}),
+        startup_seconds=6,
+        user_space=True,
     )
 
     @classmethod

@@ -13,9 +13,11 @@ from pathlib import Path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.declare.recipe import GCC, Recipe
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import mesh, secrets
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, secrets
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -65,6 +67,18 @@ PEERS_TIMEOUT = 30.0
 CORE = "VpnCloud 2.3.0, src/crypto/core.rs, encrypt()"
 
 
+RECIPE = Recipe(
+    name="vpncloud",
+    version="2.3.0",
+    language="rust",
+    parts={"vpncloud": "vpncloud"},
+    oldest="1.56",
+    seconds=66,
+    space=3e8,
+    calls=GCC,
+)
+
+
 class Vpncloud(Tunnel):
     """A daemon a node with a key pair; each is told where all others are."""
 
@@ -83,10 +97,11 @@ class Vpncloud(Tunnel):
         ports=("udp {port}",),
         # That would be a claim in the configuration of each endpoint.
         routes=False,
-        modules=("tun",),
-        programs=("vpncloud",),
-        tools=("vpncloud",),
         version=("vpncloud", "--version"),
+        needs=Needs(modules=(kernel_modules.TUN,), programs=("vpncloud",), tools=("vpncloud",)),
+        sources=Sources(recipes=(RECIPE,)),
+        startup_seconds=2,
+        user_space=True,
     )
 
     @classmethod

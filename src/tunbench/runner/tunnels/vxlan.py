@@ -1,9 +1,11 @@
 """Virtual eXtensible LAN (RFC 7348): Ethernet frames in UDP."""
 
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links
 
 
@@ -23,7 +25,8 @@ class Vxlan(Tunnel):
         outer=(4, 6),
         exclusive=("port", "vni"),
         ports=("udp {port}",),
-        modules=("vxlan",),
+        framing=0,
+        needs=Needs(modules=(Module("vxlan", "ip link add probe type vxlan id 1 dstport 4789"),)),
     )
 
     @classmethod

@@ -14,8 +14,10 @@ from pathlib import Path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.recipe import Recipe
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import mesh
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
@@ -38,6 +40,19 @@ STATE = "/var/lib/wesher"
 """Where the program keeps the cluster's key and its members: a folder of the node's own."""
 
 
+RECIPE = Recipe(
+    name="wesher",
+    version="0.2.6",
+    language="go",
+    module="github.com/costela/wesher",
+    parts={"wesher": "."},
+    oldest="1.13",
+    seconds=45,
+    space=1.5e8,
+    stamps=("main.version",),
+)
+
+
 class Wesher(Tunnel):
     """A program a node that joins the cluster by a common key, and gives the kernel's WireGuard its peers."""
 
@@ -58,11 +73,12 @@ class Wesher(Tunnel):
         ports=("udp {port}", "udp {cluster-port}", "tcp {cluster-port}"),
         # A peer is sent packets for its own address alone.
         routes=False,
-        modules=("wireguard",),
-        programs=("wesher", "wg"),
         packages=("linux-image-amd64", "wireguard-tools"),
-        tools=("wesher",),
         version=("wesher", "--version"),
+        framing=Wireguard.about.framing,
+        needs=Needs(modules=Wireguard.about.needs.modules, programs=("wesher", "wg"), tools=("wesher",)),
+        sources=Sources(packages=Wireguard.about.sources.packages, recipes=(RECIPE,)),
+        startup_seconds=3,
     )
 
     @classmethod

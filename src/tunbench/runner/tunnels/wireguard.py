@@ -2,33 +2,71 @@
 
 from typing import NamedTuple
 
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import UDP, Format, Header
+from tunbench.runner.declare.recipe import GCC, Recipe
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules
 
 PAPER = 'Donenfeld, "WireGuard: Next Generation Kernel Network Tunnel", section 5.4.6'
 UAPI = "/var/run/wireguard/{interface}.sock"
 """The socket through which `wg` speaks to a daemon; the kernel needs none."""
 
 
-class Implementation(NamedTuple):
-    """What an implementation of the protocol needs of the lab, and the command that prints its version."""
+MODULE = Module("wireguard", "ip link add probe type wireguard", made_by_daemons="wireguard")
 
-    modules: tuple[str, ...]
+BORINGTUN = Recipe(
+    name="boringtun",
+    version="0.7.1",
+    language="rust",
+    parts={"boringtun-cli": "boringtun-cli"},
+    oldest="1.88",
+    seconds=90,
+    space=3e8,
+    calls=GCC,
+)
+
+KERNEL_FRAMING = 32
+"""Bytes around the packet in a transport data message, section 5.4.6 of the paper. The kernel's interface counts whole
+messages, with their padding to a multiple of 16 B, which is not taken off here."""
+
+
+class Implementation(NamedTuple):
+    """What an implementation of the protocol declares."""
+
+    modules: tuple[Module, ...]
     programs: tuple[str, ...]
     packages: tuple[str, ...]
     version: tuple[str, ...]
     tools: tuple[str, ...] = ()
+    framing: int = 0
+    user_space: bool = True
 
 
 IMPLEMENTATIONS = {
-    "kernel": Implementation(("wireguard",), ("wg",), ("linux-image-amd64", "wireguard-tools"), ("wg", "--version")),
+    "kernel": Implementation(
+        modules=(MODULE,),
+        programs=("wg",),
+        packages=("linux-image-amd64", "wireguard-tools"),
+        version=("wg", "--version"),
+        framing=KERNEL_FRAMING,
+        user_space=False,
+    ),
     "go": Implementation(
-        ("tun",), ("wireguard-go", "wg"), ("wireguard-go", "wireguard-tools"), ("wireguard-go", "--version")
+        modules=(kernel_modules.TUN,),
+        programs=("wireguard-go", "wg"),
+        packages=("wireguard-go", "wireguard-tools"),
+        version=("wireguard-go", "--version"),
     ),
     "boringtun": Implementation(
-        *(("tun",), ("boringtun-cli", "wg"), ("wireguard-tools",), ("boringtun-cli", "--version")), tools=("boringtun",)
+        modules=(kernel_modules.TUN,),
+        programs=("boringtun-cli", "wg"),
+        tools=("boringtun",),
+        packages=("wireguard-tools",),
+        version=("boringtun-cli", "--version"),
     ),
 }
 
@@ -63,16 +101,20 @@ class Wireguard(Tunnel):
         outer=(4, 6),
         exclusive=("port",),
         ports=("udp {port}",),
-        modules=("wireguard",),
-        programs=("wg",),
         packages=("linux-image-amd64", "wireguard-tools"),
         version=("wg", "--version"),
+        framing=KERNEL_FRAMING,
+        needs=Needs(modules=(MODULE,), programs=("wg",)),
+        sources=Sources(packages={"wg": "wireguard-tools"}, recipes=(BORINGTUN,)),
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
         """What it needs follows from the implementation."""
-        return cls.about._replace(**IMPLEMENTATIONS[str(options["impl"])]._asdict())
+        chosen = IMPLEMENTATIONS[str(options["impl"])]
+        return cls.about._replace(
+            packages=chosen.packages, version=chosen.version, framing=chosen.framing, user_space=chosen.user_space
+        ).needing(modules=chosen.modules, programs=chosen.programs, tools=chosen.tools)
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, Header
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, mesh
 
 # Each line that is not the daemon's own default has its reason. The key is added by a command: it is a secret.
 CONFIG = """\
@@ -36,6 +38,10 @@ SESSION = "ironwood ec61cea2f439, encrypted/session.go, doSend()"
 RECORD = "RFC 8446, section 5.2"
 START = "((tcp[12] & 0xf0) >> 2)"
 """The size of a TCP header, by its data offset, as an offset for a pcap filter."""
+
+
+# The daemon asks the kernel for BBR congestion control, and goes on with the default where there is none.
+TCP_BBR = Module("tcp_bbr", "sysctl -qw net.ipv4.tcp_congestion_control=bbr")
 
 
 class Transport(NamedTuple):
@@ -88,11 +94,11 @@ class Yggdrasil(Tunnel):
         # TCP below makes no fragments of any.
         largest_mtu=LARGEST_MTU,
         own_mtu=LARGEST_MTU,
-        # The daemon asks the kernel for BBR congestion control, and goes on with the default where there is none.
-        modules=("tun", "tcp_bbr"),
         # No version: Debian's build prints "unknown"; the packages of the image tell it.
-        programs=("yggdrasil",),
         packages=("yggdrasil",),
+        needs=Needs(modules=(kernel_modules.TUN, TCP_BBR), programs=("yggdrasil",)),
+        startup_seconds=3,
+        user_space=True,
     )
 
     @classmethod

@@ -18,10 +18,11 @@ from pathlib import Path
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import UDP, Header
 from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.command import ShellWord
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
-from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules, mesh
 
 # $0 is a record with words that stand for the network and a member, which are $1 and $2; $3 is the file in the
 # controller's database.
@@ -80,9 +81,10 @@ class Zerotier(Tunnel):
         largest_mtu=LARGEST_MTU,
         roles=(CONTROL,),
         own_mtu=DEFAULT_MTU,
-        modules=("tun",),
-        brought=("zerotier-one",),
         version=("zerotier-one", "-v"),
+        needs=Needs(modules=(kernel_modules.TUN,), brought=("zerotier-one",)),
+        startup_seconds=12,
+        user_space=True,
     )
 
     @classmethod

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tunbench.plan.axes.stack import parse, read_stack
 from tunbench.runner import registry
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.declare.tunnel import About, Claims
+from tunbench.runner.tunnel import Tunnel
 
 
 class Four(Tunnel):

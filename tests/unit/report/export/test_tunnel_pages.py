@@ -8,9 +8,11 @@ import pytest
 
 from tunbench.report.export import tunnel_pages as page
 from tunbench.runner import registry
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import IP, UDP, Format, Header
-from tunbench.runner.tunnel import About, Claims, Tunnel
+from tunbench.runner.declare.tunnel import About, Claims, Needs
+from tunbench.runner.tunnel import Tunnel
 
 PROSE = """First line.
 
@@ -37,8 +39,7 @@ class Made(Tunnel):
         },
         families=(4, 6),
         outer=(6,),
-        modules=("made",),
-        programs=("maker",),
+        needs=Needs(modules=(Module("made"),), programs=("maker",)),
     )
 
     @classmethod

@@ -65,25 +65,11 @@ def test_interfaces_that_are_not_there_carry_nothing() -> None:
     assert overlay_traffic.received("", "eth0") == Carried(0, 0)
 
 
-@pytest.mark.parametrize(
-    ("kind", "uevent", "more"),
-    [
-        ("1\n", "INTERFACE=eth0\nIFINDEX=2\n", 14),
-        ("1\n", "DEVTYPE=vxlan\nINTERFACE=vxlan-0\nIFINDEX=4\n", 0),
-        ("65534\n", "DEVTYPE=wireguard\nINTERFACE=wireguard-0\nIFINDEX=3\n", 32),
-        ("778\n", "INTERFACE=gre-0\nIFINDEX=7\n", 0),
-        ("", "", 0),
-    ],
-)
-def test_what_an_interface_counts_beyond_packets_is_known(kind: str, uevent: str, more: int) -> None:
-    assert overlay_traffic.framing(kind, uevent) == more
-
-
 def test_bytes_are_those_of_packets(machine: Machine) -> None:
     carry(machine, (1400, 10), (560, 10))
-    machine.show("proc/101/root/sys/class/net/wireguard-0/type", "1\n")
-    machine.show("proc/102/root/sys/class/net/wireguard-0/uevent", "DEVTYPE=wireguard\n")
-    assert overlay_traffic.arrived(machine.scene) == Carried(1260 + 240, 20)
+    overlays = {name: OVERLAYS[name]._replace(framing=size) for name, size in (("a", 14), ("b", 32))}
+    scene = machine.scene._replace(overlays=overlays)
+    assert overlay_traffic.arrived(scene) == Carried(1260 + 240, 20)
 
 
 def test_memory_is_that_of_processes_that_were_there_before(machine: Machine) -> None:

@@ -11,11 +11,12 @@ from tunbench.runner import stack
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.tunnel import Claims
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.tunnel import Claims, Tunnel
+from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels import easytier, wesher
 
 

@@ -218,3 +218,34 @@ def test_the_sizes_of_esp_are_those_on_the_wire(options: str, small: int, larges
     mtu = built.overlay["a"].mtu
     form = layer.format(layer.options, 4)
     assert (form.size(64 + 28, mtu), form.size(mtu, mtu)) == (small, largest)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "framing"),
+    [
+        ("none", 14),
+        ("macvlan", 14),
+        ("ipvlan", 14),
+        ("gretap", 14),
+        # Linux 6.1, drivers/net: they count packets without their Ethernet header.
+        ("vxlan", 0),
+        ("geneve", 0),
+        ("gre", 0),
+        ("openvpn", 0),
+        ("openvpn:device=tap", 14),
+        ("tinc:mode=switch", 14),
+        ("wireguard", 32),
+        ("wireguard:impl=go", 0),
+        ("netbird", 32),
+        ("netbird:impl=go", 0),
+        # Its interface is that below.
+        ("ipsec", 14),
+        ("ipsec:mode=transport+gre", 0),
+        ("ipsec:mode=xfrm", 0),
+        ("wireguard+ipsec:mode=transport", 32),
+    ],
+)
+def test_what_an_interface_counts_beyond_packets_is_declared(spelling: str, framing: int) -> None:
+    under = underlay.of(parse(spelling).underlay, roles=stack.roles(spelling))
+    built = stack.build(spelling, under.endpoints, beside=under.roles)
+    assert {overlay.framing for overlay in built.overlay.values()} == {framing}

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.declare.overlay import ADDRESS_BITS, Overlay
 from tunbench.runner.declare.packet_format import IP, UDP, Format
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, strongswan
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials
@@ -15,6 +17,12 @@ from tunbench.runner.tunnels.ipsec.modes import MODES, Mode
 from tunbench.runner.tunnels.shared import certificates, secrets
 
 DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
+
+TRANSFORM = "proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128"
+ESP = (
+    Module("esp4", f"ip xfrm state add src 127.0.0.1 dst 127.0.0.2 {TRANSFORM}", outer=(4,)),
+    Module("esp6", f"ip xfrm state add src ::1 dst ::2 {TRANSFORM}", outer=(6,)),
+)
 
 NEGOTIATION_TIMEOUT = 40.0
 """Seconds in which the SAs must be there."""
@@ -44,13 +52,23 @@ class Ipsec(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         joins=2,
-        modules=("esp4", "esp6", "xfrm_interface", "ip_vti", "ip6_vti"),
         # Both would want the same ports and the same policies.
         exclusive=(),
         ports=("udp 500", "udp 4500"),
-        programs=DAEMONS["strongswan"].programs,
         packages=("linux-image-amd64", *DAEMONS["strongswan"].packages),
         version=DAEMONS["strongswan"].version,
+        needs=Needs(
+            modules=(*ESP, *MODES["xfrm"].modules, *MODES["vti"].modules), programs=DAEMONS["strongswan"].programs
+        ),
+        sources=Sources(
+            packages={
+                "certutil": "libnss3-tools",
+                "ipsec": "libreswan",
+                "pk12util": "libnss3-tools",
+                "swanctl": "strongswan-swanctl",
+            },
+        ),
+        startup_seconds=4,
     )
 
     @classmethod
@@ -65,10 +83,10 @@ class Ipsec(Tunnel):
             # Its policies are for two addresses.
             routes=MODES[str(options["mode"])].interface,
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),
-            programs=daemon.programs,
-            modules=("esp4", "esp6", *MODES[str(options["mode"])].modules),
+            needs=Needs(
+                modules=(*ESP, *MODES[str(options["mode"])].modules), programs=daemon.programs, addons=daemon.addons
+            ),
             packages=("linux-image-amd64", *daemon.packages),
-            addons=daemon.addons,
             version=daemon.version,
         )
 
@@ -93,7 +111,7 @@ class Ipsec(Tunnel):
         if mode.interface:
             return own
         return {
-            node: one._replace(interface=below[node].interface, prefix=128 if one.family == 6 else 32)
+            node: below[node]._replace(address=one.address, prefix=ADDRESS_BITS[one.family], mtu=one.mtu)
             for node, one in own.items()
         }
 

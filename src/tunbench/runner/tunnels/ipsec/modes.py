@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Tunnel
-from tunbench.runner.tunnels.shared import kernel_links
+from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
 
 MARK = 42
 """What joins an interface and its policies: the key and mark of a VTI, the ID of an XFRM interface."""
@@ -23,7 +24,7 @@ class Mode(NamedTuple):
     interface: bool
     up: Callable[[Tunnel, Node], None]
     down: Callable[[Tunnel, Node], None]
-    modules: tuple[str, ...] = ()
+    modules: tuple[Module, ...] = ()
 
 
 def nothing(tunnel: Tunnel, node: Node) -> None:
@@ -66,15 +67,21 @@ def del_interface(tunnel: Tunnel, node: Node) -> None:
     node.try_run("ip", "link", "del", tunnel.context.above[node.name].interface)
 
 
+VTI = (
+    Module("ip_vti", f"ip link add probe type vti {kernel_modules.OVER_IPV4} key 1", outer=(4,)),
+    Module("ip6_vti", f"ip link add probe type vti6 {kernel_modules.OVER_IPV6} key 1", outer=(6,)),
+)
+XFRM = Module("xfrm_interface", "ip link add under type veth && ip link add probe type xfrm dev under if_id 1")
+
 MODES = {
     # Policies for the two inner addresses, which the interface below has besides its own.
     "tunnel": Mode("tunnel", False, add_route, del_route),
     # Policies for the two addresses below.
     "transport": Mode("transport", False, nothing, nothing),
     # Policies for everything, with the mark that the interface gives to packets.
-    "vti": Mode("tunnel", True, add_vti, del_interface, ("ip_vti", "ip6_vti")),
+    "vti": Mode("tunnel", True, add_vti, del_interface, VTI),
     # Policies for everything, with the ID of the interface.
-    "xfrm": Mode("tunnel", True, add_xfrm, del_interface, ("xfrm_interface",)),
+    "xfrm": Mode("tunnel", True, add_xfrm, del_interface, (XFRM,)),
 }
 """By the name of the option; the first is the default."""
 

@@ -15,13 +15,16 @@ endpoint is reached without a NAT.
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import StackFailed
+from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.recipe import GCC, Recipe
 from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Claims, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.netbird import control_plane
-from tunbench.runner.tunnels.shared import mesh
+from tunbench.runner.tunnels.shared import kernel_modules, mesh
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # It asks seven clouds whether it runs in theirs, whatever it is told: a proxy that is not there keeps that on the node.
@@ -54,16 +57,40 @@ ENROLMENT_TIMEOUT, DIRECT_PATHS_TIMEOUT = 25.0, 25.0
 """Seconds in which an endpoint must have enrolled, and in which it must have direct paths to all others."""
 
 
-class Implementation(NamedTuple):
-    """Who carries packets: what that needs of the lab, and the environment that chooses it."""
+SOURCE = "github.com/netbirdio/netbird"
 
-    modules: tuple[str, ...]
+RECIPE = Recipe(
+    name="netbird",
+    version="0.71.4",
+    language="go",
+    module=SOURCE,
+    parts={
+        "netbird": "client",
+        "netbird-mgmt": "management",
+        "netbird-signal": "signal",
+        "netbird-relay": "relay",
+    },
+    oldest="1.25.5",
+    seconds=430,
+    space=2.5e9,
+    cgo=("netbird-mgmt",),
+    stamps=(f"{SOURCE}/version.version",),
+    calls=GCC,
+)
+
+
+class Implementation(NamedTuple):
+    """Who carries packets: the modules for that, the environment that chooses it, and what its interface counts."""
+
+    modules: tuple[Module, ...]
     environment: tuple[str, ...]
+    framing: int | None
+    user_space: bool
 
 
 IMPLEMENTATIONS = {
-    "kernel": Implementation(("wireguard",), ()),
-    "go": Implementation(("tun",), ("NB_WG_KERNEL_DISABLED=true",)),
+    "kernel": Implementation(Wireguard.about.needs.modules, (), Wireguard.about.framing, user_space=False),
+    "go": Implementation((kernel_modules.TUN,), ("NB_WG_KERNEL_DISABLED=true",), framing=0, user_space=True),
 }
 
 
@@ -89,16 +116,23 @@ class Netbird(Tunnel):
         relays=True,
         roles=(CONTROL,),
         own_mtu=DEFAULT_MTU,
-        modules=("wireguard",),
-        programs=("netbird", "netbird-mgmt", "netbird-signal", "netbird-relay", "openssl", "python3"),
-        tools=("netbird",),
         version=("netbird", "version"),
+        framing=Wireguard.about.framing,
+        needs=Needs(
+            modules=Wireguard.about.needs.modules,
+            programs=("netbird", "netbird-mgmt", "netbird-signal", "netbird-relay", "openssl", "python3"),
+            tools=("netbird",),
+        ),
+        sources=Sources(recipes=(RECIPE,)),
+        startup_seconds=30,
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
         """The kernel's module, or the client's own WireGuard."""
-        return cls.about._replace(modules=IMPLEMENTATIONS[str(options["impl"])].modules)
+        chosen = IMPLEMENTATIONS[str(options["impl"])]
+        about = cls.about._replace(framing=chosen.framing, user_space=chosen.user_space)
+        return about.needing(modules=chosen.modules)
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:

@@ -5,11 +5,12 @@ from ipaddress import ip_network
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import IP, Format
+from tunbench.runner.declare.tunnel import About, Needs
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import About, Nodes, Tunnel
+from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, evidence, inside, outside
 from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, TRANSPORTS, Auth
-from tunbench.runner.tunnels.shared import certificates
+from tunbench.runner.tunnels.shared import certificates, kernel_modules
 
 
 class Openvpn(Tunnel):
@@ -58,10 +59,11 @@ class Openvpn(Tunnel):
         exclusive=("port",),
         ports=("udp {port}",),
         joins=2,
-        modules=("tun",),
-        programs=("openvpn", "openssl"),
         packages=("openvpn",),
         version=("openvpn", "--version"),
+        needs=Needs(modules=(kernel_modules.TUN,), programs=("openvpn", "openssl")),
+        startup_seconds=2,
+        user_space=True,
     )
 
     @classmethod

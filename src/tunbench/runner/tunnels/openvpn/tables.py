@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tunbench.runner.declare.packet_format import TCP, UDP, Header
-from tunbench.runner.tunnel import Claims
+from tunbench.runner.declare.tunnel import Claims
 
 DATA = "OpenVPN wire protocol, section 8, data channel packets"
 CRYPTO = "OpenVPN 2.6, src/openvpn/crypto.c, openvpn_encrypt_v1()"

@@ -32,14 +32,6 @@ IP_IN_IP = {(4, 4): "ipip", (6, 4): "sit", (4, 6): "ip6tnl", (6, 6): "ip6tnl"}
 MODES = {(4, 6): ("mode", "ipip6"), (6, 6): ("mode", "ip6ip6")}
 """What tells apart what one kind carries."""
 
-IP_IN_IP_MODULES = ("ipip", "sit", "ip6_tunnel")
-
-
-def ip_in_ip_modules(inner: int) -> tuple[str, ...]:
-    """The kernel's modules for packets of that family: over IPv4, and over IPv6."""
-    return ({4: "ipip", 6: "sit"}[inner], "ip6_tunnel")
-
-
 PROTOCOLS = {4: 4, 6: 41}
 """The protocol number of IP in IP, by the address family inside: RFC 2003, section 3.1, and RFC 4213, section 3.5."""
 

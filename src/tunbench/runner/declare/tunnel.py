@@ -1,0 +1,115 @@
+"""What a tunnel declares: all that plans, the labs, the doctor, proofs and reports must know of it, as data."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from tunbench.runner.declare.kernel_module import Module
+from tunbench.runner.declare.options import Option
+from tunbench.runner.declare.packet_format import ETHERNET, Header
+from tunbench.runner.declare.recipe import Recipe
+
+CONTROL, RELAY = "control", "relay"
+"""What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
+
+
+BARE = "none"
+"""The name of the tunnel that is none at all: the bare underlay, to which everything else is compared."""
+
+
+class Claims(NamedTuple):
+    """What a tunnel promises of the packets that it carries."""
+
+    confidentiality: bool = False
+    integrity: bool = False
+    replay_protection: bool = False
+
+
+class Needs(NamedTuple):
+    """What must be there for a tunnel under its options."""
+
+    modules: tuple[Module, ...] = ()
+    # Programs that must be on PATH.
+    programs: tuple[str, ...] = ()
+    # Images of the vm lab beside the base image.
+    addons: tuple[str, ...] = ()
+    # Tools of the toolbox that hold programs which Debian lacks, by the names of their recipes.
+    tools: tuple[str, ...] = ()
+    # Programs that no registry carries, and that the user brings.
+    brought: tuple[str, ...] = ()
+
+
+class Sources(NamedTuple):
+    """Where a tunnel's programs come from, whatever its options."""
+
+    # The package of Debian that holds a program, where it has another name.
+    packages: Mapping[str, str] = MappingProxyType({})
+    # How the toolbox builds what Debian lacks.
+    recipes: tuple[Recipe, ...] = ()
+
+
+class About(NamedTuple):
+    """What a tunnel declares; `Tunnel.with_options` says what of it follows from options."""
+
+    name: str
+    summary: str
+
+    # What it carries: IP packets (layer 3) or Ethernet frames (layer 2), and what it promises of them.
+    layer: int
+    claims: Claims
+    # The pcap filter, for IPv4, that all of its packets pass; options and the position in a stack stand in braces.
+    evidence: str
+    # What it adds between the IP header below and the packet that it carries.
+    headers: tuple[Header, ...] = ()
+
+    options: Mapping[str, Option] = MappingProxyType({})
+    # The options that must differ where it stands twice in a stack: () only once, None as often as one likes.
+    exclusive: tuple[str, ...] | None = None
+    # The ports on which a node listens, such as "udp {port}".
+    ports: tuple[str, ...] = ()
+
+    # What it can run over: "ip" or "ethernet", the address families below, and those that it can carry.
+    needs_underlay: str = "ip"
+    outer: tuple[int, ...] = (4,)
+    families: tuple[int, ...] = (4,)
+
+    # The largest MTU that its program takes, in bytes.
+    largest_mtu: int = 65535
+    # The MTU that its program gives the interface whatever is below, in bytes; 0: what fits.
+    own_mtu: int = 0
+    # Whether it rewrites the MSS of TCP connections.
+    clamps: bool = False
+    # Bytes that its interface counts with each packet beyond the packet; None: an Ethernet header where it has one.
+    framing: int | None = None
+
+    # How many endpoints it joins at most; 0: any number.
+    joins: int = 0
+    # Whether it carries packets of networks behind its endpoints.
+    routes: bool = True
+    # Whether its packets may go through another node than the two ends. The proof is then that they do not.
+    relays: bool = False
+    # The nodes that it needs besides endpoints: it acts on them first, and what stands above never sees them.
+    roles: tuple[str, ...] = ()
+
+    needs: Needs = Needs()
+    sources: Sources = Sources()
+    # The packages of Debian that it is made of, and that decide on its version; the kernel's is without being named.
+    packages: tuple[str, ...] = ()
+    # The command that prints its version.
+    version: tuple[str, ...] = ()
+
+    # Seconds of wall clock in the vm lab until its programs have begun and made their keys, for the estimate of a plan.
+    startup_seconds: float = 0
+    # Whether packets pass through a process: what switches back and forth takes longer to emulate.
+    user_space: bool = False
+
+    def needing(self, **changed: tuple[Any, ...]) -> "About":
+        """The same, with other needs in some respects."""
+        return self._replace(needs=self.needs._replace(**changed))
+
+    @property
+    def counted_framing(self) -> int:
+        """Bytes that its interface counts with each packet beyond the packet."""
+        if self.framing is not None:
+            return self.framing
+        return ETHERNET.size if self.layer == 2 else 0
