@@ -80,7 +80,7 @@ sys.modules[reader.__name__] = reader
 
 from tests.helpers.runs import ordered, finished
 from tunbench.analysis import order
-from tunbench.analysis.samples import frame
+from tunbench.analysis.samples import every_sample
 from tunbench.journal import read
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
@@ -99,7 +99,7 @@ folder = Path(sys.argv[1])
 finished(folder, ordered(text=HEAD + 'link = ["copper", "glass"]\\n'))
 found = read.record(folder)
 assert {trial.cell["link"] for trial in found.trials} == {"copper", "glass"}
-assert "link" in frame(found).columns
+assert "link" in every_sample(found).columns
 assert list(order.conditions(found).values()) == ["baseline · copper", "baseline · glass"]
 assert any("link=glass" in trial.folder for trial in found.trials)
 """

@@ -91,7 +91,7 @@ def test_each_condition_is_a_segment_and_its_timestamps() -> None:
                 assert condition == "max / auto"
             else:
                 assert condition == f"{int(asked[1]) - TIMESTAMPS} bytes"
-            assert cell["workload"] in plan(NAME).workloads
+            assert cell["workload"] in plan(NAME).axes["workload"]
 
 
 @pytest.mark.parametrize("scale", ["", "quick"])

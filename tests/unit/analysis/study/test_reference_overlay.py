@@ -119,7 +119,7 @@ def test_claims_name_stacks_and_workloads_of_the_plan() -> None:
     for claim in claims:
         assert ("compare" in claim) != ("not_testable" in claim)
         for comparison in claim.get("compare", []):
-            assert comparison["left"]["workload"] in whole.workloads
+            assert comparison["left"]["workload"] in whole.axes["workload"]
             for cell in (comparison[side] for side in ("left", "right") if side in comparison):
                 assert cell.get("stack", "none") in stacks
                 assert cell.get("tuning", "default") in tunings

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tunbench
 from tunbench.labs.vm import image
 from tunbench.labs.vm.image import ImageError
 from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition, cache
@@ -189,7 +190,11 @@ def test_the_digest_of_a_definition_is_the_same_on_every_machine(home: Path) -> 
     program = "from tunbench.labs.vm.image_definition import BASE; print(BASE.digest)"
     for seed in ("1", "2"):
         done = subprocess.run(
-            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(tunbench.__file__).parents[1])},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert done.stdout.strip() == BASE.digest
     assert BASE.folder == home / "tunbench" / "images" / f"base-{BASE.digest[:12]}"

@@ -95,7 +95,7 @@ def test_samples_are_written_in_slices_that_make_one_table(tmp_path: Path, monke
     rows = [["rtt", "s", 0.001 + number / 1e6, number / 10, "a-b", "a"] for number in range(25)]
     run = write(tmp_path / "run", *EVENTS[:2], {**EVENTS[6], "samples": rows})
     whole = [invoke("samples", str(run), "--format", one).stdout for one in ("csv", "json")]
-    monkeypatch.setattr(sys.modules["tunbench.cli.samples"], "ROWS", 10)
+    monkeypatch.setattr(sys.modules["tunbench.cli.samples"], "ROWS_AT_ONCE", 10)
     texts: list[str] = []
     echo = typer.echo
 
