@@ -29,7 +29,7 @@ from tunbench.runner import registry, stack, tunnels, workloads
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import OPTION_KINDS, resolve
-from tunbench.runner.declare.tunnel import About
+from tunbench.runner.declare.tunnel import About, Needs
 from tunbench.runner.network.underlay import UNDERLAYS
 from tunbench.runner.tunnel import common_options
 
@@ -143,10 +143,14 @@ def test_every_field_of_a_declaration_is_explained() -> None:
     assert [cells[0] for cells in rows_below("field of `About`")] == list(About._fields)
 
 
+def test_every_need_of_a_tunnel_is_explained() -> None:
+    assert [cells[0] for cells in rows_below("field of `Needs`")] == list(Needs._fields)
+
+
 def test_what_the_page_says_is_the_default_is_it(erspan: None) -> None:
     about = registry.tunnel("erspan").about
     defaults = [cells[0] for cells in rows_below("field of `About`") if cells[1].endswith("(default)")]
-    assert {"outer", "needs_underlay", "addons"} <= set(defaults)
+    assert {"outer", "needs_underlay", "user_space"} <= set(defaults)
     assert [name for name in defaults if getattr(about, name) != About._field_defaults[name]] == []
 
 

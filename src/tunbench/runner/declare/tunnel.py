@@ -9,10 +9,6 @@ from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import ETHERNET, Header
 from tunbench.runner.declare.recipe import Recipe
 
-CONTROL, RELAY = "control", "relay"
-"""What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
-
-
 BARE = "none"
 """The name of the tunnel that is none at all: the bare underlay, to which everything else is compared."""
 
