@@ -29,7 +29,7 @@ for folder in ("/run", "/mnt"):
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
 pins = pinning.pins(["a"], os.sched_getaffinity(0))
 events = StringIO()
-nodes = namespaces.made(["a", "edge"], "10.0.3.2", LocalShell(), EventStream(events), pins)
+nodes = namespaces.running_nodes(["a", "edge"], "10.0.3.2", LocalShell(), EventStream(events), pins)
 with pinning.kept_to(pins.rest), nodes as made:
     look = ("sh", "-c", "grep Cpus_allowed_list /proc/self/status")
     daemon = made["a"].start("sh", "-c", "grep Cpus_allowed_list /proc/self/status; sleep 60", log="daemon")

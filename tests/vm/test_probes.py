@@ -44,7 +44,7 @@ def work(turns):
 
 def busy(names, turns):
     before = processor_time.clock(trial.client.machine)
-    with probe.beside(names, trial):
+    with probe.probing(names, trial):
         work(turns)
     return processor_time.between(before, processor_time.clock(trial.client.machine)).total
 

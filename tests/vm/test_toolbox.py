@@ -41,7 +41,7 @@ def test_a_brought_program_runs_in_the_vm_with_its_libraries(folder: Path, tmp_p
     # It is linked with libraries that the base image does not have.
     file = shutil.which("tshark")
     assert file
-    one = brought.taken("it", file)
+    one = brought.packed_program("it", file)
     assert image.check(one)["libraries"]
     script = tmp_path / "script"
     script.write_text("command -v it; it --version 2>/dev/null | head -n 1\n")

@@ -10,7 +10,7 @@ from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.journal import read
-from tunbench.journal.folders import resuming
+from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.plain_text import line
 
@@ -87,7 +87,7 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Run
         for folder, record in zip((a, b), records, strict=True):
             if len(record.trials) < record.planned:
                 missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
-                typer.echo(f"{line(str(folder))}: {missing}; go on with: {resuming(folder)}", err=True)
+                typer.echo(f"{line(str(folder))}: {missing}; go on with: {resume_command(folder)}", err=True)
         return compared(find(records[0]), find(records[1]), Selection(names, stack, workload))
 
 

@@ -7,7 +7,7 @@ import typer
 
 from tunbench.cli.errors import bad_input_exits
 from tunbench.journal import read
-from tunbench.journal.folders import resuming
+from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 
 
@@ -22,4 +22,4 @@ def digest(run: Annotated[Path, typer.Argument(help="A run's folder.")]) -> None
     typer.echo(record.manifest["fingerprint"])
     if len(record.trials) < record.planned:
         missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
-        typer.echo(f"{missing}; go on with: {resuming(run)}", err=True)
+        typer.echo(f"{missing}; go on with: {resume_command(run)}", err=True)

@@ -85,7 +85,9 @@ def _print(judged: "GateResult", compared: "RunComparison", console: Console) ->
         if len(judged.stopping) > changes_table.MAX_ROWS:
             say(console, f"and {len(judged.stopping) - changes_table.MAX_ROWS} more; --json has them")
         for one in shown:
-            where = ", ".join((one.row.stack, one.row.condition, one.row.workload, change_wording.named(one.row)))
+            where = ", ".join(
+                (one.row.stack, one.row.condition, one.row.workload, change_wording.metric_label(one.row))
+            )
             say(console, f"  {one.outcome}: {where}: {change_wording.reason(one.why)}")
     if not judged.strict:
         for line in change_wording.notes([one.row for one in judged.undecided]):

@@ -10,7 +10,7 @@ from rich.console import Console
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
-from tunbench.journal.folders import resuming
+from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.lab import LabError
 from tunbench.labs.vm.image import ImageError
@@ -97,7 +97,7 @@ def execute(folder: Path, order: Order, workers: int, console: Console) -> list[
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
             return execution.go(folder, order, workers, display.watch, host)
     except KeyboardInterrupt:
-        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resuming(folder)}")
+        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resume_command(folder)}")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -158,6 +158,6 @@ def conclude(folder: Path, loaded: Loaded, changed: list[str], console: Console)
     for trial in changed:
         say(console, f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
     if record.interrupted:
-        say(console, f"{len(record.interrupted)} shards were interrupted; go on with: {resuming(folder)}")
+        say(console, f"{len(record.interrupted)} shards were interrupted; go on with: {resume_command(folder)}")
     failed = any(trial.verdict == Verdict.FAILED for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0

@@ -188,9 +188,13 @@ def _print_claims(loaded: Loaded, console: Console) -> None:
     for claim in loaded.claims:
         console.print(Text(claim.name, style="bold").append(f"  {claim.text} ({claim.source})", style="default"))
         how = [f"not testable here: {claim.not_testable}"] if claim.not_testable else []
-        how += [study_wording.asked(one, unit_of) for one in claim.compare[: study_wording.MOST]]
+        how += [
+            study_wording.comparison_in_words(one, unit_of) for one in claim.compare[: study_wording.MAX_COMPARISONS]
+        ]
         how += (
-            [f"and {len(claim.compare) - study_wording.MOST} more"] if len(claim.compare) > study_wording.MOST else []
+            [f"and {len(claim.compare) - study_wording.MAX_COMPARISONS} more"]
+            if len(claim.compare) > study_wording.MAX_COMPARISONS
+            else []
         )
         for text in how:
             console.print(Padding(Text(text, style="dim"), (0, 0, 0, 4), expand=False))

@@ -52,7 +52,10 @@ def findings() -> list[Finding]:
 
 
 def _toolbox() -> list[Finding]:
-    return [*(_tool(tool) for tool in TOOLS.values()), *(_brought(program) for program in sorted(brought.known()))]
+    return [
+        *(_tool(tool) for tool in TOOLS.values()),
+        *(_brought(program) for program in sorted(brought.declared_programs())),
+    ]
 
 
 def _tool(tool: Tool) -> Finding:
@@ -62,7 +65,7 @@ def _tool(tool: Tool) -> Finding:
 
 def _brought(program: str) -> Finding:
     try:
-        file = brought.found([program], {}).get(program)
+        file = brought.files_at_hand([program], {}).get(program)
     except ToolError as error:
         return Finding(f"toolbox: {program}", False, str(error), f"mend {brought.config_file()}")
     mend = "" if file else f"tunbench run … --tool {program}=FILE"
@@ -131,7 +134,7 @@ def _tunnel(name: str) -> Finding:
 def _at_hand(tunnel: str) -> dict[str, str]:
     """The brought programs of a tunnel; what is wrong with the configuration is told in their own rows."""
     try:
-        return brought.found(registry.tunnel(tunnel).about.needs.brought, {})
+        return brought.files_at_hand(registry.tunnel(tunnel).about.needs.brought, {})
     except ToolError:
         return {}
 

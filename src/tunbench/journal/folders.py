@@ -21,7 +21,11 @@ def folder_of(spec: dict[str, Any], workload: str) -> Path:
 
 def special(spec: dict[str, Any]) -> list[str]:
     """What of a shard's tacit axes has another value than the usual, such as `tuning=jumbo`."""
-    return [f"{name}={named(spec[name])}" for name, usual in axes.USUAL.items() if named(spec[name]) != usual]
+    return [
+        f"{name}={name_of_value(spec[name])}"
+        for name, usual in axes.USUAL.items()
+        if name_of_value(spec[name]) != usual
+    ]
 
 
 def label_of_shard(spec: dict[str, Any]) -> str:
@@ -39,12 +43,12 @@ def _label(spec: dict[str, Any], *workload: str) -> str:
     return ", ".join([*parts, f"repeat {spec['repeat']}"])
 
 
-def named(value: Any) -> str:
+def name_of_value(value: Any) -> str:
     """The name of what a shard says of an axis: a name, or a table with one."""
     return str(value["name"]) if isinstance(value, dict) else str(value)
 
 
-def resuming(run: Path) -> str:
+def resume_command(run: Path) -> str:
     """The command that goes on with a run, on one line that can be copied."""
     quoted = shlex.quote(str(run))
     return f"tunbench run --resume {line(quoted, len(quoted))}"

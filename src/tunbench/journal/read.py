@@ -24,7 +24,7 @@ from tunbench.journal.events import (
     show_plainly,
 )
 from tunbench.journal.fingerprint import fingerprint
-from tunbench.journal.folders import folder_of, label_of_shard, named
+from tunbench.journal.folders import folder_of, label_of_shard, name_of_value
 from tunbench.journal.record import Block, Record, TrialResult
 from tunbench.journal.warnings import first_trials, warnings
 from tunbench.plan.shard import canonical
@@ -149,7 +149,7 @@ def answers(events: Iterable[JournalEvent]) -> dict[tuple[str, int], BlockAnswer
 def result(lab: dict[str, Any], spec: dict[str, Any], trial: TrialEnded, command: str = "") -> TrialResult:
     """A trial, from what the manifest says of the lab, what its shard was given, and the event of its end."""
     cell = {
-        **{axis: named(spec[axis]) for axis in axes.SHARD},
+        **{axis: name_of_value(spec[axis]) for axis in axes.SHARD},
         "workload": trial.workload,
         **{name: spec[name] for name in ("repeat", "seed")},
     }

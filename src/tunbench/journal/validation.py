@@ -23,7 +23,7 @@ from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.verdicts import Verdict
-from tunbench.runner.known_metrics import known
+from tunbench.runner.known_metrics import metrics_by_name
 
 NAMED = re.compile(r"[0-9A-Za-zµ°][^\n]*")
 """A name begins with a letter or digit, so that no spreadsheet takes it for a formula."""
@@ -199,12 +199,12 @@ def _findings(value: Any) -> None:
 
 def _samples(value: Any) -> None:
     """Rows of metric, unit, value, moment or None, pair and node; there may be a million of them."""
-    known: dict[tuple[str, str, str, str], Bounds] = {}
+    bounds_of: dict[tuple[str, str, str, str], Bounds] = {}
     for metric, unit, number, at, pair, node in value:
         names = (metric, unit, pair, node)
-        if names not in known:
-            known[names] = _bounds(*names)
-        low, high = known[names]
+        if names not in bounds_of:
+            bounds_of[names] = _bounds(*names)
+        low, high = bounds_of[names]
         if type(number) not in (int, float) or not low <= number <= high or 0 < abs(number) < LEAST_SAMPLE:
             raise InvalidEvent(f"a value is no number, or no {metric} in {unit} that there can be")
         if at is not None and (type(at) not in (int, float) or not 0 <= at <= LARGEST_NUMBER):
@@ -216,7 +216,7 @@ def _bounds(*names: str) -> Bounds:
     if not all(map(_is_name, names)):
         raise InvalidEvent("a metric, unit, pair or node has no name")
     metric, unit = names[:2]
-    declared = known().get(metric)
+    declared = metrics_by_name().get(metric)
     if unit not in BOUNDS or (declared and declared.unit != unit):
         raise InvalidEvent(f"{metric} is not measured in {unit}")
     low, high = declared.limits if declared else BOUNDS[unit]

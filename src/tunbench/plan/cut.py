@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from tunbench.plan.toml.bounds import MAX_CUT_TABLES, MAX_PATTERN_CHARACTERS
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.declare.options import nearest
 
@@ -24,19 +24,19 @@ EXAMPLE = '{ stack = "openvpn*", profile = "high" }'
 def read_patterns(value: object) -> list[Pattern]:
     """The tables of `include` or `exclude`. Raises MistakeAt."""
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is not a list: write for example [{EXAMPLE}]")
+        raise ValueError(f"{quoted(value)} is not a list: write for example [{EXAMPLE}]")
     if len(value) > MAX_CUT_TABLES:
         raise ValueError(f"{len(value)} tables are too many: at most {MAX_CUT_TABLES} are allowed")
     for number, table in enumerate(value):
         if not isinstance(table, dict):
-            raise MistakeAt(f"{shown(table)} is not a table: write for example {EXAMPLE}", number)
+            raise MistakeAt(f"{quoted(table)} is not a table: write for example {EXAMPLE}", number)
         if not table:
             raise MistakeAt(f"the table is empty: write for example {EXAMPLE}", number)
         for key, pattern in table.items():
             if key not in NAMES:
                 raise MistakeAt(f'unknown key "{key}"{nearest(key, list(NAMES))}', number, key)
             if not isinstance(pattern, str):
-                raise MistakeAt(f'{shown(pattern)} is not a pattern: write for example "openvpn*"', number, key)
+                raise MistakeAt(f'{quoted(pattern)} is not a pattern: write for example "openvpn*"', number, key)
             if len(pattern) > MAX_PATTERN_CHARACTERS:
                 raise MistakeAt(
                     f"a pattern has at most {MAX_PATTERN_CHARACTERS} characters: let * stand for some", number, key
@@ -82,7 +82,7 @@ def check(axes: Mapping[str, Sequence[str]], include: Sequence[Pattern], exclude
             for axis, pattern in table.items():
                 if not any(fnmatchcase(value, pattern) for value in axes[axis]):
                     known = nearest(pattern, list(axes[axis]))
-                    raise MistakeAt(f"{shown(pattern)} matches no {axis} of this plan{known}", name, number, axis)
+                    raise MistakeAt(f"{quoted(pattern)} matches no {axis} of this plan{known}", name, number, axis)
     if not any(regions(axes, include, exclude)):
         raise MistakeAt("nothing is left of the plan: take one of the tables away", "exclude" if exclude else "include")
 

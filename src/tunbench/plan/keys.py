@@ -8,7 +8,7 @@ from tunbench.plan import consistency, cut
 from tunbench.plan.axes.reader import key_of, reader_of
 from tunbench.plan.model import CLOCKS, LAB_KINDS, LATER_LAB_KINDS, Lab, Plan
 from tunbench.plan.toml.bounds import MAX_REPEATS, MAX_SEED
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Key, alone, read_table
 from tunbench.plan.toml.values import matching, one_of, whole_number
 from tunbench.plan.until import EXAMPLE as UNTIL_EXAMPLE
@@ -45,10 +45,10 @@ def read_lab(value: object) -> Lab:
 def read_probes(value: object) -> list[str]:
     """The names of probes, sorted. Raises ValueError; MistakeAt where it is in one of them."""
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is not a list: write for example {PROBES_EXAMPLE}")
+        raise ValueError(f"{quoted(value)} is not a list: write for example {PROBES_EXAMPLE}")
     for number, name in enumerate(value):
         if name not in registry.probe_names():
-            raise MistakeAt(f"unknown probe {shown(name)}{nearest(str(name), registry.probe_names())}", number)
+            raise MistakeAt(f"unknown probe {quoted(name)}{nearest(str(name), registry.probe_names())}", number)
         if name in value[:number]:
             raise MistakeAt(f'"{name}" is listed twice: take one of them away', number)
     return sorted(value)

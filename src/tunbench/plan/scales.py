@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tunbench.plan.toml.bounds import MAX_SCALES
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import read_names
 
 FULL = "full"
@@ -25,7 +25,7 @@ def read_scales(value: object) -> dict[str, Mapping[str, Any]]:
 
 def _read_scale(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a table: write for example {EXAMPLE}")
+        raise ValueError(f"{quoted(value)} is not a table: write for example {EXAMPLE}")
     for key in NOT_IN_A_SCALE:
         if key in value:
             raise MistakeAt(f'a scale has no "{key}": take it away', key)

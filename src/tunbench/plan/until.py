@@ -4,7 +4,7 @@ from itertools import count
 from typing import NamedTuple
 
 from tunbench.plan.toml.bounds import MAX_REPEATS
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Known
 from tunbench.runner import probe, registry
 from tunbench.runner.declare import quantity
@@ -38,7 +38,7 @@ class Until(NamedTuple):
 def read_until(value: object, known: Known) -> Until:
     """What the table asks for, given the keys that have been read before it. Raises ValueError and MistakeAt."""
     if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a table: write for example {EXAMPLE}")
+        raise ValueError(f"{quoted(value)} is not a table: write for example {EXAMPLE}")
     unknown = next((key for key in value if key not in Until._fields), None)
     if unknown is not None:
         raise MistakeAt(f'unknown key "{unknown}"{nearest(unknown, list(Until._fields))}', unknown)
@@ -65,11 +65,11 @@ def fewest(confidence: float) -> int:
 
 def _width(value: object) -> float:
     try:
-        width = quantity.ratio(value if isinstance(value, str) else shown(value))
+        width = quantity.ratio(value if isinstance(value, str) else quoted(value))
     except ValueError:
         width = 0.0
     if not width:
-        raise MistakeAt(f'{shown(value)} is not a width: write a percentage above 0%, such as width = "2%"', "width")
+        raise MistakeAt(f'{quoted(value)} is not a width: write a percentage above 0%, such as width = "2%"', "width")
     return width
 
 
@@ -77,7 +77,7 @@ def _confidence(value: object) -> float:
     if not isinstance(value, float) or not MIN_CONFIDENCE <= value <= MAX_CONFIDENCE:
         allowed = f"{MIN_CONFIDENCE} to {MAX_CONFIDENCE}"
         raise MistakeAt(
-            f"{shown(value)} is not a confidence: write a probability from {allowed}, such as confidence = 0.95",
+            f"{quoted(value)} is not a confidence: write a probability from {allowed}, such as confidence = 0.95",
             "confidence",
         )
     return value
@@ -86,7 +86,7 @@ def _confidence(value: object) -> float:
 def _max(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not BLOCK <= value <= MAX_REPEATS or value % BLOCK:
         raise MistakeAt(
-            f"{shown(value)} is not a number of repeats in blocks of {BLOCK}: write a multiple of {BLOCK} "
+            f"{quoted(value)} is not a number of repeats in blocks of {BLOCK}: write a multiple of {BLOCK} "
             f"from {BLOCK} to {MAX_REPEATS}, such as max = {USUAL_MAX}",
             "max",
         )
@@ -120,7 +120,7 @@ def _metrics(value: object, known: Known) -> tuple[str, ...]:
         return _named(value, sorted({*of_workloads, *probe.metrics(probes)}))
     found = tuple(sorted(name for name, metric in of_workloads.items() if metric.unit in STOPPING_UNITS))
     if not found:
-        example = f"metrics = {shown(sorted(of_workloads)[:1])}"
+        example = f"metrics = {quoted(sorted(of_workloads)[:1])}"
         raise ValueError(
             f"no workload of the plan measures a throughput or a time: name what counts, such as {example}"
         )
@@ -130,10 +130,10 @@ def _metrics(value: object, known: Known) -> tuple[str, ...]:
 def _named(value: object, there: list[str]) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
         raise MistakeAt(
-            f'{shown(value)} is not a list of metrics: write for example metrics = ["throughput"]', "metrics"
+            f'{quoted(value)} is not a list of metrics: write for example metrics = ["throughput"]', "metrics"
         )
     for number, name in enumerate(value):
         if name not in there:
-            problem = f"no workload or probe of the plan has the metric {shown(name)}"
+            problem = f"no workload or probe of the plan has the metric {quoted(name)}"
             raise MistakeAt(f"{problem}{nearest(str(name), there)}", "metrics", number)
     return tuple(sorted(set(value)))

@@ -102,7 +102,7 @@ def method(compared: RunComparison) -> str:
     return f"change: Hodges-Lehmann shift from A to B with {interval}; effect: Cliff's delta; p: {tested}"
 
 
-def named(row: ComparedCell) -> str:
+def metric_label(row: ComparedCell) -> str:
     """The metric, and the node and pair where it was not measured at the client of the first pair."""
     where = [word for word, usual in ((row.pair, "a-b"), (row.node, "a")) if word not in (usual, "", "lab")]
     return ", ".join([row.name, *where])

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Sequence
 
 from tunbench.analysis import metrics
 from tunbench.runner.declare.metrics import OF_UNIT, Question
-from tunbench.runner.known_metrics import known
+from tunbench.runner.known_metrics import metrics_by_name
 
 
 def question(metric: str, unit: str) -> Question:
     """The question that a metric answers; of one that this version does not know its unit says so."""
-    declared = known().get(metric)
+    declared = metrics_by_name().get(metric)
     return declared.answers if declared else OF_UNIT.get(unit, Question.OTHER)
 
 
 def is_main(metric: str) -> bool:
     """Whether a metric is what its question is about."""
-    return metric in known() and known()[metric].main
+    return metric in metrics_by_name() and metrics_by_name()[metric].main
 
 
 def ranks(measured: Iterable[tuple[str, str]], workloads: Sequence[str]) -> dict[str, int]:
@@ -30,6 +30,6 @@ def ranks(measured: Iterable[tuple[str, str]], workloads: Sequence[str]) -> dict
 
 def followed() -> list[str]:
     """The metrics that are drawn over what profiles and options vary, by their questions, and main ones first."""
-    found = {name: metric for name, metric in known().items() if metric.followed}
+    found = {name: metric for name, metric in metrics_by_name().items() if metric.followed}
     order = list(Question)
     return sorted(found, key=lambda name: (order.index(found[name].answers), not found[name].main))

@@ -179,7 +179,7 @@ SECTIONS = (
 )
 
 
-def made(exhibits: Sequence[Exhibit[Made]], medium: Medium, view: View) -> Iterator[Made]:
+def on_medium(exhibits: Sequence[Exhibit[Made]], medium: Medium, view: View) -> Iterator[Made]:
     """The tables or figures of a section that appear on a medium."""
     for exhibit in exhibits:
         if medium in exhibit.media:
@@ -189,4 +189,4 @@ def made(exhibits: Sequence[Exhibit[Made]], medium: Medium, view: View) -> Itera
 def tables_on(medium: Medium, view: View) -> Iterator[Table]:
     """Every table of a medium, in the order of the sections."""
     for section in SECTIONS:
-        yield from made((*section.tables, *section.long_tables), medium, view)
+        yield from on_medium((*section.tables, *section.long_tables), medium, view)

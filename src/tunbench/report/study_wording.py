@@ -25,7 +25,7 @@ from tunbench.plan.study.claim import Comparison
 from tunbench.report import units
 from tunbench.runner.declare import axes
 
-MOST = 8
+MAX_COMPARISONS = 8
 """Comparisons of a claim that are shown at once."""
 
 NO_NUMBERS = "no numbers"
@@ -58,7 +58,7 @@ def outcome(one: ComparisonResult) -> str:
     """What a comparison came to: the ratio or value with its interval, or why there is none."""
     if one.estimate is None:
         return one.why
-    found = estimated(one.estimate, "" if one.right else one.left.unit)
+    found = estimate_in_words(one.estimate, "" if one.right else one.left.unit)
     return "; ".join(part for part in (found, one.why, *lacking(one)) if part)
 
 
@@ -66,13 +66,13 @@ def lacking(one: ComparisonResult) -> list[str]:
     """The sides of a comparison of which some trials are not ok, each with how many are."""
     sides = [side for side in (one.left, one.right) if side]
     differ = _differ(one.left.cell, one.right.cell if one.right else None)
-    return [f"{_side_named(side.cell, differ)}: {side.trials.told}" for side in sides if side.trials.told]
+    return [f"{_side_named(side.cell, differ)}: {side.trials.in_words}" for side in sides if side.trials.in_words]
 
 
-def noted(row: ComparedNumber) -> str:
+def remarks_on_number(row: ComparedNumber) -> str:
     """What is to be said of a row of a table: why a number is missing, or that some of its trials are not ok."""
-    told = row.found.trials.told if row.found and row.measured else ""
-    return "; ".join(part for part in (row.why, told) if part)
+    trials = row.found.trials.in_words if row.found and row.measured else ""
+    return "; ".join(part for part in (row.why, trials) if part)
 
 
 def expectation(one: ComparisonResult) -> str:
@@ -91,7 +91,7 @@ def expected(expect: Expected, unit: str) -> str:
     return f">{sign} {low}" if math.isfinite(expect.low) else f"<{sign} {high}"
 
 
-def estimated(found: Estimate, unit: str) -> str:
+def estimate_in_words(found: Estimate, unit: str) -> str:
     """A median with its interval, and what that is; without a unit it is a ratio of two values."""
     trials = "1 trial" if found.n == 1 else f"{found.n} trials"
     median = units.quantity(found.median, unit) if unit else units.ratio(found.median)
@@ -101,7 +101,7 @@ def estimated(found: Estimate, unit: str) -> str:
     return f"{median} {bounds}, {found.kind} of {trials}"
 
 
-def asked(comparison: Comparison, unit_of: Mapping[str, str]) -> str:
+def comparison_in_words(comparison: Comparison, unit_of: Mapping[str, str]) -> str:
     """A comparison before it is made, in words; `unit_of` are the units of metrics."""
     left, right = comparison.cells["left"], comparison.cells.get("right")
     unit = "" if right is not None else unit_of.get(left.get("metric", METRIC), "")

@@ -90,7 +90,7 @@ def interval(low: float, median: float, high: float, unit: str) -> str:
     return f"[{_text(low, unit, chosen)}, {_text(high, unit, chosen)}]"
 
 
-def shown(value: float, unit: str, chosen: Scale) -> str:
+def in_scale(value: float, unit: str, chosen: Scale) -> str:
     """The value in a scale that was chosen for another one, without a unit."""
     return _text(value, unit, chosen)
 

@@ -10,7 +10,7 @@ from tunbench.executors import pool
 from tunbench.journal import files, journal, read
 from tunbench.journal.events import ShardEnded, TrialEnded, read_event
 from tunbench.journal.fingerprint import substance
-from tunbench.journal.folders import label_of_trial, resuming
+from tunbench.journal.folders import label_of_trial, resume_command
 from tunbench.journal.journal import Journal
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.real_time.noise import NoiseWatch, watching
@@ -64,7 +64,9 @@ def _refuse_another(folder: Path, order: Order) -> None:
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder with --out")
     if (folder / journal.NAME).exists() and journal.events(folder, 1):
-        raise RunError(f"{folder} is another run; name a new folder with --out, or go on with: {resuming(folder)}")
+        raise RunError(
+            f"{folder} is another run; name a new folder with --out, or go on with: {resume_command(folder)}"
+        )
     begun = {"plan.toml", journal.NAME, *([order.reference.name] if order.reference else [])}
     if folder.exists() and {path.name for path in folder.iterdir()} - begun:
         raise RunError(f"{folder} is not empty and no run; name a new folder with --out")
@@ -94,7 +96,7 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, host: HostState |
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "
-            f"{resuming(folder)}"
+            f"{resume_command(folder)}"
         ) from None
     finally:
         book.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tunbench.journal import files, read
-from tunbench.journal.folders import resuming
+from tunbench.journal.folders import resume_command
 from tunbench.run.order import RunError
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ def finish(folder: Path, write_report: Callable[["Findings"], Report]) -> Report
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror or error}; the journal is whole. Make room, then: "
-            f"{resuming(folder)}"
+            f"{resume_command(folder)}"
         ) from None

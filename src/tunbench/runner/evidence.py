@@ -16,7 +16,7 @@ def claims(site: Site, pair: Pair) -> list[Claim]:
     """What the capture below each layer shall show between a pair, the lowest first."""
     layers = site.stack.layers
     return [
-        Claim(layer.about.name, opening, expected(layer, pair), beside(layer, pair), _hidden(layers[index:]))
+        Claim(layer.about.name, opening, expected(layer, pair), other_traffic(layer, pair), _hidden(layers[index:]))
         for index, (layer, opening) in enumerate(zip(layers, views(site, pair), strict=True))
     ]
 
@@ -39,7 +39,7 @@ def expected(layer: Tunnel, pair: Pair) -> str:
     return f"{evidence} and host {first} and host {second}"
 
 
-def beside(layer: Tunnel, pair: Pair) -> str:
+def other_traffic(layer: Tunnel, pair: Pair) -> str:
     """The pcap filter of what else may pass in the place of a layer; empty where there is nothing.
 
     It is what the layer carries between other nodes, as where a daemon finds out what size passes, and what a node with

@@ -27,7 +27,7 @@ def main() -> None:
     """Builds the underlay and opens a shell."""
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
     kind = underlay.UNDERLAYS["ip"]
-    with namespaces.made(kind.names, kind.name_server, LocalShell(), Silent()) as made:
+    with namespaces.running_nodes(kind.names, kind.name_server, LocalShell(), Silent()) as made:
         links.build(kind, made)
         print(GREETING, flush=True)
         # setsid and a controlling terminal: job control and Ctrl-C work as they do everywhere.

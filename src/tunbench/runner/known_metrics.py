@@ -8,7 +8,7 @@ from tunbench.runner.declare.metrics import OF_BRING_UP, Metric
 
 
 @cache
-def known() -> Mapping[str, Metric]:
+def metrics_by_name() -> Mapping[str, Metric]:
     """All metrics: those of workloads, of probes, and of bringing a stack up."""
     of_workloads = [registry.workload(name).ABOUT.metrics for name in registry.workload_names()]
     every = (*of_workloads, probe.metrics(registry.probe_names()), OF_BRING_UP)

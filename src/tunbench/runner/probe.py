@@ -46,7 +46,7 @@ class Scene(NamedTuple):
 
 
 @contextmanager
-def beside(names: Sequence[str], *trials: Trial) -> Iterator[None]:
+def probing(names: Sequence[str], *trials: Trial) -> Iterator[None]:
     """Looks before and after what is executed within; the samples join those of the trial, unless it fails.
 
     Of several trials that are under way at once the first gets them: what they cost the machine cannot be told apart.

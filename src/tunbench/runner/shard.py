@@ -63,7 +63,7 @@ def live(spec: Spec, shell: Shell, events: Events, cores: Collection[int] = ()) 
             events.tell("pinned", nodes=dict(pins.nodes), rest=list(pins.rest))
         with (
             pinning.kept_to(pins.rest if pins else ()),
-            namespaces.made(under.names, under.name_server, shell, events, pins) as nodes,
+            namespaces.running_nodes(under.names, under.name_server, shell, events, pins) as nodes,
             memory_watch.watched(nodes.values()),
         ):
             pile = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
@@ -93,7 +93,7 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
     """Brings the stack up and proves it, measures, and looks at what is left when it is down again."""
     _tell_phase(events, "prepare")
     stack.prepare(site.stack, site.members)
-    before = leftovers.look(site.members)
+    before = leftovers.snapshot(site.members)
     began = _begin(events, "up")
     with stack.up(site.stack, site.members):
         took = now() - began
@@ -104,7 +104,7 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         pending.close_next(Verdict.OK, samples=samples, began=began, logs=_tails(site.members))
         _measure(site, spec, pending, events)
         _tell_phase(events, "down")
-    if left := sorted(leftovers.look(site.members) - before):
+    if left := sorted(leftovers.snapshot(site.members) - before):
         events.tell("warning", name=WarningKind.LEFT_BEHIND, text="; ".join(left[:MAX_NAMED]))
     if spec["repeat"] == 1:
         versions.tell(site.stack, spec["workloads"], site.endpoints[0], events)

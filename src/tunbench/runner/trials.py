@@ -143,7 +143,7 @@ def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) 
     attempt = partial(_attempt, what.module, limits.WORKLOAD_OVERTIME + 10 * what.seconds)
     if not what.together:
         return [attempt(trial, probes) for trial in trials]
-    with probe.beside(probes, *trials), ThreadPoolExecutor(len(trials)) as several:
+    with probe.probing(probes, *trials), ThreadPoolExecutor(len(trials)) as several:
         return list(several.map(attempt, trials))
 
 
@@ -151,7 +151,7 @@ def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[st
     try:
         for program in module.ABOUT.programs:
             stack.require(trial.client, program)
-        with probe.beside(probes, trial), limits.within(limit):
+        with probe.probing(probes, trial), limits.within(limit):
             module.execute(trial)
             if not trial.samples:
                 raise WorkloadFailed("it ended without a result")

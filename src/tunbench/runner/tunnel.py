@@ -195,7 +195,7 @@ class Tunnel:
         """Gives the interface of the layer its MTU and address, and sets it up."""
         overlay = self.context.above[node.name]
         node.run("ip", "link", "set", overlay.interface, "mtu", str(overlay.mtu), "up")
-        node.run("ip", "address", "add", *overlay.given.split())
+        node.run("ip", "address", "add", *overlay.address_words.split())
 
 
 def address(family: int, index: int, number: int) -> tuple[str, int]:

@@ -109,18 +109,20 @@ def _target(path: Path) -> Path:
     return Path(os.path.realpath(path, strict=True))
 
 
-def known() -> set[str]:
+def declared_programs() -> set[str]:
     """The names of the programs that some tunnel wants brought."""
     return {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.needs.brought}
 
 
 def _known(name: str, file: str, where: str) -> str:
-    if name not in known():
-        raise ToolError(f'{where}: no tunnel asks for a program "{line(name)}"{nearest(name, sorted(known()))}')
+    if name not in declared_programs():
+        raise ToolError(
+            f'{where}: no tunnel asks for a program "{line(name)}"{nearest(name, sorted(declared_programs()))}'
+        )
     return str(Path(file).absolute())
 
 
-def found(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+def files_at_hand(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
     """The file of each program that is at hand: one that was given, else a configured one, else one on PATH."""
     names = sorted(names)
     named = {**configured(), **given} if names else {}
@@ -128,7 +130,7 @@ def found(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
     return {name: file for name, file in every.items() if file}
 
 
-def taken(name: str, file: str) -> Brought:
+def packed_program(name: str, file: str) -> Brought:
     """The program of that file, with its image in the cache. Raises ToolError and ImageError."""
     one = _of(name, file)
     try:

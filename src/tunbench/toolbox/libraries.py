@@ -20,7 +20,7 @@ X86_64 = 62
 """EM_X86_64 (System V ABI, AMD64 supplement, section 4.1), at byte 18 of an ELF header."""
 
 
-def beside(programs: Iterable[Path]) -> list[Path]:
+def missing_in_base(programs: Iterable[Path]) -> list[Path]:
     """The libraries of this machine that the programs need and that the base image lacks.
 
     Raises ToolError where a program cannot run there, and ImageError where the base image would have to be looked at

@@ -25,7 +25,7 @@ def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any]) -> Non
 
     Libraries that the base image lacks go along in the image; the native lab has those of its machine.
     """
-    lacking = libraries.beside(programs)
+    lacking = libraries.missing_in_base(programs)
     (folder / "bin").mkdir()
     for program in programs:
         shutil.copyfile(program, folder / "bin" / program.name)

@@ -45,7 +45,7 @@ def needs_of(stacks: Iterable[Stack], given: Mapping[str, str]) -> ToolboxNeeds:
     for stack in set(stacks):
         for kind, name in extras_of(stack):
             names[kind].add(name)
-    found = brought.found(names["brought"], given)
+    found = brought.files_at_hand(names["brought"], given)
     files = {name: found.get(name) for name in sorted(names["brought"])}
     return ToolboxNeeds(tuple(sorted(names["tools"])), files, tuple(sorted(given.keys() - files)))
 
@@ -53,7 +53,7 @@ def needs_of(stacks: Iterable[Stack], given: Mapping[str, str]) -> ToolboxNeeds:
 def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:
     """What is there of it now; what comes later is not taken along. Raises ToolError and ImageError."""
     tools = [TOOLS[name] for name in needs.tools if TOOLS[name].installed]
-    programs = [brought.taken(name, file) for name, file in needs.files.items() if file]
+    programs = [brought.packed_program(name, file) for name, file in needs.files.items() if file]
     return (*tools, *programs)
 
 
@@ -65,8 +65,8 @@ def images(names: Iterable[str]) -> list[Image]:
         if name in known:
             image.check(known[name])
             found.append(known[name])
-        elif file := brought.found([name], {}).get(name) if name in brought.known() else None:
-            found.append(brought.taken(name, file))
+        elif file := brought.files_at_hand([name], {}).get(name) if name in brought.declared_programs() else None:
+            found.append(brought.packed_program(name, file))
         else:
-            raise ToolError(f'there is no image "{name}"{nearest(name, [*known, *brought.known()])}')
+            raise ToolError(f'there is no image "{name}"{nearest(name, [*known, *brought.declared_programs()])}')
     return found

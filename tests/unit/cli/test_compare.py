@@ -190,7 +190,7 @@ def test_text_of_a_shift_that_has_no_share(runs: Path) -> None:
         "+15.0\N{NO-BREAK SPACE}ms [−1.00, "
     )
     assert change_wording.change(row._replace(coverage=0.0)) == "+1.50\N{NO-BREAK SPACE}pp"
-    assert change_wording.named(row) == "loss, b-c, b"
+    assert change_wording.metric_label(row) == "loss, b-c, b"
     console = Console(width=150, file=io.StringIO())
     console.print(changes_table.table([row]))
     assert "pp [" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from tunbench.report import charts, sections
 from tunbench.report.charts.figure import Figure, Panel
 from tunbench.report.export import files
 from tunbench.report.page import body, html
-from tunbench.report.sections import SECTIONS, Exhibit, Medium, Section, made
+from tunbench.report.sections import SECTIONS, Exhibit, Medium, Section, on_medium
 from tunbench.report.tables.table import Column, Field, Table, TableRow
 from tunbench.report.terminal import run_report
 from tunbench.report.view import View
@@ -37,8 +37,8 @@ def test_tables_and_charts_stand_on_their_media_alone() -> None:
 
     exhibits = (Exhibit(table, Medium.EXPORT), Exhibit(table, Medium.PAGE | Medium.TERMINAL))
     view = view_of(realistic(1))
-    assert [len(list(made(exhibits[:1], medium, view))) for medium in Medium] == [0, 1, 0]
-    assert [len(list(made(exhibits[1:], medium, view))) for medium in Medium] == [1, 0, 1]
+    assert [len(list(on_medium(exhibits[:1], medium, view))) for medium in Medium] == [0, 1, 0]
+    assert [len(list(on_medium(exhibits[1:], medium, view))) for medium in Medium] == [1, 0, 1]
 
 
 def test_an_entry_is_all_that_a_chart_and_a_table_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,12 +58,12 @@ def configure(home: Path, text: str) -> None:
 
 
 def test_a_given_file_comes_before_a_configured_one_and_that_before_the_path(home: Path) -> None:
-    assert brought.found(["zerotier-one"], {}) == {}
+    assert brought.files_at_hand(["zerotier-one"], {}) == {}
     on_path = program(home / "bin" / "zerotier-one")
-    assert brought.found(["zerotier-one"], {}) == {"zerotier-one": str(on_path)}
+    assert brought.files_at_hand(["zerotier-one"], {}) == {"zerotier-one": str(on_path)}
     configure(home, '[tools]\nzerotier-one = "/opt/zt"\n')
-    assert brought.found(["zerotier-one"], {}) == {"zerotier-one": "/opt/zt"}
-    assert brought.found(["zerotier-one"], {"zerotier-one": "/mine"}) == {"zerotier-one": "/mine"}
+    assert brought.files_at_hand(["zerotier-one"], {}) == {"zerotier-one": "/opt/zt"}
+    assert brought.files_at_hand(["zerotier-one"], {"zerotier-one": "/mine"}) == {"zerotier-one": "/mine"}
 
 
 def test_a_configured_file_may_lie_beside_the_configuration_or_at_home(home: Path) -> None:
@@ -93,8 +93,8 @@ def test_a_configured_file_may_lie_beside_the_configuration_or_at_home(home: Pat
 def test_a_wrong_configuration_is_named(text: str, message: str, home: Path) -> None:
     configure(home, text)
     with pytest.raises(ToolError, match=message):
-        brought.found(["zerotier-one"], {})
-    assert brought.found([], {}) == {}, "a plan that needs none does not look"
+        brought.files_at_hand(["zerotier-one"], {})
+    assert brought.files_at_hand([], {}) == {}, "a plan that needs none does not look"
 
 
 def test_a_configuration_that_leads_nowhere_is_named(home: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_given_file_is_kept_with_its_whole_path(home: Path, monkeypatch: pytes
 
 def test_a_program_becomes_an_image_that_is_named_by_its_digest(home: Path) -> None:
     file = program(home / "zt")
-    one = brought.taken("zerotier-one", str(file))
+    one = brought.packed_program("zerotier-one", str(file))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     assert one == Brought("zerotier-one", file, digest)
     assert one.folder == tools_folder() / "brought" / f"zerotier-one-{digest[:12]}"
@@ -156,8 +156,8 @@ def test_a_program_becomes_an_image_that_is_named_by_its_digest(home: Path) -> N
 def test_its_libraries_go_along(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = home / "libstdc++.so.6"
     library.write_bytes(b"code")
-    monkeypatch.setattr(libraries, "beside", lambda _: [library])
-    one = brought.taken("zerotier-one", str(program(home / "zt")))
+    monkeypatch.setattr(libraries, "missing_in_base", lambda _: [library])
+    one = brought.packed_program("zerotier-one", str(program(home / "zt")))
     with tarfile.open(one.folder / "image.squashfs") as tar:
         assert "usr/lib/x86_64-linux-gnu/libstdc++.so.6" in tar.getnames()
     assert image.check(one)["libraries"] == ["libstdc++.so.6"]
@@ -165,27 +165,27 @@ def test_its_libraries_go_along(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_image_that_is_there_is_not_made_again_and_a_damaged_one_is(home: Path) -> None:
     file = program(home / "zt")
-    one = brought.taken("zerotier-one", str(file))
+    one = brought.packed_program("zerotier-one", str(file))
     stamp = (one.folder / "manifest.json").stat().st_mtime_ns
-    assert brought.taken("zerotier-one", str(file)) == one
+    assert brought.packed_program("zerotier-one", str(file)) == one
     assert (one.folder / "manifest.json").stat().st_mtime_ns == stamp
     (one.folder / "image.squashfs").write_bytes(b"torn")
-    brought.taken("zerotier-one", str(file))
+    brought.packed_program("zerotier-one", str(file))
     image.check(one)
 
 
 def test_a_file_that_cannot_be_used_is_named(home: Path) -> None:
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt cannot be read: No such file or directory$"):
-        brought.taken("zerotier-one", str(home / "zt"))
+        brought.packed_program("zerotier-one", str(home / "zt"))
     with pytest.raises(ToolError, match=r"^zerotier-one: .* cannot be read: embedded null byte$"):
-        brought.taken("zerotier-one", str(home / "z\0t"))
+        brought.packed_program("zerotier-one", str(home / "z\0t"))
     (home / "loop").symlink_to(home / "loop")
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/loop cannot be read: Too many levels of symbolic links$"):
-        brought.taken("zerotier-one", str(home / "loop"))
+        brought.packed_program("zerotier-one", str(home / "loop"))
     file = program(home / "zt")
     file.chmod(0o644)
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt is not executable; make it so with: chmod \+x .*/zt$"):
-        brought.taken("zerotier-one", str(file))
+        brought.packed_program("zerotier-one", str(file))
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monk
     file = str(program(home / "zt"))
     order = read_order(PLAN, "any.toml", {}, {"zerotier-one": file})
     execution.create(home / "run", order)
-    brought.taken("zerotier-one", file)
+    brought.packed_program("zerotier-one", file)
     resume.reopen(home / "run")
     assert [needs.files for needs in taken] == [{"zerotier-one": file}] * 2
 

@@ -103,37 +103,37 @@ def test_libraries_that_the_base_lacks_go_along(path: Path, tmp_path: Path) -> N
     base_image(path)
     program(path, "ldd", ZEROTIER.format(folder=tmp_path))
     lacking = elf(tmp_path / "libstdc++.so.6")
-    assert libraries.beside([elf(tmp_path / "zerotier-one")]) == [lacking]
+    assert libraries.missing_in_base([elf(tmp_path / "zerotier-one")]) == [lacking]
 
 
 def test_a_library_that_this_machine_lacks_too_is_named(path: Path, tmp_path: Path) -> None:
     program(path, "ldd", "\tlibnatpmp.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x7f)")
     with pytest.raises(ToolError, match=r"^zerotier-one needs libnatpmp\.so\.1, which this machine does not have$"):
-        libraries.beside([elf(tmp_path / "zerotier-one")])
+        libraries.missing_in_base([elf(tmp_path / "zerotier-one")])
 
 
 def test_what_needs_nothing_but_glibc_does_not_ask_for_the_base_image(path: Path, tmp_path: Path) -> None:
     program(path, "ldd", "\tlibgcc_s.so.1 => /lib/libgcc_s.so.1 (0x7f)\n\tlibm.so.6 => /lib/libm.so.6 (0x7f)")
-    assert libraries.beside([elf(tmp_path / "vpncloud")]) == []
+    assert libraries.missing_in_base([elf(tmp_path / "vpncloud")]) == []
 
 
 def test_a_static_program_needs_nothing_whatever_it_was_built_with(path: Path, tmp_path: Path) -> None:
     program(path, "ldd", "\tnot a dynamic executable", status=1)
-    assert libraries.beside([elf(tmp_path / "wesher", text=b"GLIBC_2.99")]) == []
+    assert libraries.missing_in_base([elf(tmp_path / "wesher", text=b"GLIBC_2.99")]) == []
 
 
 def test_what_debian_12_cannot_run_is_refused(path: Path, tmp_path: Path) -> None:
     program(path, "ldd", "\tlibc.so.6 => /lib/libc.so.6 (0x7f)")
     with pytest.raises(ToolError, match=r"mycelium needs glibc 2\.39, and the lab has 2\.36: build it on Debian 12"):
-        libraries.beside([elf(tmp_path / "mycelium", text=b"\0GLIBC_2.4\0GLIBC_2.39\0")])
+        libraries.missing_in_base([elf(tmp_path / "mycelium", text=b"\0GLIBC_2.4\0GLIBC_2.39\0")])
     with pytest.raises(ToolError, match="mycelium is not for x86-64"):
-        libraries.beside([elf(tmp_path / "mycelium", machine=183)])
+        libraries.missing_in_base([elf(tmp_path / "mycelium", machine=183)])
 
 
 def test_the_base_image_must_be_there_where_it_has_to_be_asked(path: Path, tmp_path: Path) -> None:
     program(path, "ldd", ZEROTIER.format(folder=tmp_path))
     with pytest.raises(image.ImageError, match="the image base is not built"):
-        libraries.beside([elf(tmp_path / "zerotier-one")])
+        libraries.missing_in_base([elf(tmp_path / "zerotier-one")])
 
 
 def test_a_command_tells_its_lines_and_keeps_what_it_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.study import reference
 from tunbench.analysis.study.cell_lookup import measured
-from tunbench.analysis.study.claims import ClaimResult, judge
-from tunbench.analysis.study.cluster_agreement import ClusterAgreement, grouped
+from tunbench.analysis.study.claims import ClaimResult, assess_claims
+from tunbench.analysis.study.cluster_agreement import ClusterAgreement, cluster_agreements
 from tunbench.analysis.study.table_agreement import TableAgreement, compare_tables
 from tunbench.journal import read
 from tunbench.plan import load
@@ -42,8 +42,8 @@ def assess(findings: Findings, loaded: Loaded) -> Assessment:
     if not is_study(loaded):
         raise PlanError(f"{loaded.path}: this is no study: it has neither a table [study] nor a [[claim]]")
     run = measured(findings, loaded.plan)
-    claims = judge(loaded.claims, run)
+    claims = assess_claims(loaded.claims, run)
     if study is None:
         return Assessment(None, scale, [], claims, [])
     tables = compare_tables(study, reference.read(loaded), run) if study.table else []
-    return Assessment(study, scale, tables, claims, grouped(study, findings, run))
+    return Assessment(study, scale, tables, claims, cluster_agreements(study, findings, run))

@@ -32,7 +32,7 @@ class TrialCounts(NamedTuple):
     of: int = 0
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Both numbers in words, where some trial is not ok."""
         return f"{self.ok} ok of {self.of} trials" if self.ok < self.of else ""
 
@@ -86,7 +86,7 @@ def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], TrialCou
     return found
 
 
-def look(cell: Cell, run: MeasuredCells) -> CellValues:
+def look_up(cell: Cell, run: MeasuredCells) -> CellValues:
     """What a run measured of a cell. Raises MistakeAt where the cell could be several of the plan's."""
     try:
         resolved = resolve(cell, run.grid)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
-from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, Pair, look
+from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, Pair, look_up
 from tunbench.plan.study.cell import Expected
 from tunbench.plan.study.claim import Claim, Comparison
 
@@ -43,7 +43,7 @@ class ClaimResult(NamedTuple):
     compared: tuple[ComparisonResult, ...]
 
 
-def judge(claims: Sequence[Claim], run: MeasuredCells) -> list[ClaimResult]:
+def assess_claims(claims: Sequence[Claim], run: MeasuredCells) -> list[ClaimResult]:
     """The verdict of each claim."""
     judged = []
     for claim in claims:
@@ -66,7 +66,7 @@ def compare(comparison: Comparison, run: MeasuredCells, among: int = 1) -> Compa
     refuted by an interval of so much more confidence (Bonferroni).
     """
     cells = comparison.cells
-    left, right = look(cells["left"], run), look(cells["right"], run) if "right" in cells else None
+    left, right = look_up(cells["left"], run), look_up(cells["right"], run) if "right" in cells else None
     sides = [side for side in (left, right) if side is not None]
     for absent, verdict in ((True, NOT_RUN), (False, UNDECIDED)):
         for side in sides:

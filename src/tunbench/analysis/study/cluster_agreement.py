@@ -40,12 +40,12 @@ class Series(NamedTuple):
     trials: TrialCounts
 
 
-def grouped(study: Study, findings: Findings, run: MeasuredCells) -> list[ClusterAgreement]:
+def cluster_agreements(study: Study, findings: Findings, run: MeasuredCells) -> list[ClusterAgreement]:
     """The clusterings that a study publishes, each beside that of the run."""
-    return [_grouped(one, study.systems, findings, run) for one in study.clustering]
+    return [_cluster_agreement(one, study.systems, findings, run) for one in study.clustering]
 
 
-def _grouped(
+def _cluster_agreement(
     clustering: Clustering, systems: Mapping[str, str], findings: Findings, run: MeasuredCells
 ) -> ClusterAgreement:
     cells = {name: {**clustering.cell, "stack": stack} for name, stack in systems.items()}
@@ -63,7 +63,7 @@ def _notes(series: Mapping[str, Series]) -> tuple[str, ...]:
     pooled = {name: one.places for name, one in series.items() if one.places > 1}
     most = max(pooled.values(), default=0)
     joined = [f"values of up to {most} pairs and nodes are put together ({', '.join(pooled)})"] if pooled else []
-    return (*joined, *(f"{name}: {told}" for name, one in series.items() if (told := one.trials.told)))
+    return (*joined, *(f"{name}: {trials}" for name, one in series.items() if (trials := one.trials.in_words)))
 
 
 def _series(cell: Cell, findings: Findings, run: MeasuredCells) -> Series | None:

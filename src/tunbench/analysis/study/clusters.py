@@ -14,7 +14,7 @@ from scipy.spatial.distance import squareform
 FEWEST = 3
 """Systems from which on there are clusters: at least 2 of them, and at most one less than systems."""
 
-MOST = 60
+MAX_SYSTEMS = 60
 """Systems up to which there are clusters: the time grows by the third power of their number, 240 take seconds."""
 
 SAME = 1e-9
@@ -67,8 +67,8 @@ def clusters(times: Mapping[str, Sequence[float]]) -> Clustering:
     names = sorted(name for name, values in times.items() if len(values))
     if len(names) < FEWEST:
         return Clustering((), {}, f"{len(names)} systems have round-trip times: clusters need at least {FEWEST}")
-    if len(names) > MOST:
-        return Clustering((), {}, f"{len(names)} systems have round-trip times: clusters have at most {MOST}")
+    if len(names) > MAX_SYSTEMS:
+        return Clustering((), {}, f"{len(names)} systems have round-trip times: clusters have at most {MAX_SYSTEMS}")
     if any(value <= 0 for name in names for value in times[name]):
         return Clustering((), {}, "a round-trip time is not positive: it has no logarithm")
     distances = _distances([[math.log(value) for value in times[name]] for name in names])

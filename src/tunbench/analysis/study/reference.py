@@ -14,7 +14,7 @@ from tunbench.plan.load import Loaded, PlanError, reference_of
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.plan.study.publication import Study, Table
 from tunbench.plan.toml import positions
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.values import legible
 from tunbench.runner.declare.options import nearest
 
@@ -28,7 +28,7 @@ LARGEST, MOST_ROWS = 4 << 20, 20_000
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(E[+-]?[0-9]{1,2})?", re.IGNORECASE)
 """A published number: in any unit it is finite, and so are ratios of it."""
 
-MOST = 20
+MAX_MISTAKES = 20
 """Mistakes of a reference that are told at once."""
 
 
@@ -131,7 +131,7 @@ def published(path: Path) -> list[Published]:
             rows.append(row)
         except ValueError as error:
             mistakes.append(f"{path}:{line}: {plain_text.line(str(error))}")
-        if len(mistakes) > MOST:
+        if len(mistakes) > MAX_MISTAKES:
             break
     if mistakes:
         raise PlanError(_told(mistakes, path))
@@ -161,7 +161,9 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _told(mistakes: Sequence[str], path: Path) -> str:
     """The first mistakes, and whether there are more in the file."""
-    return "\n".join([*mistakes[:MOST], *([f"{path}: and more mistakes"] if len(mistakes) > MOST else [])])
+    return "\n".join(
+        [*mistakes[:MAX_MISTAKES], *([f"{path}: and more mistakes"] if len(mistakes) > MAX_MISTAKES else [])]
+    )
 
 
 def of_table(table: Table, rows: Sequence[Published]) -> list[Published]:
@@ -195,7 +197,7 @@ def _row(there: Sequence[str]) -> Published:
 
 def _legible(text: str) -> str:
     if "\n" in text.strip():
-        raise ValueError(f"{shown(text.strip())} has more than one line: write it in one")
+        raise ValueError(f"{quoted(text.strip())} has more than one line: write it in one")
     return legible(text.strip())
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from scipy.stats import rankdata
 
 from tunbench.analysis.statistics import Estimate, estimate
-from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, look
+from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, look_up
 from tunbench.analysis.study.rank_correlation import FEWEST, RankCorrelation, correlation
 from tunbench.analysis.study.reference import Published, of_table
 from tunbench.plan.study.publication import Study, Table
@@ -84,7 +84,7 @@ def _row(
     if published.system not in systems:
         return ComparedNumber(published, "", None, None, missing.get(published.system, "it has no stack here"))
     stack = systems[published.system]
-    found = look({**table.cell, **table.conditions[published.condition], "stack": stack}, run)
+    found = look_up({**table.cell, **table.conditions[published.condition], "stack": stack}, run)
     if not found.values:
         return ComparedNumber(published, stack, found, None, NOT_RUN if found.absent else found.why)
     measured = estimate(list(found.values.values()))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tunbench.labs.real_time import noise
-from tunbench.labs.real_time.noise import shown
+from tunbench.labs.real_time.noise import text_if_there
 from tunbench.plan.shard import Shard
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import underlay
@@ -117,8 +117,8 @@ def _processors() -> dict[str, str]:
 def _system() -> dict[str, str]:
     """Clock, hypervisor, what it took, and swap."""
     clock = _sys(noise.SYS / "devices/system/clocksource/clocksource0/current_clocksource")
-    whole = times(shown(noise.PROC / "stat")).get("cpu", {})
-    sizes = dict(re.findall(r"^(Swap\w+):\s*(\d+) kB$", shown(noise.PROC / "meminfo"), re.MULTILINE))
+    whole = times(text_if_there(noise.PROC / "stat")).get("cpu", {})
+    sizes = dict(re.findall(r"^(Swap\w+):\s*(\d+) kB$", text_if_there(noise.PROC / "meminfo"), re.MULTILINE))
     used = (int(sizes.get("SwapTotal", 0)) - int(sizes.get("SwapFree", 0))) >> 10
     return {
         "clocksource": clock or UNKNOWN,
@@ -173,4 +173,4 @@ def _share(percent: str) -> float:
 
 
 def _sys(path: Any) -> str:
-    return shown(path).strip()
+    return text_if_there(path).strip()

@@ -82,15 +82,15 @@ def watching(clock: str) -> Iterator["NoiseWatch | None"]:
 
 def read(apart: float = 0.0) -> Reading:
     """Looks at all processes of this machine. Those of the run are this one and all that descends from it."""
-    stat = times(shown(PROC / "stat"))
-    throttled = sum(int(shown(path).strip() or 0) for path in SYS.glob(THROTTLED))
+    stat = times(text_if_there(PROC / "stat"))
+    throttled = sum(int(text_if_there(path).strip() or 0) for path in SYS.glob(THROTTLED))
     stolen = stat.get("cpu", {}).get("steal", 0.0)
     return Reading(time.monotonic(), _others(os.getpid()), stolen, throttled, apart)
 
 
 def virtual() -> bool:
     """Whether a flag of the processor says that there is a hypervisor."""
-    return bool(re.search(r"^flags\s*:.*\bhypervisor\b", shown(PROC / "cpuinfo", FIRST), re.MULTILINE))
+    return bool(re.search(r"^flags\s*:.*\bhypervisor\b", text_if_there(PROC / "cpuinfo", FIRST), re.MULTILINE))
 
 
 def between(before: Reading, after: Reading) -> Noise:
@@ -157,7 +157,7 @@ def _others(own: int) -> float:
     parents: dict[int, int] = {}
     spent: dict[int, float] = {}
     for entry in os.scandir(PROC):
-        if entry.name.isdigit() and (stat := shown(Path(entry.path, "stat"))):
+        if entry.name.isdigit() and (stat := text_if_there(Path(entry.path, "stat"))):
             # The name before them may have spaces and brackets in it: proc(5).
             fields = stat.rpartition(") ")[2].split()
             number = int(entry.name)
@@ -176,7 +176,7 @@ def _others(own: int) -> float:
     return sum(seconds for number, seconds in spent.items() if not ours(number))
 
 
-def shown(path: Path, size: int = -1) -> str:
+def text_if_there(path: Path, size: int = -1) -> str:
     """The text of a file, or so many characters of it; empty where it is not there, or its process has ended."""
     try:
         with path.open(errors="replace") as file:

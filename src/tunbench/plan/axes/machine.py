@@ -8,7 +8,7 @@ from typing import Any
 from tunbench.plan.axes import named_table
 from tunbench.plan.axes.named_table import TableForm
 from tunbench.plan.axes.reader import AxisReader
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare.options import nearest
 
@@ -88,13 +88,13 @@ def read_machines(value: object) -> Iterator[Machine]:
 def lacking(features: object) -> tuple[str, ...]:
     """The features that a processor lacks with those that need them, sorted. Raises ValueError."""
     if not isinstance(features, list):
-        raise ValueError(f'{shown(features)} is not a list: write for example ["aes", "pclmulqdq"]')
+        raise ValueError(f'{quoted(features)} is not a list: write for example ["aes", "pclmulqdq"]')
     found: set[str] = set()
     waiting = list(features)
     while waiting:
         feature = waiting.pop()
         if not isinstance(feature, str) or feature not in FEATURES:
-            raise ValueError(f"unknown feature {shown(feature)}{nearest(str(feature), FEATURES)}")
+            raise ValueError(f"unknown feature {quoted(feature)}{nearest(str(feature), FEATURES)}")
         found.add(feature)
         waiting += FEATURES[feature]
     return tuple(sorted(found))
@@ -103,7 +103,7 @@ def lacking(features: object) -> tuple[str, ...]:
 def _from_table(table: Mapping[str, object]) -> Machine:
     name, cpu = named_table.name_of(FORM, table), table.get("cpu", {})
     if not isinstance(cpu, dict):
-        raise MistakeAt(f"{shown(cpu)} is not a table: write for example cpu.speed = 250", "cpu")
+        raise MistakeAt(f"{quoted(cpu)} is not a table: write for example cpu.speed = 250", "cpu")
     named_table.check_keys(cpu, CPU_KEYS, "cpu")
     try:
         without = lacking(cpu.get("without", []))
@@ -115,7 +115,7 @@ def _from_table(table: Mapping[str, object]) -> Machine:
 def _speed(value: object) -> int:
     if isinstance(value, bool) or str(value) not in map(str, SPEEDS):
         raise MistakeAt(
-            f"{shown(value)} is not a speed: write {', '.join(map(str, SPEEDS))} (million instructions a second)",
+            f"{quoted(value)} is not a speed: write {', '.join(map(str, SPEEDS))} (million instructions a second)",
             *("cpu", "speed"),
         )
     return int(str(value))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tunbench.plan.axes import sweep
 from tunbench.plan.toml.bounds import MAX_NAME_CHARACTERS
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.positions import Path
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.spelling import NAME
@@ -56,7 +56,7 @@ def read_entries(
         yield there[value]
         return
     if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a {form.what}: write a name, or a table such as {form.example}")
+        raise ValueError(f"{quoted(value)} is not a {form.what}: write a name, or a table such as {form.example}")
     # Before its sweeps are read: there may be as many unknown keys as a plan has room for.
     check_keys(value, form.keys)
     for one in sweep.tables(value, fixed=form.fixed):
@@ -83,5 +83,5 @@ def name_of(form: TableForm, table: Table) -> str:
         raise ValueError(f"the {form.what} has no name, and results are known by it: write for example {form.example}")
     name = table["name"]
     if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
-        raise MistakeAt(f"{shown(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
+        raise MistakeAt(f"{quoted(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
     return name

@@ -8,7 +8,7 @@ from typing import Any
 from tunbench.plan.axes import named_table
 from tunbench.plan.axes.named_table import TableForm
 from tunbench.plan.axes.reader import AxisReader
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.netem_terms import PLACEMENTS, TERMS, complete, number
@@ -83,7 +83,7 @@ def _placement(value: object) -> str:
 
 def _reverse(value: object) -> dict[str, float | str]:
     if not isinstance(value, dict):
-        raise MistakeAt(f'{shown(value)} is not a table: write for example reverse = {{ delay = "40ms" }}', "reverse")
+        raise MistakeAt(f'{quoted(value)} is not a table: write for example reverse = {{ delay = "40ms" }}', "reverse")
     try:
         return _terms(value)
     except MistakeAt as mistake:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 from tunbench.plan.toml.bounds import MAX_SHOWN_CHARACTERS, MAX_SPELLING_CHARACTERS, MAX_SWEPT_VALUES
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.positions import Path
 
 NUMBER = re.compile(r"(?P<number>[+-]?[0-9]{1,13}(\.[0-9]{1,12})?) *(?P<unit>[A-Za-zµ%]*)")
@@ -66,7 +66,7 @@ def spellings(text: str) -> list[str]:
     if any(mark in piece for piece in pieces[::2] for mark in "[]"):
         raise ValueError(f'"{text}" has a bracket that is no list: write option=[value,value]')
     axes = [axis for _, axis in _product((value, _of_spelling(value)) for value in pieces[1::2])]
-    _short(shown(text), sum(len(piece) for piece in pieces[::2]) + sum(1 + _longest(axis) for axis in axes))
+    _short(quoted(text), sum(len(piece) for piece in pieces[::2]) + sum(1 + _longest(axis) for axis in axes))
     return [_filled(pieces[::2], chosen) for chosen in product(*axes)]
 
 
@@ -78,9 +78,9 @@ def all_spelled(value: object, what: str, example: str) -> list[str]:
 def spelled(value: object, what: str, example: str) -> str:
     """The spelling that a value of a plan is. Raises ValueError."""
     if not isinstance(value, str):
-        raise ValueError(f'{shown(value)} is not a {what}: write its spelling in quotes, such as "{example}"')
+        raise ValueError(f'{quoted(value)} is not a {what}: write its spelling in quotes, such as "{example}"')
     if len(value) > MAX_SPELLING_CHARACTERS:
-        raise ValueError(f"{shown(value)} has {len(value)} characters: at most {MAX_SPELLING_CHARACTERS} are allowed")
+        raise ValueError(f"{quoted(value)} has {len(value)} characters: at most {MAX_SPELLING_CHARACTERS} are allowed")
     return value
 
 
@@ -98,7 +98,7 @@ def _of_list(entries: Sequence[object]) -> list[object]:
     found: list[object] = []
     for entry in entries:
         if isinstance(entry, list | dict):
-            raise ValueError(f"{shown(entry)} stands in a list of values: name values only")
+            raise ValueError(f"{quoted(entry)} stands in a list of values: name values only")
         found += values(entry) or [entry]
         _bounded(len(found))
     twice = next((text for text, times in Counter(map(written, found)).items() if times > 1), None)
@@ -124,7 +124,7 @@ def _of_range(text: str) -> Iterator[str]:
 def _ends(text: str) -> tuple[Decimal, Decimal, Decimal, str]:
     """First value, last value, step, and the unit of all three."""
     if len(text) > MAX_SHOWN_CHARACTERS:
-        raise ValueError(f"{shown(text)} is not a range: write for example {EXAMPLE}")
+        raise ValueError(f"{quoted(text)} is not a range: write for example {EXAMPLE}")
     first, _, rest = text.partition("..")
     last, *step = re.split(r"\s+step\b", rest, maxsplit=1)
     if not step:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from tunbench.plan.axes.reader import AxisReader
 from tunbench.plan.axes.stack import Stack
-from tunbench.plan.toml.mistakes import shown
+from tunbench.plan.toml.mistakes import quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import spelling, topology
 from tunbench.runner.declare.options import resolve
@@ -38,7 +38,7 @@ def _made(text: str) -> Topology:
 def read_topologies(value: object) -> Iterator[Layout]:
     """The one topology that an entry of a plan spells. Raises ValueError."""
     if not isinstance(value, str):
-        raise ValueError(f'{shown(value)} is not a topology: write its spelling in quotes, such as "mesh:nodes=4"')
+        raise ValueError(f'{quoted(value)} is not a topology: write its spelling in quotes, such as "mesh:nodes=4"')
     part = spelling.part(value)
     if part.name not in topology.TOPOLOGY_KINDS:
         topology.read(value)

@@ -10,7 +10,7 @@ from tunbench.plan.axes import named_table
 from tunbench.plan.axes.named_table import TableForm
 from tunbench.plan.axes.reader import AxisReader
 from tunbench.plan.toml.bounds import MAX_SYSCTLS
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.overlay import SMALLEST_MTU
@@ -84,7 +84,7 @@ def _from_table(table: Mapping[str, object]) -> Tuning:
 
 def _sysctl(table: object) -> dict[str, str]:
     if not isinstance(table, dict):
-        raise MistakeAt(f'{shown(table)} is not a table: write {{ "net.ipv4.tcp_reordering" = "10" }}', "sysctl")
+        raise MistakeAt(f'{quoted(table)} is not a table: write {{ "net.ipv4.tcp_reordering" = "10" }}', "sysctl")
     found: dict[str, str] = {}
     for number, (key, value) in enumerate(_flat(table), start=1):
         if number > MAX_SYSCTLS:
@@ -92,7 +92,7 @@ def _sysctl(table: object) -> dict[str, str]:
         if not SYSCTL.fullmatch(key):
             raise MistakeAt(f'"{key}" is not a sysctl of the network: write net. and its name', "sysctl", key)
         if isinstance(value, bool | float) or not SETTING.fullmatch(str(value)):
-            raise MistakeAt(f"{shown(value):.80} is not the value of a sysctl: write one line", "sysctl", key)
+            raise MistakeAt(f"{quoted(value):.80} is not the value of a sysctl: write one line", "sysctl", key)
         name = key.replace("/", ".") if "." not in key else key
         if name in found:
             raise MistakeAt(f'"{name}" is set twice: take one of them away', "sysctl", key)
@@ -112,18 +112,18 @@ def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, o
 
 def _congestion(value: object) -> str:
     if value != "" and (not isinstance(value, str) or not ALGORITHM.fullmatch(value)):
-        raise MistakeAt(f'{shown(value)} is not a congestion control: write its name, such as "bbr"', "congestion")
+        raise MistakeAt(f'{quoted(value)} is not a congestion control: write its name, such as "bbr"', "congestion")
     return str(value)
 
 
 def _offloads(table: object) -> dict[str, bool]:
     if not isinstance(table, dict):
-        raise MistakeAt(f"{shown(table)} is not a table: write {{ tso = false, gso = false }}", "offloads")
+        raise MistakeAt(f"{quoted(table)} is not a table: write {{ tso = false, gso = false }}", "offloads")
     for key, value in table.items():
         if key not in OFFLOADS:
             raise MistakeAt(f'unknown offload "{key}"{nearest(key, OFFLOADS)}', "offloads", key)
         if not isinstance(value, bool):
-            raise MistakeAt(f"{shown(value)} is neither true nor false", "offloads", key)
+            raise MistakeAt(f"{quoted(value)} is neither true nor false", "offloads", key)
     return dict(table)
 
 
@@ -132,7 +132,7 @@ def _mtu(value: object) -> int:
         # The values of a range are texts.
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise MistakeAt(f"{shown(value)} is not a whole number of bytes: write for example mtu = 9000", "mtu")
+        raise MistakeAt(f"{quoted(value)} is not a whole number of bytes: write for example mtu = 9000", "mtu")
     if not SMALLEST_MTU[4] <= value <= MAX_MTU_BYTES:
         raise MistakeAt(f"{value} is out of range: allowed is {SMALLEST_MTU[4]} to {MAX_MTU_BYTES} bytes", "mtu")
     return value

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.axes.workload import read_workload
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.values import read_text
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BRING_UP
@@ -58,7 +58,7 @@ def read_expected(value: object) -> Expected:
     """What `> 1`, `<= 0.5` or `0.9..1.1` expects. Raises ValueError."""
     found = EXPECTED.fullmatch(value) if isinstance(value, str) else None
     if not found:
-        raise ValueError(f'{shown(value)} is no expectation: write for example "> 1", "<= 0.5" or "0.9..1.1"')
+        raise ValueError(f'{quoted(value)} is no expectation: write for example "> 1", "<= 0.5" or "0.9..1.1"')
     text = found[0].strip()
     if found["sign"]:
         bound, strict = float(found["bound"]), not found["sign"].endswith("=")
@@ -73,7 +73,7 @@ def read_expected(value: object) -> Expected:
 def read_cell(value: object) -> Cell:
     """A cell, with stack and workload in their canonical spelling. Raises MistakeAt."""
     if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a table: write for example {CELL_EXAMPLE}")
+        raise ValueError(f"{quoted(value)} is not a table: write for example {CELL_EXAMPLE}")
     cell = {}
     for key, one in value.items():
         if key not in CELL_KEYS:
@@ -88,7 +88,7 @@ def read_cell(value: object) -> Cell:
 def read_statistic(value: object) -> str:
     """One of STATISTICS. Raises ValueError."""
     if value not in STATISTICS:
-        raise ValueError(f"unknown statistic {shown(value)}{nearest(str(value), list(STATISTICS))}")
+        raise ValueError(f"unknown statistic {quoted(value)}{nearest(str(value), list(STATISTICS))}")
     return str(value)
 
 

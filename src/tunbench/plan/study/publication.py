@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.study.cell import Cell, read_cell
-from tunbench.plan.toml.mistakes import MistakeAt, shown
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Key, alone, read_list, read_names, read_table, unknown_in
 from tunbench.plan.toml.values import matching, read_text
 from tunbench.runner.declare.options import nearest
@@ -108,7 +108,7 @@ def check_names(what: str, names: Sequence[str], *at: str) -> None:
 
 def _read_year(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1900 <= value <= 2100:
-        raise ValueError(f"{shown(value)} is not a year: write for example {YEAR_EXAMPLE}")
+        raise ValueError(f"{quoted(value)} is not a year: write for example {YEAR_EXAMPLE}")
     return value
 
 
@@ -118,7 +118,7 @@ def _read_stack_name(value: object) -> str:
 
 def _read_members(value: object) -> list[str]:
     if not isinstance(value, list) or not value:
-        raise ValueError(f"{shown(value)} is not a list of names: write for example {CLUSTER_EXAMPLE}")
+        raise ValueError(f"{quoted(value)} is not a list of names: write for example {CLUSTER_EXAMPLE}")
     return read_list(value, read_text, CLUSTER_EXAMPLE)
 
 

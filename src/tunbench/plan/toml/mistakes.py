@@ -66,7 +66,7 @@ def in_lines(mistakes: Iterable[Mistake], text: str, file: str, options: Mapping
     return "\n".join([*ordered[:MAX_MISTAKES_SHOWN], *([f"{file}: and {beyond} more mistakes"] if beyond > 0 else [])])
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A value as a plan would write it, or as much of it as a message bears."""
     text = _shown(value, MAX_SHOWN_NESTING)
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"

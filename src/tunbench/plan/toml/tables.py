@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from tunbench.plan.toml.bounds import MAX_MISTAKES, MAX_TABLE_NAMES
-from tunbench.plan.toml.mistakes import Mistake, Mistakes, mistakes_of, shown
+from tunbench.plan.toml.mistakes import Mistake, Mistakes, mistakes_of, quoted
 from tunbench.plan.toml.values import legible
 from tunbench.runner.declare.options import nearest
 
@@ -36,7 +36,7 @@ def read_table(value: object, keys: Mapping[str, Key], example: str, unknown: Ca
     Raises ValueError where it is no table, and Mistakes.
     """
     if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a table: write for example {example}")
+        raise ValueError(f"{quoted(value)} is not a table: write for example {example}")
     found: dict[str, Any] = {}
     mistakes: list[Mistake] = []
     for name, key in keys.items():
@@ -66,7 +66,7 @@ def unknown_in(table: str, keys: Mapping[str, Key]) -> Callable[[str], str]:
 def read_list(value: object, read: Callable[[object], One], example: str) -> list[One]:
     """What each entry of a list is read as. Raises ValueError where it is no list, and Mistakes."""
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is not a list: write for example {example}")
+        raise ValueError(f"{quoted(value)} is not a list: write for example {example}")
     found: list[One] = []
     mistakes: list[Mistake] = []
     for number, entry in enumerate(value):
@@ -90,7 +90,7 @@ def read_names(
 ) -> dict[str, One]:
     """A table whose keys are names of the user's own, and what each is read as. Raises ValueError and Mistakes."""
     if not isinstance(value, dict):
-        raise ValueError(f"{shown(value)} is not a table of names: write for example {example}")
+        raise ValueError(f"{quoted(value)} is not a table of names: write for example {example}")
     if len(value) > most:
         raise ValueError(f"{len(value)} names are too many: at most {most} are allowed")
     if not value and not empty:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from tunbench.plain_text import plain
-from tunbench.plan.toml.mistakes import shown
+from tunbench.plan.toml.mistakes import quoted
 from tunbench.runner.declare.options import nearest
 
 
@@ -13,7 +13,7 @@ def whole_number(example: str, low: int, high: int) -> Callable[[object], int]:
 
     def read(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError(f"{shown(value)} is not a whole number: write for example {example}")
+            raise ValueError(f"{quoted(value)} is not a whole number: write for example {example}")
         if not low <= value <= high:
             raise ValueError(f"{value} is out of range: allowed is {low} to {high}")
         return value
@@ -26,9 +26,9 @@ def one_of(what: str, names: tuple[str, ...], later: tuple[str, ...] = ()) -> Ca
 
     def read(value: object) -> str:
         if value in later:
-            raise ValueError(f"{shown(value)} is not available in this version; available: {', '.join(names)}")
+            raise ValueError(f"{quoted(value)} is not available in this version; available: {', '.join(names)}")
         if value not in names:
-            raise ValueError(f"unknown {what} {shown(value)}{nearest(str(value), list(names))}")
+            raise ValueError(f"unknown {what} {quoted(value)}{nearest(str(value), list(names))}")
         return str(value)
 
     return read
@@ -39,7 +39,7 @@ def matching(pattern: re.Pattern[str], otherwise: str) -> Callable[[object], str
 
     def read(value: object) -> str:
         if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise ValueError(f"{shown(value)} is {otherwise}")
+            raise ValueError(f"{quoted(value)} is {otherwise}")
         return value
 
     return read
@@ -48,12 +48,12 @@ def matching(pattern: re.Pattern[str], otherwise: str) -> Callable[[object], str
 def read_text(value: object) -> str:
     """A text that says something. Raises ValueError."""
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{shown(value)} is not a text that says something: write one in quotes")
+        raise ValueError(f"{quoted(value)} is not a text that says something: write one in quotes")
     return legible(value.strip())
 
 
 def legible(text: str) -> str:
     """The text, which has nothing in it that acts on a terminal, or turns what is read. Raises ValueError."""
     if plain(text) != text:
-        raise ValueError(f"{shown(plain(text))} has characters that a terminal does not show: take them away")
+        raise ValueError(f"{quoted(plain(text))} has characters that a terminal does not show: take them away")
     return text

@@ -101,7 +101,7 @@ def _row(row: ComparedCell, span: Span, top: float, height: float) -> str:
 
 def _lines(row: ComparedCell) -> list[tuple[str, str]]:
     """The label of a row in lines, each with its class: the stack, then what else the cell is."""
-    cell = " · ".join((row.condition, row.workload, change_wording.named(row)))
+    cell = " · ".join((row.condition, row.workload, change_wording.metric_label(row)))
     return [
         *((line, "halo") for line in labels.wrapped(row.stack, STACK_CHARACTERS).split("\n")),
         *((line, "t halo") for line in labels.wrapped(cell, CELL_CHARACTERS).split("\n")),
@@ -113,7 +113,7 @@ def _words(row: ComparedCell) -> str:
     return "\n".join(
         (
             f"{row.stack}, {row.condition}",
-            f"{change_wording.named(row)} of {row.workload}: {row.verdict}",
+            f"{change_wording.metric_label(row)} of {row.workload}: {row.verdict}",
             f"change: {change_wording.change(row)}",
             f"A: {change_wording.median(row, 'a')}, B: {change_wording.median(row, 'b')}",
             f"p: {change_wording.p_value(row)}, effect: {change_wording.effect(row)}",

@@ -66,7 +66,7 @@ def shortened(text: str, most: int = MAX_CHARACTERS) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def place(
+def place_labels(
     points: Sequence[tuple[float, float]],
     texts: Sequence[str],
     width: float,

@@ -128,7 +128,7 @@ def _strips(
         key = tuple(row[name] for name in KEY)
         series = every_series.get(key) if row["statistic"] == "median" else None
         trials = values.get(key, [])
-        few = series is None or series.number <= strips.FEW
+        few = series is None or series.number <= strips.MAX_DOTS
         base = bare.get((row["run"], underlay(row["stack"]), row["pair"], row["node"]))
         made.append(
             Strip(
@@ -139,7 +139,7 @@ def _strips(
                 row["high"],
                 (series.values if series else trials) if few else (),
                 words_of(view, row, _spread(series, row["unit"])),
-                series.box if series and series.number >= strips.ENOUGH else None,
+                series.box if series and series.number >= strips.FEWEST_FOR_QUANTILES else None,
                 base if not is_baseline(row["stack"]) else None,
                 address_of(view, row),
             )
@@ -149,7 +149,7 @@ def _strips(
 
 def _spread(series: Series | None, unit: str) -> str:
     """The quantiles of a series in words; nothing where its values are too few for them."""
-    if series is None or series.number < strips.ENOUGH:
+    if series is None or series.number < strips.FEWEST_FOR_QUANTILES:
         return ""
     quantiles = ", ".join(f"{name} {units.quantity(value, unit)}" for name, value in series.box._asdict().items())
     return f"{series.number} values: {quantiles}"
@@ -175,7 +175,7 @@ def _series(samples: pl.DataFrame) -> dict[tuple[str, ...], Series]:
     """Every series of raw values."""
     raw = samples.filter(pl.col("at").is_not_null())
     quantiles = [pl.col("value").quantile(at, "linear").alias(name) for name, at in PERCENTILES.items()]
-    few = pl.when(pl.len() <= strips.FEW).then(pl.col("value").implode()).alias("few")
+    few = pl.when(pl.len() <= strips.MAX_DOTS).then(pl.col("value").implode()).alias("few")
     found = raw.group_by(KEY).agg(*quantiles, pl.len().alias("count"), few)
     rows = ((row[: len(KEY)], row[len(KEY) :]) for row in found.iter_rows())
     return {key: Series(Box(*box), count, values or ()) for key, (*box, count, values) in rows}

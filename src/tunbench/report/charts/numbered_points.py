@@ -28,7 +28,9 @@ class Block(NamedTuple):
     points: Box
 
 
-def place(points: Sequence[tuple[float, float]], width: float, height: float, covered: Sequence[Box]) -> list[Block]:
+def place_blocks(
+    points: Sequence[tuple[float, float]], width: float, height: float, covered: Sequence[Box]
+) -> list[Block]:
     """A place for the numbers of all points: each block as near to its points as there is room for it.
 
     What else is `covered` is left free as far as there is room elsewhere. Without any room a crowd has no block.

@@ -95,7 +95,7 @@ def _place(one: Both) -> tuple[float, float]:
 def _named(stacks: Sequence[Both], at: Place) -> list[str]:
     """The name of each stack beside its point; none where one of them has no room."""
     texts = [labels.shortened(one.name) for one in stacks]
-    placed = labels.place(_points(stacks, at), texts, WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
+    placed = labels.place_labels(_points(stacks, at), texts, WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
     if None in placed:
         return []
     return [
@@ -107,7 +107,7 @@ def _named(stacks: Sequence[Both], at: Place) -> list[str]:
 
 def _numbered(stacks: Sequence[Both], at: Place) -> tuple[list[str], str]:
     """The number of each stack near its point, as far as there is room, and the lines that lead there."""
-    blocks = numbered_points.place(_points(stacks, at), WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
+    blocks = numbered_points.place_blocks(_points(stacks, at), WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
     found, leads = [""] * len(stacks), ""
     for block in blocks:
         if way := numbered_points.lead(block):

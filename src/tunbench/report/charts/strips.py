@@ -17,13 +17,13 @@ BELOW = 8
 EDGE = 8
 """Units left free beside the plot."""
 
-NAME = 40
+NAME_CHARACTERS = 40
 """Characters of a line of a name that leave room for the median beside it."""
 
-FEW = 60
+MAX_DOTS = 60
 """Values of a series that are shown as dots each; more are shown by their quantiles alone."""
 
-ENOUGH = 8
+FEWEST_FOR_QUANTILES = 8
 """Values of a series from which on their quantiles are shown."""
 
 
@@ -57,7 +57,7 @@ def draw(rows: Sequence[Strip], unit: str, title: str, name: str, heading: str) 
     shown = units.scale(statistics.median([row.median for row in rows if row.median] or [0]), unit)
     values = [value / shown.factor for row in rows for value in _extremes(row)]
     span = axes.around(values) if any(row.box for row in rows) else axes.from_zero_or_wide(values)
-    heights = [LINE * (labels.wrapped(row.name, NAME).count("\n") + 1) + STRIP for row in rows]
+    heights = [LINE * (labels.wrapped(row.name, NAME_CHARACTERS).count("\n") + 1) + STRIP for row in rows]
     bottom = HEAD + sum(heights)
     words = ", ".join([title, *([shown.symbol] if shown.symbol else []), *(["logarithmic"] if span.log else [])])
     body = [canvas.text(0, 11, words, "t"), canvas.x_axis(span, EDGE, WIDTH - EDGE, HEAD - 11, HEAD - 6, bottom)]
@@ -78,7 +78,7 @@ def _row(row: Strip, span: axes.Span, shown: units.Scale, unit: str, top: float,
         return EDGE + (WIDTH - 2 * EDGE) * min(1, max(0, span.share(value / shown.factor)))
 
     y = height - 16.0
-    names = labels.wrapped(row.name, NAME).split("\n")
+    names = labels.wrapped(row.name, NAME_CHARACTERS).split("\n")
     parts = [f'<rect class="h" width="{WIDTH}" height="{height}"/>']
     parts += [canvas.text(0, 11 + LINE * index, words, "halo") for index, words in enumerate(names)]
     parts.append(canvas.text(WIDTH, 11, units.quantity(row.median, unit), "halo", "end"))

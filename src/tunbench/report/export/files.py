@@ -13,7 +13,7 @@ from tunbench.journal import files
 from tunbench.report.charts.canvas import standalone
 from tunbench.report.charts.figure import Figure
 from tunbench.report.export.latex import latex, no_formula, spreadsheet
-from tunbench.report.sections import SECTIONS, Medium, made, tables_on
+from tunbench.report.sections import SECTIONS, Medium, on_medium, tables_on
 from tunbench.report.tables.table import Table
 from tunbench.report.view import View
 
@@ -37,7 +37,7 @@ def write(view: View, folder: Path) -> list[Exported]:
     written = [one for table in tables_on(Medium.EXPORT, view) if table.rows for one in _table(table, folder)]
     taken: set[str] = set()
     for section in SECTIONS:
-        for figure in made(section.charts, Medium.EXPORT, view):
+        for figure in on_medium(section.charts, Medium.EXPORT, view):
             written += _figure(figure, section.id, folder, taken)
     index = io.StringIO()
     writer = csv.writer(index)

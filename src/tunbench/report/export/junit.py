@@ -33,7 +33,7 @@ def xml(judged: GateResult) -> str:
 
 def _case(suite: ElementTree.Element, one: GatedCell, stops: bool) -> None:
     row = one.row
-    names = {"classname": f"{row.stack}, {row.condition}", "name": f"{row.workload}, {wording.named(row)}"}
+    names = {"classname": f"{row.stack}, {row.condition}", "name": f"{row.workload}, {wording.metric_label(row)}"}
     case = ElementTree.SubElement(suite, "testcase", {name: _allowed(text) for name, text in names.items()})
     if stops:
         found = {"type": one.outcome, "message": _allowed(one.why or one.outcome)}

@@ -53,7 +53,7 @@ def _table(cells: Sequence[GatedCell]) -> str:
         row = one.row
         fields = (
             _code(row.stack),
-            *(_escaped(text) for text in (row.condition, row.workload, wording.named(row))),
+            *(_escaped(text) for text in (row.condition, row.workload, wording.metric_label(row))),
             *(
                 wording.median(row, "a"),
                 wording.median(row, "b"),

@@ -12,7 +12,7 @@ from tunbench.report.page.figures import DrawnFigure, drawn_within_bounds
 from tunbench.report.page.filters import FilterMarks, SectionFrame, choices
 from tunbench.report.page.run_facts import run_facts
 from tunbench.report.page.template import template
-from tunbench.report.sections import SECTIONS, Medium, Section, made
+from tunbench.report.sections import SECTIONS, Medium, Section, on_medium
 from tunbench.report.tables import narrow, trials
 from tunbench.report.tables.table import Table, TableRow
 from tunbench.report.trial_links import commands
@@ -48,7 +48,7 @@ Writer = Callable[[Section, Content], Iterator[Part]]
 
 def parts(view: View) -> list[Part]:
     """The sections that have something to say, in their order."""
-    charted = {one.id: list(made(one.charts, Medium.PAGE, view)) for one in SECTIONS if one.id not in WRITERS}
+    charted = {one.id: list(on_medium(one.charts, Medium.PAGE, view)) for one in SECTIONS if one.id not in WRITERS}
     content = Content(
         view, [run_facts(view, number) for number in range(len(view.runs))], *drawn_within_bounds(charted)
     )
@@ -58,8 +58,8 @@ def parts(view: View) -> list[Part]:
 def _made_of_exhibits(section: Section, content: Content) -> Iterator[Part]:
     """A section of tables and charts alone."""
     of_section = content.figures[section.id]
-    tables = [table for table in made(section.tables, Medium.PAGE, content.view) if table.rows]
-    long_tables = [shortened(table) for table in made(section.long_tables, Medium.PAGE, content.view)]
+    tables = [table for table in on_medium(section.tables, Medium.PAGE, content.view) if table.rows]
+    long_tables = [shortened(table) for table in on_medium(section.long_tables, Medium.PAGE, content.view)]
     long_tables = [table for table in long_tables if table.rows or section.id == "everything"]
     if of_section or tables or long_tables:
         main = [one for one in of_section if one.figure.main]
@@ -85,7 +85,7 @@ def shortened(table: Table) -> Table:
 
 
 def _overview(section: Section, content: Content) -> Iterator[Part]:
-    tables = [table for table in made(section.tables, Medium.PAGE, content.view) if table.rows]
+    tables = [table for table in on_medium(section.tables, Medium.PAGE, content.view) if table.rows]
     yield Part(section.id, section.heading, content.render("overview", tables=tables))
 
 
@@ -103,12 +103,12 @@ def _studies(section: Section, content: Content) -> Iterator[Part]:
 
 def _narrow(section: Section, content: Content) -> Iterator[Part]:
     """Which cells of each run were narrow enough."""
-    tables = {table.id: table for table in made(section.tables, Medium.PAGE, content.view)}
+    tables = {table.id: table for table in on_medium(section.tables, Medium.PAGE, content.view)}
     for frame, run in zip(_frames(section, content.view), content.view.runs, strict=True):
         until = run.until
         if until:
             cells = narrow.cells(run)
-            counts = {"narrow": sum(cell.enough for cell in cells), "wanted": narrow.wanted(until)}
+            counts = {"narrow": sum(cell.enough for cell in cells), "wanted": narrow.goal_in_words(until)}
             table = tables[f"{frame.id}-cells"]
             text = content.render("narrow", frame=frame, table=table, until=until, **counts)
             yield Part(frame.id, _labelled(section.heading, frame), text)

@@ -134,7 +134,7 @@ def _row(row: ComparedNumber, frame: SectionFrame) -> PublishedRow:
         Number(units.ratio(row.ratio), row.ratio),
         _rank(row.published_rank),
         _rank(row.measured_rank),
-        study_wording.noted(row),
+        study_wording.remarks_on_number(row),
         published.source,
         frame.marks([row.found.cell if row.found else {}]),
     )

@@ -38,10 +38,10 @@ def _cost(rows: Mapping[str, Mapping[str, Any]]) -> tuple[Field, ...]:
     return (
         Field(byte["workload"], kind="stack workload"),
         _quantity(byte, "median"),
-        *(Field(units.shown(byte[name], byte["unit"], shown), byte[name]) for name in ("low", "high")),
+        *(Field(units.in_scale(byte[name], byte["unit"], shown), byte[name]) for name in ("low", "high")),
         _quantity(byte, "excess_median"),
         *(
-            Field("" if byte[name] is None else units.shown(byte[name], byte["unit"], excess), byte[name])
+            Field("" if byte[name] is None else units.in_scale(byte[name], byte["unit"], excess), byte[name])
             for name in ("excess_low", "excess_high")
         ),
         ratio_field(byte["ratio_median"]),

@@ -46,7 +46,7 @@ def table(view: View) -> Table:
 
 def _measured(view: View, row: Mapping[str, Any]) -> tuple[Field, ...]:
     shown = units.scale(row["median"], row["unit"])
-    low, high = (Field(units.shown(row[name], row["unit"], shown), row[name]) for name in ("low", "high"))
+    low, high = (Field(units.in_scale(row[name], row["unit"], shown), row[name]) for name in ("low", "high"))
     noisy = view.noisy(row["run"], row["stack"], row["condition"], row["workload"])
     kind = row["kind"] if row["kind"] != RANGE else f"{row['kind']} ({100 * row['coverage']:.0f}{units.NBSP}%)"
     return (

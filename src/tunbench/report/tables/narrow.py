@@ -72,7 +72,7 @@ def lines(findings: Findings) -> list[str]:
         return []
     found = cells(findings)
     wide = [cell for cell in found if not cell.enough]
-    head = f"narrow enough: {len(found) - len(wide)} of {len(found)} cells and metrics ({wanted(until)})"
+    head = f"narrow enough: {len(found) - len(wide)} of {len(found)} cells and metrics ({goal_in_words(until)})"
     named = [
         f"not narrow enough after {cell.n.text}: {cell.stack}, {cell.condition}, {cell.workload}: "
         f"{cell.metric} {cell.width.text}"
@@ -82,7 +82,7 @@ def lines(findings: Findings) -> list[str]:
     return [head, *named, *([f"… and {more} more, which the report names"] if more > 0 else [])]
 
 
-def wanted(until: Until) -> str:
+def goal_in_words(until: Until) -> str:
     """What the plan asked for, in words."""
     width, confidence = (units.plain(value, "ratio") for value in (until.width, until.confidence))
     return f"at most {width} wide at {confidence}, {until.max} repeats at most"

@@ -38,7 +38,7 @@ def _row(row: ComparedNumber) -> tuple[Field, ...]:
         *(Field(units.quantity(value, published.unit), value) for value in (published.value, *bounds)),
         ratio_field(row.ratio),
         *(Field("" if rank is None else f"{rank:g}", rank) for rank in (row.published_rank, row.measured_rank)),
-        *(Field(study_wording.noted(row)), Field(published.source)),
+        *(Field(study_wording.remarks_on_number(row)), Field(published.source)),
     )
 
 

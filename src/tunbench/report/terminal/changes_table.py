@@ -46,7 +46,7 @@ def table(rows: Sequence[ComparedCell], width: int = WIDE_TERMINAL) -> Table:
         "stack": lambda row: row.stack,
         "condition": lambda row: row.condition,
         "workload": lambda row: row.workload,
-        "metric": change_wording.named,
+        "metric": change_wording.metric_label,
         "A (n)": lambda row: change_wording.median(row, "a"),
         "B (n)": lambda row: change_wording.median(row, "b"),
         "change [low, high]": change_wording.change,

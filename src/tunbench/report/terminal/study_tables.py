@@ -78,7 +78,7 @@ def _claim(one: ClaimResult, long: bool) -> list[RenderableType]:
     if several:
         below.append(f"{len(one.compared)} comparisons: {study_wording.counted(one.compared)}")
     if long:
-        shown = study_wording.worst_first(one)[: study_wording.MOST]
+        shown = study_wording.worst_first(one)[: study_wording.MAX_COMPARISONS]
         below += [f"{each.verdict + ': ' if several else ''}{study_wording.compared(each)}" for each in shown]
         below += (
             [f"and {len(one.compared) - len(shown)} more, see the report"] if len(one.compared) > len(shown) else []

@@ -28,7 +28,7 @@ class Overlay(NamedTuple):
         return f"{self.address}/{self.prefix}"
 
     @property
-    def given(self) -> str:
+    def address_words(self) -> str:
         """The words that give the address to the interface: one of IPv6 at once, because nobody else can have it."""
         return f"{self.cidr} dev {self.interface}" + (" nodad" if self.family == 6 else "")
 

@@ -26,7 +26,7 @@ NET = PROC / "1/net"
 """What the kernel shows of the network of a node: its first process holds it."""
 
 
-def look(nodes: Sequence[Node]) -> Seen:
+def snapshot(nodes: Sequence[Node]) -> Seen:
     """The interfaces, addresses, routes, rules, IPsec states and policies, nftables and processes of the nodes."""
     return frozenset(f"{node.name}: {what}" for node in nodes for what in (*_on(node), *_processes(node)))
 

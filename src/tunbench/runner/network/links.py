@@ -43,7 +43,7 @@ def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str,
     bare = overlay == underlay.endpoints
     for name, lan in lans(underlay.topology, overlay).items():
         nodes["lab"].ip(f"link add lan netns {name} type veth peer name eth0 netns {lan.host}")
-        nodes[name].ip("link set lan up", f"address add {lan.here.given}")
+        nodes[name].ip("link set lan up", f"address add {lan.here.address_words}")
         nodes[name].run("sysctl", "-qw", FORWARDING[family])
         _connect(nodes[lan.host], lan.there, lan.here.address)
         if bare and underlay.kind != "ethernet":
@@ -59,7 +59,10 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     nodes[underlay.middle].ip(
         "link set lo up",
         *(f"link set to-{name} up" for name in leaves),
-        *(f"address add {gateway._replace(interface=f'to-{name}').given}" for name, gateway in gateways.items()),
+        *(
+            f"address add {gateway._replace(interface=f'to-{name}').address_words}"
+            for name, gateway in gateways.items()
+        ),
         f"route add default via {edge.address}",
     )
     nodes[underlay.middle].run("sysctl", "-qw", FORWARDING[edge.family])
@@ -90,7 +93,7 @@ def _gateway(address: str) -> str:
 
 def _connect(node: Node, leaf: Overlay, gateway: str) -> None:
     route = [f"route add default via {gateway}"] if gateway else []
-    node.ip("link set lo up", "link set eth0 up", f"address add {leaf.given}", *route)
+    node.ip("link set lo up", "link set eth0 up", f"address add {leaf.address_words}", *route)
 
 
 def _everything(family: int, gateway: str) -> list[str]:

@@ -44,7 +44,7 @@ exec sleep infinity
 
 
 @contextmanager
-def made(
+def running_nodes(
     names: Sequence[str], name_server: str, shell: Shell, events: Events, pins: Pins | None = None
 ) -> Iterator[dict[str, Node]]:
     """Nodes of these names, and the root of the lab as `lab`; ended, with all that runs in them, on leaving.

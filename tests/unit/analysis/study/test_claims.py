@@ -15,8 +15,8 @@ from tunbench.analysis.study.claims import (
     NOT_TESTABLE,
     REPRODUCED,
     UNDECIDED,
+    assess_claims,
     compare,
-    judge,
     overall,
     ratios,
     verdict_of,
@@ -170,9 +170,9 @@ def test_trials_that_failed_are_counted_beside_the_others(tmp_path: Path) -> Non
 def test_what_is_expected_of_a_value_has_its_unit(expect: str, unit: str, words: str) -> None:
     assert study_wording.expected(read_expected(expect), unit).replace("\N{NO-BREAK SPACE}", " ") == words
     one = comparison(expect, right=None, metric="x")
-    assert study_wording.asked(one, {"x": unit}).replace("\N{NO-BREAK SPACE}", " ").endswith(words)
+    assert study_wording.comparison_in_words(one, {"x": unit}).replace("\N{NO-BREAK SPACE}", " ").endswith(words)
     # A ratio of two values has no unit.
-    assert study_wording.asked(comparison("> 1", metric="x"), {"x": "s"}).endswith("> 1")
+    assert study_wording.comparison_in_words(comparison("> 1", metric="x"), {"x": "s"}).endswith("> 1")
 
 
 def test_values_of_several_nodes_are_undecided_until_one_is_named(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_all_comparisons_of_a_claim_must_hold(verdicts: list[str], verdict: str)
 
 def test_claims_of_a_study(tmp_path: Path) -> None:
     claims = studies.loaded(tmp_path).claims
-    full = judge(claims, studies.run(tmp_path, studies.found()))
+    full = assess_claims(claims, studies.run(tmp_path, studies.found()))
     assert [one.verdict for one in full] == [REPRODUCED, NOT_REPRODUCED, REPRODUCED, NOT_TESTABLE]
-    quick = judge(claims, studies.run(tmp_path, studies.found(3, ("baseline",)), "quick"))
+    quick = assess_claims(claims, studies.run(tmp_path, studies.found(3, ("baseline",)), "quick"))
     assert [one.verdict for one in quick] == [REPRODUCED, NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE]

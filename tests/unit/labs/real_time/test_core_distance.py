@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tunbench.labs.real_time.core_distance import Cores, ends
-from tunbench.labs.real_time.noise import shown
+from tunbench.labs.real_time.noise import text_if_there
 from tunbench.runner.node.shell import wait_until
 
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is but one core")
@@ -131,4 +131,4 @@ def answering(asks: int) -> list[int]:
 
 def gone(number: int) -> bool:
     """Whether a process has ended. It may wait for whoever takes orphans to ask for its status."""
-    return shown(Path(f"/proc/{number}/stat")).rpartition(") ")[2][:1] in ("", "Z")
+    return text_if_there(Path(f"/proc/{number}/stat")).rpartition(") ")[2][:1] in ("", "Z")

@@ -37,7 +37,7 @@ def texts(blocks: Sequence[Block], total: int) -> list[Box]:
 def test_every_point_has_a_number_that_hides_nothing(count: int, within: float) -> None:
     for seed in range(5):
         places = scattered(count, seed, within)
-        blocks = numbered_points.place(places, WIDTH, HEIGHT, [])
+        blocks = numbered_points.place_blocks(places, WIDTH, HEIGHT, [])
         assert sorted(index for block in blocks for index in block.members) == list(range(count))
         numbers = texts(blocks, count)
         assert all(one.left >= 0 and one.right <= WIDTH and one.top >= 0 and one.bottom <= HEIGHT for one in numbers)
@@ -53,14 +53,14 @@ def test_points_that_touch_by_way_of_others_are_one_crowd() -> None:
 
 def test_numbers_keep_off_intervals_as_far_as_there_is_room() -> None:
     cross = Box(100, 119, 300, 121)
-    (block,) = numbered_points.place([(150.0, 120.0)], WIDTH, HEIGHT, [cross])
+    (block,) = numbered_points.place_blocks([(150.0, 120.0)], WIDTH, HEIGHT, [cross])
     assert not labels.overlap(block.box, cross)
-    (block,) = numbered_points.place([(150.0, 120.0)], WIDTH, HEIGHT, [Box(0, 0, WIDTH, HEIGHT)])
+    (block,) = numbered_points.place_blocks([(150.0, 120.0)], WIDTH, HEIGHT, [Box(0, 0, WIDTH, HEIGHT)])
     assert numbered_points.lead(block) is None
 
 
 def test_a_number_that_is_far_away_has_a_line_to_its_point() -> None:
-    (block,) = numbered_points.place([(150.0, 120.0)], WIDTH, HEIGHT, [Box(100, 70, 200, 170)])
+    (block,) = numbered_points.place_blocks([(150.0, 120.0)], WIDTH, HEIGHT, [Box(100, 70, 200, 170)])
     assert (numbered_points.lead(block) or ())[2:] == (150.0, 120.0)
 
 

@@ -66,18 +66,18 @@ def node(answer: str, holder: str = "none") -> Node:
 
 def test_states_are_known_by_what_does_not_move() -> None:
     later = XFRM.replace("00:00:09", "00:00:10")
-    assert leftovers.look([node(XFRM)]) == leftovers.look([node(later)]) == {"a: src 10.0.1.2 dst 10.0.2.2"}
+    assert leftovers.snapshot([node(XFRM)]) == leftovers.snapshot([node(later)]) == {"a: src 10.0.1.2 dst 10.0.2.2"}
 
 
 def test_what_is_new_stands_out() -> None:
-    assert leftovers.look([node(XFRM)]) - leftovers.look([node("")]) == {"a: src 10.0.1.2 dst 10.0.2.2"}
+    assert leftovers.snapshot([node(XFRM)]) - leftovers.snapshot([node("")]) == {"a: src 10.0.1.2 dst 10.0.2.2"}
 
 
 def test_a_real_process_has_interfaces_and_processes() -> None:
-    seen = leftovers.look([node("", str(os.getpid()))])
+    seen = leftovers.snapshot([node("", str(os.getpid()))])
     assert "a: interface lo" in seen
     assert any(one.startswith("a: process ") for one in seen)
 
 
 def test_a_node_that_is_gone_has_left_nothing() -> None:
-    assert leftovers.look([node("", "999999999")]) == frozenset()
+    assert leftovers.snapshot([node("", "999999999")]) == frozenset()

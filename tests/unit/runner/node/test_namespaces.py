@@ -19,7 +19,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_a_process_holds_each_node_and_all_end_with_them(home: Path) -> None:
     shell = FakeLabShell(home, "proof-none.pcap")
-    with namespaces.made(NAMES, "10.0.3.2", shell, FakeEvents()) as made:
+    with namespaces.running_nodes(NAMES, "10.0.3.2", shell, FakeEvents()) as made:
         assert list(made) == ["lab", *NAMES]
         assert made["a"].enter == ["nsenter", "--target", "101", "--mount", "--net", "--uts", "--pid", "--"]
         assert made["lab"].enter == []
@@ -30,14 +30,14 @@ def test_a_process_holds_each_node_and_all_end_with_them(home: Path) -> None:
 
 def test_nodes_end_after_a_failure_inside(home: Path) -> None:
     shell = FakeLabShell(home, "proof-none.pcap")
-    with pytest.raises(KeyboardInterrupt), namespaces.made(NAMES, "10.0.3.2", shell, FakeEvents()):
+    with pytest.raises(KeyboardInterrupt), namespaces.running_nodes(NAMES, "10.0.3.2", shell, FakeEvents()):
         raise KeyboardInterrupt
     assert [process.ended for process in shell.started] == ["killed"] * 4
 
 
 def test_the_namespaces_get_their_names_and_a_person_would_type_other_commands(home: Path) -> None:
     shell, events = FakeLabShell(home, "proof-none.pcap"), FakeEvents()
-    with namespaces.made(["a", "b"], "10.0.3.2", shell, events):
+    with namespaces.running_nodes(["a", "b"], "10.0.3.2", shell, events):
         attached = next(call.stdin for call in shell.calls if call.text == "ip -batch -")
     assert attached == "netns attach a 101\nnetns attach b 101\n"
     assert events.commands == [
@@ -47,7 +47,7 @@ def test_the_namespaces_get_their_names_and_a_person_would_type_other_commands(h
 
 def test_a_node_has_its_own_files(home: Path) -> None:
     shell = FakeLabShell(home, "proof-none.pcap")
-    with namespaces.made(["a"], "10.0.3.2", shell, FakeEvents()):
+    with namespaces.running_nodes(["a"], "10.0.3.2", shell, FakeEvents()):
         pass
     assert (home / "a" / ".etc" / "resolv.conf").read_text() == "nameserver 10.0.3.2\n"
     mounts = [line.split()[1] for line in (home / "a" / ".fstab").read_text().splitlines()]
@@ -62,7 +62,7 @@ def test_a_node_has_so_many_processes_where_the_kernel_counts_them(
 ) -> None:
     monkeypatch.setattr(limits, "processes", lambda release: most)
     shell = FakeLabShell(home, "proof-none.pcap")
-    with namespaces.made(["a"], "10.0.3.2", shell, FakeEvents()):
+    with namespaces.running_nodes(["a"], "10.0.3.2", shell, FakeEvents()):
         pass
     # After the node has a /proc of its own, or it would be the limit of the whole machine.
     _, _, after = shell.started[0].call.argv[-1].partition("mount --all")
@@ -82,7 +82,7 @@ def test_a_node_that_cannot_be_had_says_why(home: Path) -> None:
     message = (
         "making the namespaces of the node b: ended with status 1: unshare: unshare failed: Operation not permitted"
     )
-    with pytest.raises(CommandFailed, match=message), namespaces.made(NAMES, "10.0.3.2", shell, FakeEvents()):
+    with pytest.raises(CommandFailed, match=message), namespaces.running_nodes(NAMES, "10.0.3.2", shell, FakeEvents()):
         pytest.fail("it was not made")
     assert [process.ended for process in shell.started] == ["killed"] * 4
 

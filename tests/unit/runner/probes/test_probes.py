@@ -154,7 +154,7 @@ def test_samples_join_those_of_the_trial(machine: Machine, monkeypatch: pytest.M
     machine.show("proc/meminfo", captured("meminfo-vm.txt"))
     carry(machine, (0, 0), (0, 0))
     one = trial(machine)
-    with probe.beside(["cost", "memory"], one):
+    with probe.probing(["cost", "memory"], one):
         one.samples.append(Sample("rtt", 1e-3, 0.0))
         carry(machine, (100, 1), (100, 1))
     assert [sample.metric for sample in one.samples][:2] == ["rtt", "kernel-memory"]
@@ -167,7 +167,7 @@ def test_the_closest_probe_looks_last_before_and_first_after(machine: Machine, m
         module = registry.probe(name)
         monkeypatch.setattr(module, "look", lambda scene, name=name: looked.append(name))
         monkeypatch.setattr(module, "samples", lambda before, after: [])
-    with probe.beside(registry.probe_names(), trial(machine)):
+    with probe.probing(registry.probe_names(), trial(machine)):
         looked.append("workload")
     assert looked == ["hardware", "memory", "processor", "cost", "workload", "cost", "processor", "memory", "hardware"]
 
@@ -183,7 +183,7 @@ def test_trials_at_once_share_one_look_at_all_their_ends(machine: Machine) -> No
     assert [node.name for node in around.nodes] == ["a", "b", "c"]
     assert dict(around.overlays) == overlays
     machine.show("proc/meminfo", captured("meminfo-vm.txt"))
-    with probe.beside(["memory"], first, second):
+    with probe.probing(["memory"], first, second):
         pass
     assert values(first.samples) and second.samples == []
 
@@ -191,13 +191,13 @@ def test_trials_at_once_share_one_look_at_all_their_ends(machine: Machine) -> No
 def test_a_workload_that_fails_has_no_cost(machine: Machine) -> None:
     one = trial(machine)
     machine.show("proc/meminfo", captured("meminfo-vm.txt"))
-    with pytest.raises(ValueError, match="torn"), probe.beside(["memory"], one):
+    with pytest.raises(ValueError, match="torn"), probe.probing(["memory"], one):
         raise ValueError("torn")
     assert one.samples == []
 
 
 def test_an_unknown_probe_is_named(machine: Machine) -> None:
-    with pytest.raises(ValueError, match='unknown probe "heat"'), probe.beside(["heat"], trial(machine)):
+    with pytest.raises(ValueError, match='unknown probe "heat"'), probe.probing(["heat"], trial(machine)):
         pass
 
 
@@ -208,7 +208,7 @@ def test_what_the_probes_take_themselves_is_a_sample(machine: Machine, monkeypat
     monkeypatch.setattr(time, "thread_time", lambda: next(spent))
     monkeypatch.setattr(probe, "now", lambda: next(passed))
     one = trial(machine)
-    with probe.beside(["memory"], one):
+    with probe.probing(["memory"], one):
         pass
     assert one.samples[-1].metric == probe.SHARE
     assert one.samples[-1].value == pytest.approx(0.03)
@@ -229,7 +229,7 @@ def test_what_other_threads_compute_meanwhile_is_not_the_probes_own(
 
     monkeypatch.setattr(memory, "look", look_beside_a_thread)
     one = trial(machine)
-    with probe.beside(["memory"], one):
+    with probe.probing(["memory"], one):
         pass
     assert one.samples[-1].metric == probe.SHARE
     assert one.samples[-1].value < 0.5
@@ -243,7 +243,7 @@ def compute() -> None:
 
 def test_without_probes_there_is_nothing_to_measure_of_them(machine: Machine) -> None:
     one = trial(machine)
-    with probe.beside([], one):
+    with probe.probing([], one):
         pass
     assert one.samples == []
     assert probe.metrics([]) == {}

@@ -75,9 +75,9 @@ def test_what_could_be_relayed_must_go_from_end_to_end() -> None:
 
 def test_what_a_control_plane_says_does_not_go_around_a_layer() -> None:
     for layer in laboratory("headscale+vxlan", FakeShell(), FakeEvents()).stack.layers:
-        assert "(host 10.0.252.2)" in evidence.beside(layer, PAIR.pairs[0])
+        assert "(host 10.0.252.2)" in evidence.other_traffic(layer, PAIR.pairs[0])
     [layer] = laboratory("wireguard", FakeShell(), FakeEvents()).stack.layers
-    assert evidence.beside(layer, PAIR.pairs[0]) == ""
+    assert evidence.other_traffic(layer, PAIR.pairs[0]) == ""
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def move(node: Node, old: Overlay, new: Overlay) -> None:
     node.ip(
         # The route goes with its only address.
         f"address del {old.cidr} dev {old.interface}",
-        f"address add {new.given}",
+        f"address add {new.address_words}",
         f"route replace default via {gateway}",
     )
 
@@ -171,7 +171,7 @@ def reboot(site: Site, node: Node) -> None:
     forget([node])
     node.ip(
         f"link set {leaf.interface} up",
-        f"address add {leaf.given}",
+        f"address add {leaf.address_words}",
         f"route replace default via {gateway}",
     )
     bring_up(site, node)
