@@ -1,4 +1,4 @@
-"""What is to be seen of the namespace that a native run must not touch: `python -m tests.native.host FOLDER COMMAND…`.
+"""What is to be seen of the namespace that a native run must not touch: `python -m tests.helpers.host FOLDER COMMAND…`.
 
 It is executed as the first process of namespaces of its own, which are the host of the run: nothing else moves there,
 and there is something to lose. It looks, runs the command, looks again, and prints both looks as JSON. The folder is

@@ -16,7 +16,7 @@ from tunbench.runner.tunnels import bare
 class Hostile(bare.Bare):
     about = bare.Bare.about
 
-    def up(self, node):
+    def up(self, node, nodes):
         {what}
 
     def down(self, node):

@@ -123,7 +123,7 @@ def test_a_workload_that_runs_wild_fails_with_its_reason(
     workload: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
 ) -> None:
     before, began = traces(), time.monotonic()
-    hostile.smuggle(monkeypatch, workload=workload, limits={"ENDLESS = 600.0": "ENDLESS = 1.0"})
+    hostile.smuggle(monkeypatch, workload=workload, limits={"WORKLOAD_OVERTIME = 600.0": "WORKLOAD_OVERTIME = 1.0"})
     record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING, TCP]), workers=1)
     found = verdicts(record)
     assert found["none", PING][0] == "failed"

@@ -24,7 +24,7 @@ STACKS = ["none", "openvpn+vxlan", "macvlan", "wireguard", "wireguard:impl=borin
 
 def looked_at(folder: Path, *command: str) -> dict[str, Any]:
     """A host of its own before and after a command, which finds the folder as HERE; and the status of that."""
-    look = [sys.executable, "-m", "tests.native.host", str(folder), *command]
+    look = [sys.executable, "-m", "tests.helpers.host", str(folder), *command]
     done = subprocess.run([*APART, *look], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

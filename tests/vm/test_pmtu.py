@@ -38,7 +38,7 @@ HOLE = (
 
 def measured(folder: Path, monkeypatch: pytest.MonkeyPatch, stack: str, change: str) -> dict[str, float]:
     files = payload.runner_files()
-    files["tunbench/runner/network/underlay.py"] += change.encode()
+    files["tunbench/runner/network/links.py"] += change.encode()
     monkeypatch.setattr(payload, "runner_files", lambda: files)
     record = execute(folder, plan([stack], '["baseline"]', ["pmtu"]))
     assert verdicts(record)[stack, "pmtu"] == ("ok", "")
