@@ -55,7 +55,10 @@ def soaked(trials: int, folder: Path, record_property: Property) -> None:
         f"{trials} trials: {min(files[1:])} to {max(files[1:])} open files, memory {grown / 2**20:+.2f} MiB "
         f"at {memory[-1] / 2**20:.0f} MiB",
     )
-    assert max(files[1:]) == min(files[1:])
+    # One file left open by each shard would show: what comes and goes, such as the two pipes to the program that
+    # looks how far the cores are apart and ends where one of them is busy, does not.
+    half = len(files) // 2
+    assert max(files[half:]) <= max(files[1:half])
     assert grown < GROWTH
     assert traces() == before
 
