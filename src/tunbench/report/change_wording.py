@@ -8,6 +8,7 @@ from tunbench.analysis.compare.compared_cell import ComparedCell, counts
 from tunbench.analysis.compare.runs import LEVEL, RunComparison
 from tunbench.plain_text import line
 from tunbench.report import units
+from tunbench.runner.node.node import ROOT_NODE
 
 POINTS = "pp"
 """Percentage points: how the difference of two ratios is shown, so that it is not taken for a share of A."""
@@ -104,7 +105,7 @@ def method(compared: RunComparison) -> str:
 
 def metric_label(row: ComparedCell) -> str:
     """The metric, and the node and pair where it was not measured at the client of the first pair."""
-    where = [word for word, usual in ((row.pair, "a-b"), (row.node, "a")) if word not in (usual, "", "lab")]
+    where = [word for word, usual in ((row.pair, "a-b"), (row.node, "a")) if word not in (usual, "", ROOT_NODE)]
     return ", ".join([row.name, *where])
 
 

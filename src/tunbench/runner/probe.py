@@ -1,7 +1,8 @@
 """Probes: what the machine spends on a workload, read right before it and right after it. Nothing runs beside it.
 
 A probe is one file in `probes/`: `ABOUT`, `look(scene)`, which reads the machine's counters, and `samples(before,
-after)`, which is pure and makes samples of two looks.
+after)`, which is pure and makes samples of two looks. A value of the whole machine, both ends and what stands between
+them, is one of the node `ROOT_NODE`.
 """
 
 import time
@@ -12,12 +13,8 @@ from typing import NamedTuple
 from tunbench.runner import registry
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.node.node import Node
+from tunbench.runner.node.node import ROOT_NODE, Node
 from tunbench.runner.workload import Sample, Trial, now
-
-MACHINE = "lab"
-"""What stands in the column `node` of a value of the whole machine: both ends, and what stands between them."""
-
 
 SHARE = "probe-share"
 OF_ALL = {SHARE: Metric("ratio", "processor time of the runner for all probes ÷ time from the first look to the last")}
@@ -66,7 +63,7 @@ def probing(names: Sequence[str], *trials: Trial) -> Iterator[None]:
     for one, first, last in zip(probes, before, reversed(after), strict=True):
         trials[0].samples += one.samples(first, last)
     if probes and ended > began:
-        trials[0].samples.append(Sample(SHARE, spent / (ended - began), node=MACHINE))
+        trials[0].samples.append(Sample(SHARE, spent / (ended - began), node=ROOT_NODE))
 
 
 def metrics(names: Sequence[str]) -> dict[str, Metric]:
@@ -79,6 +76,6 @@ def scene(trials: Sequence[Trial]) -> Scene:
     """What probes look at during these trials: their ends, and all nodes of the laboratory where they know them."""
     ends = {node.name: node for trial in trials for node in (trial.client, trial.server)}
     sites = [trial.site for trial in trials if trial.site]
-    others = {name: node for site in sites for name, node in site.nodes.items() if name != MACHINE}
+    others = {name: node for site in sites for name, node in site.nodes.items() if name != ROOT_NODE}
     overlays = {node.name: trial.overlays[node.name] for trial in trials for node in (trial.client, trial.server)}
     return Scene(list({**ends, **others}.values()), overlays)

@@ -13,7 +13,7 @@ from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import edge, impairment, leftovers, links, tuning, underlay
 from tunbench.runner.node import memory_watch, namespaces, pinning
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import Node
+from tunbench.runner.node.node import ROOT_NODE, Node
 from tunbench.runner.node.shell import Shell
 from tunbench.runner.site import Site
 from tunbench.runner.trials import FAILURES
@@ -78,7 +78,7 @@ def _live_on_nodes(site: Site, spec: Spec, pending: PendingTrials, events: Event
     try:
         _tell_phase(events, "underlay")
         links.build(site.underlay, site.nodes)
-        tuning.apply(spec["tuning"], site.nodes["lab"], site.endpoints, site.hosts, events)
+        tuning.apply(spec["tuning"], site.nodes[ROOT_NODE], site.endpoints, site.hosts, events)
         links.join(site.underlay, site.stack.overlay, site.nodes)
         _tell_phase(events, "watch")
         with edge.watched(site.nodes[underlay.EDGE], events):

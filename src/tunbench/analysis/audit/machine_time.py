@@ -11,6 +11,7 @@ from tunbench.plan.until import STOPPING_UNITS
 from tunbench.runner import probe, registry
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.warnings import WarningKind
+from tunbench.runner.node.node import ROOT_NODE
 
 MAX_BUSY = 0.95
 """The part of its time that the machine is busy, beyond which it decides on a throughput."""
@@ -56,7 +57,7 @@ def costly_probes(cells: pl.DataFrame) -> list[Warned]:
 
 def _of_machine(cells: pl.DataFrame, metric: str) -> pl.DataFrame:
     """The largest median of a probe's metric for the whole machine, by stack and COMPARED_WITHIN, over pairs."""
-    found = cells.filter(metric=metric, node=probe.MACHINE, statistic=WHOLE)
+    found = cells.filter(metric=metric, node=ROOT_NODE, statistic=WHOLE)
     return found.group_by("stack", *COMPARED_WITHIN).agg(pl.col("median").max()).sort(*COMPARED_WITHIN, "stack")
 
 

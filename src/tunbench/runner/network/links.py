@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network.underlay import EDGE, MTU, Underlay, lans
-from tunbench.runner.node.node import Node
+from tunbench.runner.node.node import ROOT_NODE, Node
 
 FORWARDING = {4: "net.ipv4.ip_forward=1", 6: "net.ipv6.conf.all.forwarding=1"}
 
@@ -23,7 +23,7 @@ def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     if underlay.kind == "ip6":
         # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
         nodes[underlay.middle].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
-    nodes["lab"].ip(
+    nodes[ROOT_NODE].ip(
         *(
             f"link add to-{name} netns {underlay.middle}{_mtu(leaf)} type veth peer name eth0 netns {name}{_mtu(leaf)}"
             for name, leaf in underlay.leaves.items()
@@ -42,7 +42,7 @@ def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str,
     family = next(iter(overlay.values())).family
     bare = overlay == underlay.endpoints
     for name, lan in lans(underlay.topology, overlay).items():
-        nodes["lab"].ip(f"link add lan netns {name} type veth peer name eth0 netns {lan.host}")
+        nodes[ROOT_NODE].ip(f"link add lan netns {name} type veth peer name eth0 netns {lan.host}")
         nodes[name].ip("link set lan up", f"address add {lan.here.address_words}")
         nodes[name].run("sysctl", "-qw", FORWARDING[family])
         _connect(nodes[lan.host], lan.there, lan.here.address)

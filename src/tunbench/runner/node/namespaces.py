@@ -8,7 +8,7 @@ from pathlib import Path
 from tunbench.runner.node import limits
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import HOME, Node
+from tunbench.runner.node.node import HOME, ROOT_NODE, Node
 from tunbench.runner.node.pinning import Pins
 from tunbench.runner.node.shell import Process, Result, Shell, wait_until
 
@@ -47,11 +47,11 @@ exec sleep infinity
 def running_nodes(
     names: Sequence[str], name_server: str, shell: Shell, events: Events, pins: Pins | None = None
 ) -> Iterator[dict[str, Node]]:
-    """Nodes of these names, and the root of the lab as `lab`; ended, with all that runs in them, on leaving.
+    """Nodes of these names, and the root of the lab as `ROOT_NODE`; ended, with all that runs in them, on leaving.
 
     With `pins` what runs on a node runs on its cores. Raises CommandFailed where a node's namespaces cannot be had.
     """
-    lab = Node("lab", shell, events)
+    lab = Node(ROOT_NODE, shell, events)
     holders: dict[str, Process] = {}
     try:
         for name in names:
@@ -59,7 +59,7 @@ def running_nodes(
         enters = {name: _entrance(name, holder, pins) for name, holder in holders.items()}
         lab.shell.run(["ip", "-batch", "-"], NAMESPACES_TIMEOUT, _attachments(enters))
         lab.note("\n".join(f"ip netns add {name}; mkdir -p {HOME / name}" for name in names))
-        yield {"lab": lab} | {name: Node(name, shell, events, enter) for name, enter in enters.items()}
+        yield {ROOT_NODE: lab} | {name: Node(name, shell, events, enter) for name, enter in enters.items()}
     finally:
         for holder in holders.values():
             holder.kill()

@@ -12,6 +12,9 @@ from tunbench.runner.node.communicate import MAX_OUTPUT
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.shell import Process, Result, Shell, wait_until
 
+ROOT_NODE = "lab"
+"""The name of the machine on which the nodes are, where it is a node beside them."""
+
 HOME = Path("/mnt/lab")
 """Where a lab keeps the files of its nodes: a file system in memory, the same path on every node."""
 
@@ -26,7 +29,7 @@ BATCHES = ("ip", "bridge")
 
 
 class Node:
-    """One host of a lab. `enter` is put before each command; the root of the lab has none and the name `lab`.
+    """One host of a lab. `enter` is put before each command; the root of the lab, `ROOT_NODE`, has none.
 
     What stands in it behind `--` says on which cores the node runs: a person would type that too.
     """
@@ -54,7 +57,7 @@ class Node:
     @property
     def machine(self) -> "Node":
         """The machine on which this node is, and maybe others beside it."""
-        return Node("lab", self.shell, self.events)
+        return Node(ROOT_NODE, self.shell, self.events)
 
     def _here(self, path: Path) -> str:
         """Where the machine has a file of this node: its home is the same for both, all else is the holder's own."""
@@ -232,7 +235,7 @@ class Node:
 
     def typed(self, argv: Sequence[str]) -> str:
         """The command with its `ip netns exec`."""
-        if self.name == "lab":
+        if self.name == ROOT_NODE:
             return typed(argv)
         pinned = [] if argv[0] in BATCHES or "--" not in self.enter else self.enter[self.enter.index("--") + 1 :]
         return f"ip netns exec {self.name} {typed([*pinned, *argv])}"

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from tunbench.runner.declare.metrics import Metric, Question
-from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.node.node import ROOT_NODE
+from tunbench.runner.probe import About, Scene
 from tunbench.runner.probes.shared import overlay_traffic, processor_time
 from tunbench.runner.probes.shared.overlay_traffic import Carried
 from tunbench.runner.probes.shared.processor_time import Clock
@@ -58,4 +59,4 @@ def samples(before: Reading, after: Reading) -> list[Sample]:
     if size <= 0 or packets <= 0:
         return []
     values = {"cost": busy / size, "cost-packet": busy / packets, "carried": size, "packets": packets}
-    return [Sample(metric, value, node=MACHINE) for metric, value in values.items()]
+    return [Sample(metric, value, node=ROOT_NODE) for metric, value in values.items()]

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner.declare.metrics import Metric, Question
-from tunbench.runner.node.node import Node
-from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.node.node import ROOT_NODE, Node
+from tunbench.runner.probe import About, Scene
 from tunbench.runner.workload import Sample
 
 ABOUT = About(
@@ -65,13 +65,13 @@ def samples(before: Reading, after: Reading) -> list[Sample]:
     """What the machine shows."""
     found = []
     if frequencies := before.frequencies + after.frequencies:
-        found.append(Sample("frequency", sum(frequencies) / len(frequencies), node=MACHINE))
+        found.append(Sample("frequency", sum(frequencies) / len(frequencies), node=ROOT_NODE))
     if after.temperatures:
-        found.append(Sample("temperature", max(after.temperatures), node=MACHINE))
+        found.append(Sample("temperature", max(after.temperatures), node=ROOT_NODE))
     domains = before.energies.keys() & after.energies.keys()
     if domains:
         spent = sum(_spent(before.energies[name][0], *after.energies[name]) for name in sorted(domains))
-        found.append(Sample("energy", spent, node=MACHINE))
+        found.append(Sample("energy", spent, node=ROOT_NODE))
     return found
 
 

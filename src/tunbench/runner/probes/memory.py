@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner.declare.metrics import Metric, Question
-from tunbench.runner.node.node import Node
-from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.node.node import ROOT_NODE, Node
+from tunbench.runner.probe import About, Scene
 from tunbench.runner.probes.shared import processor_time
 from tunbench.runner.workload import Sample
 
@@ -75,7 +75,7 @@ def look(scene: Scene) -> Reading:
 
 def samples(before: Reading, after: Reading) -> list[Sample]:
     """The values of the processes that were there before the workload, and are there still."""
-    found = [Sample("kernel-memory", after.kernel, node=MACHINE)] if after.kernel else []
+    found = [Sample("kernel-memory", after.kernel, node=ROOT_NODE)] if after.kernel else []
     for name, there in before.processes.items():
         stayed = {process: last for process, last in after.processes.get(name, {}).items() if process in there}
         seconds = sum(last.seconds - there[process].seconds for process, last in stayed.items())

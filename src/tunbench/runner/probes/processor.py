@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from tunbench.runner.declare.metrics import Metric, Question
-from tunbench.runner.probe import MACHINE, About, Scene
+from tunbench.runner.node.node import ROOT_NODE
+from tunbench.runner.probe import About, Scene
 from tunbench.runner.probes.shared import processor_time
 from tunbench.runner.probes.shared.processor_time import Clock
 from tunbench.runner.workload import Sample
@@ -57,9 +58,9 @@ def samples(before: Reading, after: Reading) -> list[Sample]:
         return []
     found = [
         # The sum of cores that were busy all the time may be rounded up.
-        Sample("busy", min(1.0, busy.total / busy.elapsed / len(busy.by_core)), node=MACHINE),
-        *(Sample(kind, _spent(before, after, "cpu", kind), node=MACHINE) for kind in TIMES),
-        Sample("context-switches", after.switches - before.switches, node=MACHINE),
+        Sample("busy", min(1.0, busy.total / busy.elapsed / len(busy.by_core)), node=ROOT_NODE),
+        *(Sample(kind, _spent(before, after, "cpu", kind), node=ROOT_NODE) for kind in TIMES),
+        Sample("context-switches", after.switches - before.switches, node=ROOT_NODE),
     ]
     for core, seconds in busy.by_core.items() if len(busy.by_core) > 1 else ():
         found.append(Sample("busy", seconds / busy.elapsed, node=core))
