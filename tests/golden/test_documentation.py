@@ -30,7 +30,7 @@ from tunbench.runner.declare import spelling
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import OPTION_KINDS, resolve
 from tunbench.runner.declare.tunnel import About, Needs
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.tunnel import common_options
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -106,7 +106,7 @@ def test_the_commands_of_the_page_are_those_of_the_tunnel(
 ) -> None:
     move_home(monkeypatch, tmp_path)
     events = FakeEvents()
-    built, nodes = stack.build("erspan", UNDERLAYS["ip"].endpoints), two_nodes(FakeShell(), events)
+    built, nodes = stack.build("erspan", PAIR_UNDERLAYS["ip"].endpoints), two_nodes(FakeShell(), events)
     stack.prepare(built, nodes)
     with stack.up(built, nodes):
         told = events.commands
@@ -119,16 +119,21 @@ def test_the_sizes_on_the_page_are_those_that_are_computed(erspan: None) -> None
     stacks = command.split(" --")[0].split()[3:]
     assert stacks == ["erspan", "wireguard+erspan:inner=ipv6"]
     for text in stacks:
-        pile = overhead.built(text)
-        sizes = [overhead.computed(pile, packet) for packet in overhead.packets(pile, measuring.PAYLOADS).values()]
-        agreeing = Finding(text, [Row(one, one) for one in sizes], overhead.limits(pile), overhead.limits(pile), "")
+        built_stack = overhead.built(text)
+        sizes = [
+            overhead.computed(built_stack, packet)
+            for packet in overhead.packets(built_stack, measuring.PAYLOADS).values()
+        ]
+        agreeing = Finding(
+            text, [Row(one, one) for one in sizes], overhead.limits(built_stack), overhead.limits(built_stack), ""
+        )
         drawn = io.StringIO()
         Console(file=drawn, width=200).print(rendered(agreeing))
         assert "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) in shown
 
 
 def test_the_proof_on_the_page_is_what_the_tunnel_declares(erspan: None) -> None:
-    built = stack.build("erspan", UNDERLAYS["ip"].endpoints)
+    built = stack.build("erspan", PAIR_UNDERLAYS["ip"].endpoints)
     [layer] = built.layers
     assert f'"layer":"erspan","where":"router/to-b","evidence":"{layer.evidence(layer.options, 4)}"' in ADDING
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
 from tunbench.labs import payload
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 
 pytestmark = pytest.mark.vm
 
@@ -115,6 +115,6 @@ def test_what_is_sent_out_is_caught_at_the_edge(tmp_path: Path, monkeypatch: pyt
     [outside] = [event for event in journal.events(tmp_path / "run") if event["event"] == "outside"]
     seen = json.dumps(outside["first"])
     assert "198.51.100.7: ICMP echo request" in seen
-    name_server = UNDERLAYS["ip"].name_server
+    name_server = PAIR_UNDERLAYS["ip"].name_server
     assert re.search(rf"{re.escape(name_server)}\.53: \d+\+ A\? home\.example", seen)
     assert "outside" in {warning.name for warning in record.warnings}

@@ -7,8 +7,9 @@ from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.journal.record import Record
 from tunbench.plan.axes.profile import shipped
 from tunbench.runner.declare import axes
+from tunbench.runner.network.underlay import UNDERLAY_KINDS
 
-UNDERLAYS = ("", "ip", "ip6", "ethernet")
+UNDERLAYS = ("", *UNDERLAY_KINDS)
 """The kinds of underlay in the order in which their stacks are shown; that of an unknown stack is empty."""
 
 

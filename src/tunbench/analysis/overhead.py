@@ -149,14 +149,18 @@ Measured = Mapping[tuple[str, str], Sizes]
 
 def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[int]) -> Finding:
     """Puts computed and measured values of a stack side by side."""
-    pile = built(stack)
+    built_stack = built(stack)
     rows = [
-        Row(computed(pile, packet), measured.get((stack, workload)), sum(form.spare for form in formats(pile)))
-        for workload, packet in packets(pile, payloads).items()
+        Row(
+            computed(built_stack, packet),
+            measured.get((stack, workload)),
+            sum(form.spare for form in formats(built_stack)),
+        )
+        for workload, packet in packets(built_stack, payloads).items()
     ]
     reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict != "ok"]
-    expected = limits(pile)
-    bound = expected.mss > HALF_WINDOW or any(layer.declared.clamps for layer in pile.layers)
+    expected = limits(built_stack)
+    bound = expected.mss > HALF_WINDOW or any(layer.declared.clamps for layer in built_stack.layers)
     return Finding(stack, rows, expected, _measured_limits(record, stack), next(iter(reasons), ""), bound)
 
 

@@ -96,9 +96,8 @@ def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({}))
 
     `files` are those of brought programs, None where one is not at hand.
     """
-    pile = stack.build(one.name, underlay.UNDERLAYS[one.underlay].endpoints)
     found: list[Lack] = []
-    for layer in pile.layers:
+    for layer in stack.build(one.name, underlay.PAIR_UNDERLAYS[one.underlay].endpoints).layers:
         needs, packages = layer.declared.needs, layer.declared.sources.packages
         found += _programs(needs.programs, packages)
         found += [

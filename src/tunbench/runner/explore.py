@@ -26,7 +26,7 @@ class Silent:
 def main() -> None:
     """Builds the underlay and opens a shell."""
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
-    kind = underlay.UNDERLAYS["ip"]
+    kind = underlay.PAIR_UNDERLAYS["ip"]
     with namespaces.running_nodes(kind.names, kind.name_server, LocalShell(), Silent()) as made:
         links.build(kind, made)
         print(GREETING, flush=True)

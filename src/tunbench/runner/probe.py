@@ -1,8 +1,8 @@
 """Probes: what the machine spends on a workload, read right before it and right after it. Nothing runs beside it.
 
-A probe is one file in `probes/`: `ABOUT`, `look(scene)`, which reads the machine's counters, and `samples(before,
-after)`, which is pure and makes samples of two looks. A value of the whole machine, both ends and what stands between
-them, is one of the node `ROOT_NODE`.
+A probe is one file in `probes/`: `ABOUT`, `read(scene)`, which reads the machine's counters, and `samples(before,
+after)`, which is pure and makes samples of two readings. A value of the whole machine, both ends and what stands
+between them, is one of the node `ROOT_NODE`.
 """
 
 import time
@@ -53,11 +53,11 @@ def probing(names: Sequence[str], *trials: Trial) -> Iterator[None]:
     around = scene(trials)
     # Of this thread alone: others of the runner compute meanwhile, and what they take is not the probes' own.
     began, spent = now(), -time.thread_time()
-    before = [one.look(around) for one in probes]
+    before = [one.read(around) for one in probes]
     spent += time.thread_time()
     yield
     spent -= time.thread_time()
-    after = [one.look(around) for one in reversed(probes)]
+    after = [one.read(around) for one in reversed(probes)]
     spent += time.thread_time()
     ended = now()
     for one, first, last in zip(probes, before, reversed(after), strict=True):

@@ -44,7 +44,7 @@ def workload(name: str) -> ModuleType:
 
 
 def probe(name: str) -> ModuleType:
-    """The module of the probe of that name: `ABOUT`, `look` and `samples`. Raises ValueError."""
+    """The module of the probe of that name: `ABOUT`, `read` and `samples`. Raises ValueError."""
     return _module(probes, name, "probe")
 
 

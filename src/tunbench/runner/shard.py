@@ -66,8 +66,8 @@ def live(spec: Spec, shell: Shell, events: Events, cores: Collection[int] = ()) 
             namespaces.running_nodes(under.names, under.name_server, shell, events, pins) as nodes,
             memory_watch.watched(nodes.values()),
         ):
-            pile = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
-            _live_on_nodes(Site(nodes, under, pile), spec, pending, events)
+            built_stack = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
+            _live_on_nodes(Site(nodes, under, built_stack), spec, pending, events)
     except FAILURES as reason:
         pending.close_all(Verdict.FAILED, reason)
     _tell_phase(events, "end")

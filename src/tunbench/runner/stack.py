@@ -193,11 +193,7 @@ def _raise_layer(layer: Tunnel, nodes: Nodes, rising: Nodes) -> None:
         raise
     except StackFailed as error:
         # A daemon that makes it itself tells that in words of its own.
-        made, node = (
-            [module for module in layer.declared.needs.modules if module.made_by_daemons],
-            nodes[layer.context.first],
-        )
-        if unknown := [module for module in made if _unknown(module.made_by_daemons, node)]:
+        if unknown := _unknown_to_daemons(layer.declared.needs.modules, nodes[layer.context.first]):
             raise _unsupported(unknown, error) from None
         raise
 
@@ -209,8 +205,7 @@ def _unsupported(modules: Sequence[Module], error: Exception) -> Unsupported:
 
 def _unknown_to_daemons(modules: Sequence[Module], node: Node) -> list[Module]:
     """Those of which daemons make interfaces, and of which this kernel knows no kind."""
-    made = [module for module in modules if module.made_by_daemons]
-    return [module for module in made if _unknown(module.made_by_daemons, node)]
+    return [one for one in modules if one.made_by_daemons and _unknown(one.made_by_daemons, node)]
 
 
 def _unknown(kind: str, node: Node) -> bool:

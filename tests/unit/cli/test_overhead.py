@@ -19,23 +19,23 @@ Trial = dict[str, Any]
 Change = Callable[[Shard, Trial], Trial]
 
 
-def size_of(pile: Any, workload: str) -> int:
+def size_of(built_stack: Any, workload: str) -> int:
     """The packet of a workload in the overlay, whether it fits or not."""
     payload = spelling.part(workload).options.get("payload")
-    return int(payload) + 28 if payload else int(overhead.limits(pile).mtu)
+    return int(payload) + 28 if payload else int(overhead.limits(built_stack).mtu)
 
 
 def told(shard: Shard, change: Change) -> list[Trial]:
     """What the runner tells where everything is as computed, but for what `change` makes of each trial."""
-    pile = overhead.built(shard.stack.name)
-    limits = overhead.limits(pile)
+    built_stack = overhead.built(shard.stack.name)
+    limits = overhead.limits(built_stack)
     trials: list[Trial] = [{"workload": "up", "samples": [["connect", "s", 0.1, None, "a-b", "a"]]}]
     for workload in (one.name for one in shard.workloads):
         if workload == "pmtu":
             samples = [["pmtu", "B", limits.mtu, None, "a-b", "a"], ["mss", "B", limits.mss, None, "a-b", "a"]]
             trials.append({"workload": workload, "samples": samples})
             continue
-        sizes = overhead.computed(pile, size_of(pile, workload))
+        sizes = overhead.computed(built_stack, size_of(built_stack, workload))
         outputs = {"overhead.json": json.dumps({"packet": sizes.packet, "below": sizes.below})}
         trials.append(
             {"workload": workload, "samples": [["overhead", "B", sizes.total, None, "a-b", "a"]], "outputs": outputs},

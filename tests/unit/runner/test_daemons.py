@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.fakes import FakeEvents, FakeShell, move_home, two_nodes
 from tunbench.runner import stack
 from tunbench.runner.declare.tunnel import Claims
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 
 SECRET = "0123456789abcdef0123456789abcdef"
 
@@ -27,7 +27,7 @@ SECRET = "0123456789abcdef0123456789abcdef"
 )
 def test_options_that_do_not_go_together(spelling: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        stack.build(spelling, UNDERLAYS["ip"].endpoints)
+        stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_options_that_do_not_go_together(spelling: str, reason: str) -> None:
     ],
 )
 def test_claims_and_layer_follow_from_the_options(spelling: str, claims: Claims, layer: int) -> None:
-    [tunnel] = stack.build(spelling, UNDERLAYS["ip"].endpoints).layers
+    [tunnel] = stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints).layers
     assert (tunnel.declared.claims, tunnel.declared.layer) == (claims, layer)
 
 
@@ -72,14 +72,14 @@ def test_claims_and_layer_follow_from_the_options(spelling: str, claims: Claims,
     ],
 )
 def test_sizes_are_those_on_the_wire(spelling: str, packet: int, size: int) -> None:
-    built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
+    built = stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints)
     [tunnel] = built.layers
     assert tunnel.format(tunnel.options, 4).size(packet, built.overlay["a"].mtu) == size
 
 
 @pytest.mark.parametrize(("spelling", "mtu"), [("tinc", 1500), ("nebula", 8969), ("vxlan", 52979)])
 def test_a_daemon_has_a_largest_mtu_of_its_own(spelling: str, mtu: int) -> None:
-    built = stack.build(f"yggdrasil+{spelling}", UNDERLAYS["ip"].endpoints)
+    built = stack.build(f"yggdrasil+{spelling}", PAIR_UNDERLAYS["ip"].endpoints)
     assert built.overlay["a"].mtu == mtu
 
 
@@ -90,7 +90,7 @@ def test_the_key_of_yggdrasil_goes_from_file_to_file(
     home = move_home(monkeypatch, tmp_path)
     events = FakeEvents()
     shell = FakeShell({"-address": "200:1:2:3:4:5:6:7\n", secret_of: f"  PrivateKey: {SECRET}\n"})
-    built = stack.build("yggdrasil", UNDERLAYS["ip"].endpoints)
+    built = stack.build("yggdrasil", PAIR_UNDERLAYS["ip"].endpoints)
     stack.prepare(built, two_nodes(shell, events))
     assert SECRET not in repr(events.told)
     assert any(SECRET in path.read_text() for path in home.rglob("a/*") if path.is_file())

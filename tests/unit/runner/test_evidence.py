@@ -9,7 +9,7 @@ from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner import stack
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.evidence import view, views
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
@@ -19,14 +19,14 @@ def some_nodes() -> dict[str, Node]:
     return {name: Node(name, FakeShell(), FakeEvents()) for name in ("a", "b", "router", "bridge", "edge")}
 
 
-def site_of(pile: Stack, kind: str = "ip") -> Site:
-    return Site(some_nodes(), UNDERLAYS[kind], pile)
+def site_of(built_stack: Stack, kind: str = "ip") -> Site:
+    return Site(some_nodes(), PAIR_UNDERLAYS[kind], built_stack)
 
 
 def places(spelling: str, kind: str) -> list[str]:
     """All places of a stack, as node/interface."""
     found = []
-    for opening in views(site_of(stack.build(spelling, UNDERLAYS[kind].endpoints), kind), PAIR.pairs[0]):
+    for opening in views(site_of(stack.build(spelling, PAIR_UNDERLAYS[kind].endpoints), kind), PAIR.pairs[0]):
         with opening() as (node, interface):
             found.append(f"{node.name}/{interface}")
     return found
@@ -50,7 +50,7 @@ def test_the_lowest_is_seen_between_the_nodes_and_the_others_below_them(
 
 def watched_stack(monkeypatch: pytest.MonkeyPatch) -> tuple[Stack, list[str]]:
     """Two layers, of which the lower one opens another interface for those who look."""
-    pile = stack.build("ipip+gre", UNDERLAYS["ip"].endpoints)
+    built_stack = stack.build("ipip+gre", PAIR_UNDERLAYS["ip"].endpoints)
     told: list[str] = []
 
     @contextmanager
@@ -61,21 +61,21 @@ def watched_stack(monkeypatch: pytest.MonkeyPatch) -> tuple[Stack, list[str]]:
         finally:
             told.append("closed")
 
-    monkeypatch.setattr(pile.layers[0], "watched", watched)
-    return pile, told
+    monkeypatch.setattr(built_stack.layers[0], "watched", watched)
+    return built_stack, told
 
 
 def test_a_layer_says_where_it_is_watched_and_is_told_when_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    pile, told = watched_stack(monkeypatch)
-    with pytest.raises(KeyboardInterrupt), view(site_of(pile), 1, PAIR.pairs[0]) as (node, interface):
+    built_stack, told = watched_stack(monkeypatch)
+    with pytest.raises(KeyboardInterrupt), view(site_of(built_stack), 1, PAIR.pairs[0]) as (node, interface):
         assert (node.name, interface, told) == ("a", "seen-0", ["opened on a"])
         raise KeyboardInterrupt
     assert told == ["opened on a", "closed"]
 
 
 def test_nothing_is_opened_before_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    pile, told = watched_stack(monkeypatch)
-    lowest, upper = views(site_of(pile), PAIR.pairs[0])
+    built_stack, told = watched_stack(monkeypatch)
+    lowest, upper = views(site_of(built_stack), PAIR.pairs[0])
     with lowest():
         assert told == []
     for _ in range(2):

@@ -43,7 +43,7 @@ def test_every_probe_declares_what_the_contract_asks_for(name: str) -> None:
     assert module.ABOUT.name == name
     assert module.ABOUT.summary
     assert module.ABOUT.metrics
-    assert callable(module.look)
+    assert callable(module.read)
     assert callable(module.samples)
 
 

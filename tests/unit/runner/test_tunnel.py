@@ -16,7 +16,7 @@ from tunbench.runner.declare.packet_format import IP, UDP, Header
 from tunbench.runner.declare.tunnel import About, Claims
 from tunbench.runner.network import underlay
 from tunbench.runner.network.links import OUTSIDE
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import LayerContext, Nodes, Tunnel, address, common_options
 
@@ -59,7 +59,7 @@ def options(**given: str) -> Options:
 
 def over(kind: str = "ip", **given: str) -> Wide:
     """The tunnel as the lowest layer over this underlay."""
-    below = UNDERLAYS[kind].endpoints
+    below = PAIR_UNDERLAYS[kind].endpoints
     return Wide(options(**given), LayerContext(0, below, Wide.yields(options(**given), 0, below)))
 
 
@@ -108,7 +108,7 @@ def test_layers_have_networks_apart_from_each_other_and_from_the_underlay(family
     ],
 )
 def test_the_inner_family_is_that_of_the_overlay(given: dict[str, str], cidrs: list[str]) -> None:
-    found = Wide.yields(options(**given), 3, UNDERLAYS["ip"].endpoints)
+    found = Wide.yields(options(**given), 3, PAIR_UNDERLAYS["ip"].endpoints)
     assert [overlay.cidr for overlay in found.values()] == cidrs
     assert {overlay.interface for overlay in found.values()} == {"wide-3"}
     assert list(found) == ["a", "b"]
@@ -118,7 +118,7 @@ def test_a_tunnel_of_one_family_yields_that() -> None:
     class Narrow(Wide):
         about = Wide.about._replace(families=(6,), outer=(4,))
 
-    found = Narrow.yields(resolve(Narrow.takes(), {}, "narrow"), 0, UNDERLAYS["ip"].endpoints)
+    found = Narrow.yields(resolve(Narrow.takes(), {}, "narrow"), 0, PAIR_UNDERLAYS["ip"].endpoints)
     assert {overlay.family for overlay in found.values()} == {6}
     assert set(Narrow.takes()) == {"port", "tag", "mtu"}
 
@@ -140,7 +140,7 @@ def test_there_is_an_option_where_there_is_a_choice(
 
 @given(mtu=st.integers(576, 65535), kind=st.sampled_from(["ip", "ip6"]))
 def test_an_mtu_that_was_asked_for_is_taken(mtu: int, kind: str) -> None:
-    found = Wide.yields(options(mtu=str(mtu)), 0, UNDERLAYS[kind].endpoints)
+    found = Wide.yields(options(mtu=str(mtu)), 0, PAIR_UNDERLAYS[kind].endpoints)
     assert {overlay.mtu for overlay in found.values()} == {mtu}
 
 
@@ -168,7 +168,7 @@ def test_evidence_has_its_options_filled_in_for_each_family() -> None:
 
 
 def test_a_file_belongs_to_a_layer_and_to_a_node(home: Path) -> None:
-    below = UNDERLAYS["ip"].endpoints
+    below = PAIR_UNDERLAYS["ip"].endpoints
     layers = [Wide(options(), LayerContext(index, below, Wide.yields(options(), index, below))) for index in (0, 1)]
     assert layers[1].file("b", "conf") == home / "b" / "wide-1-conf"
     assert len({layer.file(node, "conf") for layer in layers for node in ("a", "b")}) == 4

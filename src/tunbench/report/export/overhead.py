@@ -8,7 +8,7 @@ from tunbench.analysis.overhead import Finding
 
 def as_json(finding: Finding) -> dict[str, Any]:
     """The headers of each layer, each packet as computed and measured, and the limits."""
-    pile = overhead.built(finding.stack)
+    built_stack = overhead.built(finding.stack)
     return {
         "stack": finding.stack,
         "agrees": finding.agrees,
@@ -22,7 +22,7 @@ def as_json(finding: Finding) -> dict[str, Any]:
                 "padded_within_mtu": form.clipped,
                 "smaller_by_at_most": form.spare,
             }
-            for layer, form in zip(pile.layers, overhead.formats(pile), strict=True)
+            for layer, form in zip(built_stack.layers, overhead.formats(built_stack), strict=True)
         ],
         "packets": [
             {

@@ -8,7 +8,7 @@ from tunbench.runner import registry
 from tunbench.runner.declare.options import Option, resolve
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.declare.tunnel import About, Claims
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.tunnel import Tunnel
 
 HEAD = """\
@@ -139,7 +139,7 @@ def _format(kind: type[Tunnel]) -> Format:
 
 
 def _default_mtu(kind: type[Tunnel]) -> int:
-    below = UNDERLAYS["ip6" if 4 not in kind.about.outer else "ip"].endpoints
+    below = PAIR_UNDERLAYS["ip6" if 4 not in kind.about.outer else "ip"].endpoints
     return next(iter(kind.yields(_options(kind), 0, below).values())).mtu
 
 

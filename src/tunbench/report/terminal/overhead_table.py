@@ -13,10 +13,10 @@ from tunbench.runner.declare.packet_format import Format
 
 def rendered(finding: Finding) -> Group:
     """The formats of the layers, a table of packets, and the limits."""
-    pile = overhead.built(finding.stack)
-    layers = [layer.about.name for layer in pile.layers]
+    built_stack = overhead.built(finding.stack)
+    layers = [layer.about.name for layer in built_stack.layers]
     lines = [Text(f"\n{finding.stack}", "bold")]
-    for name, form in zip(layers, overhead.formats(pile), strict=True):
+    for name, form in zip(layers, overhead.formats(built_stack), strict=True):
         sources = dict.fromkeys(header.source for header in (*form.outside, *form.inside))
         lines += [Text(f"  {name}: {_summed(form)}"), Text(f"    {'; '.join(sources)}", "dim")]
     reason = [Text(f"  {finding.reason}", "red")] if finding.reason else []

@@ -102,7 +102,7 @@ def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[s
     )
 
 
-UNDERLAYS = {kind: of(kind) for kind in UNDERLAY_KINDS}
+PAIR_UNDERLAYS = {kind: of(kind) for kind in UNDERLAY_KINDS}
 """The underlay of the topology `pair`, by its kind."""
 
 

@@ -44,7 +44,7 @@ class Reading(NamedTuple):
     carried: Carried
 
 
-def look(scene: Scene) -> Reading:
+def read(scene: Scene) -> Reading:
     """Reads idle time and the counters of interfaces."""
     arrived = overlay_traffic.arrived(scene)
     return Reading(processor_time.clock(scene.machine), arrived)

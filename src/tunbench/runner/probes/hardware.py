@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     energies: dict[str, tuple[float, float]]
 
 
-def look(scene: Scene) -> Reading:
+def read(scene: Scene) -> Reading:
     """Reads sysfs: kHz of cpufreq, m°C of thermal zones, µJ of powercap (Linux, Documentation/ABI)."""
     machine = scene.machine
     frequencies = _numbers(machine, "/sys/devices/system/cpu", "cpu[0-9]*/cpufreq/scaling_cur_freq")

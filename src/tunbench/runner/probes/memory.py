@@ -61,7 +61,7 @@ class Reading(NamedTuple):
     kernel: int
 
 
-def look(scene: Scene) -> Reading:
+def read(scene: Scene) -> Reading:
     """Reads the processes of the nodes, and lets their peaks begin anew."""
     found = {node.name: _processes(node) for node in scene.nodes}
     # An endpoint without a process has its tunnel in the kernel, which is worth saying; other nodes may have no part.

@@ -45,7 +45,7 @@ class Reading(NamedTuple):
     switches: int
 
 
-def look(scene: Scene) -> Reading:
+def read(scene: Scene) -> Reading:
     """Reads idle time and /proc/stat."""
     stat = scene.machine.read_if_there(processor_time.STAT)
     return Reading(processor_time.clock(scene.machine), processor_time.times(stat), processor_time.switches(stat))

@@ -10,7 +10,7 @@ from tests.helpers.fakes import FakeEvents, FakeShell, captured, interface, move
 from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import impairment
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
@@ -25,7 +25,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def placed(kind: str, spelling: str, profile: dict[str, Any]) -> tuple[list[str], FakeEvents]:
-    shell, events, under = FakeShell({"qdisc show": LOSS}), FakeEvents(), UNDERLAYS[kind]
+    shell, events, under = FakeShell({"qdisc show": LOSS}), FakeEvents(), PAIR_UNDERLAYS[kind]
     made = {name: Node(name, shell, events, ["nsenter", "--"]) for name in under.names}
     impairment.impair(profile, under, stack.build(spelling, under.endpoints).overlay, made, events)
     return events.commands, events

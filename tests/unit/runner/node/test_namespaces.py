@@ -89,8 +89,8 @@ def test_a_node_that_cannot_be_had_says_why(home: Path) -> None:
 
 def built(kind: str) -> FakeEvents:
     shell, events = FakeLabShell(Path("/nowhere"), "proof-none.pcap"), FakeEvents()
-    names = ["lab", *underlay.UNDERLAYS[kind].names]
-    links.build(underlay.UNDERLAYS[kind], {name: Node(name, shell, events, ["nsenter", "--"]) for name in names})
+    names = ["lab", *underlay.PAIR_UNDERLAYS[kind].names]
+    links.build(underlay.PAIR_UNDERLAYS[kind], {name: Node(name, shell, events, ["nsenter", "--"]) for name in names})
     return events
 
 
@@ -110,13 +110,13 @@ def test_a_bridge_stands_between_endpoints_that_need_ethernet() -> None:
     assert "router" not in text
 
 
-@pytest.mark.parametrize("kind", underlay.UNDERLAYS)
+@pytest.mark.parametrize("kind", underlay.PAIR_UNDERLAYS)
 def test_everything_else_ends_at_the_edge(kind: str) -> None:
     commands = built(kind).commands
     everything = "::/0" if kind == "ip6" else "0.0.0.0/0"
     assert f"route add local {everything} dev lo" in commands[-1]
     assert commands[-1].startswith("ip netns exec edge ")
-    server = underlay.UNDERLAYS[kind].name_server
+    server = underlay.PAIR_UNDERLAYS[kind].name_server
     assert any(
         f"address add {server}/{64 if kind == 'ip6' else 24} dev eth0" in text
         for text in commands

@@ -12,7 +12,7 @@ from tests.helpers.fakes import FakeEvents, FakeShell, captured
 from tests.helpers.machines import DEVICES, OVERLAYS, Machine, carry, machine_in, one_core, timers, values
 from tunbench.runner import probe, registry
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.probes import cost, hardware, memory
 from tunbench.runner.probes.shared import overlay_traffic
@@ -28,9 +28,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def look_twice(machine: Machine, change: Callable[[], object]) -> list[Sample]:
-    first = cost.look(machine.scene)
+    first = cost.read(machine.scene)
     change()
-    return cost.samples(first, cost.look(machine.scene))
+    return cost.samples(first, cost.read(machine.scene))
 
 
 def test_cost_is_busy_time_a_byte_and_a_packet(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,11 +78,11 @@ def test_memory_is_that_of_processes_that_were_there_before(machine: Machine) ->
     daemon = machine.process("101", 17, user=4)
     machine.process("101", 20, name="tcpdump")
     machine.process("102", 1, name="sleep")
-    before = memory.look(machine.scene)
+    before = memory.read(machine.scene)
     assert (daemon / "clear_refs").read_text() == "5", "its peak begins anew"
     machine.process("101", 17, user=11, peak="9000")
     machine.process("101", 33, name="iperf3", peak="99999")
-    found = memory.samples(before, memory.look(machine.scene))
+    found = memory.samples(before, memory.read(machine.scene))
     assert values(found, "a") == pytest.approx({"memory": 9000 * 1024, "process-time": 0.21})
     assert values(found, "b") == {"memory": 0, "process-time": 0}
     sizes = dict(re.findall(r"(\w+):\s+(\d+) kB", captured("meminfo-vm.txt")))
@@ -98,18 +98,18 @@ def test_other_digits_than_those_of_the_kernel_are_no_memory() -> None:
 def test_a_process_that_ended_meanwhile_does_not_count(machine: Machine) -> None:
     machine.process("101", 17)
     gone = machine.process("101", 18)
-    before = memory.look(machine.scene)
+    before = memory.read(machine.scene)
     (gone / "stat").unlink()
-    assert values(memory.samples(before, memory.look(machine.scene)), "a")["memory"] == 7168 * 1024
+    assert values(memory.samples(before, memory.read(machine.scene)), "a")["memory"] == 7168 * 1024
 
 
 def test_a_node_that_takes_no_part_is_not_told(machine: Machine) -> None:
     router = Node("router", FakeShell(), FakeEvents(), ["nsenter", "--target", "103", "--"])
     machine.process("103", 1, name="sleep")
     scene = machine.scene._replace(nodes=[*machine.nodes, router])
-    assert "router" not in memory.look(scene).processes
+    assert "router" not in memory.read(scene).processes
     machine.process("103", 9, name="lighthouse")
-    assert "router" in memory.look(scene).processes
+    assert "router" in memory.read(scene).processes
 
 
 def test_hardware_tells_what_the_machine_shows(machine: Machine) -> None:
@@ -124,9 +124,9 @@ def test_hardware_tells_what_the_machine_shows(machine: Machine) -> None:
             machine.show(f"sys/class/powercap/{domain}/max_energy_range_uj", "10000000\n")
 
     spend(1_000_000, 9_000_000, 500_000)
-    before = hardware.look(machine.scene)
+    before = hardware.read(machine.scene)
     spend(4_000_000, 1_000_000, 900_000)
-    found = hardware.samples(before, hardware.look(machine.scene))
+    found = hardware.samples(before, hardware.read(machine.scene))
     # The second package's counter came to its end at 10 J; the domain within the first is counted with it.
     assert values(found) == pytest.approx({"frequency": 2.4e9, "temperature": 63.5, "energy": 3.0 + 2.0})
 
@@ -134,14 +134,14 @@ def test_hardware_tells_what_the_machine_shows(machine: Machine) -> None:
 @pytest.mark.parametrize("millidegrees", [-273_200, -273_150, -273_100])
 def test_a_zone_without_a_reading_has_no_temperature(machine: Machine, millidegrees: int) -> None:
     machine.show("sys/class/thermal/thermal_zone0/temp", f"{millidegrees}\n")
-    state = hardware.look(machine.scene)
+    state = hardware.read(machine.scene)
     assert hardware.samples(state, state) == []
 
 
 @pytest.mark.parametrize("name", registry.probe_names())
 def test_a_machine_that_shows_nothing_has_no_samples(name: str, machine: Machine) -> None:
     module = registry.probe(name)
-    assert module.samples(module.look(machine.scene), module.look(machine.scene)) == []
+    assert module.samples(module.read(machine.scene), module.read(machine.scene)) == []
 
 
 def trial(machine: Machine) -> Trial:
@@ -165,7 +165,7 @@ def test_the_closest_probe_looks_last_before_and_first_after(machine: Machine, m
     looked: list[str] = []
     for name in registry.probe_names():
         module = registry.probe(name)
-        monkeypatch.setattr(module, "look", lambda scene, name=name: looked.append(name))
+        monkeypatch.setattr(module, "read", lambda scene, name=name: looked.append(name))
         monkeypatch.setattr(module, "samples", lambda before, after: [])
     with probe.probing(registry.probe_names(), trial(machine)):
         looked.append("workload")
@@ -176,7 +176,7 @@ def test_trials_at_once_share_one_look_at_all_their_ends(machine: Machine) -> No
     third = Node("c", FakeShell(), FakeEvents(), ["nsenter", "--target", "103", "--"])
     lab = Node("lab", FakeShell(), FakeEvents())
     overlays = {**OVERLAYS, "c": Overlay("wireguard-0", "10.10.0.3", 24, 1420)}
-    site = Site({"lab": lab, "c": third}, UNDERLAYS["ip"], Stack("none", [], []))
+    site = Site({"lab": lab, "c": third}, PAIR_UNDERLAYS["ip"], Stack("none", [], []))
     first = Trial({}, machine.nodes[0], machine.nodes[1], overlays, site=site)
     second = Trial({}, machine.nodes[0], third, overlays, number=1, site=site)
     around = probe.scene([first, second])
@@ -219,15 +219,15 @@ def test_what_other_threads_compute_meanwhile_is_not_the_probes_own(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.show("proc/meminfo", captured("meminfo-vm.txt"))
-    look = memory.look
+    read = memory.read
 
-    def look_beside_a_thread(scene: probe.Scene) -> object:
+    def read_beside_a_thread(scene: probe.Scene) -> object:
         other = threading.Thread(target=compute)
         other.start()
         other.join()
-        return look(scene)
+        return read(scene)
 
-    monkeypatch.setattr(memory, "look", look_beside_a_thread)
+    monkeypatch.setattr(memory, "read", read_beside_a_thread)
     one = trial(machine)
     with probe.probing(["memory"], one):
         pass

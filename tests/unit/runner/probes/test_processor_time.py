@@ -86,14 +86,14 @@ def test_the_time_of_processors_is_told_by_kind(machine: Machine, monkeypatch: p
     text = captured("stat-vm.txt")
     machine.show("proc/timer_list", captured("timer-list-vm.txt"))
     machine.show("proc/stat", text)
-    before = processors.look(machine.scene)
+    before = processors.read(machine.scene)
     machine.show("proc/timer_list", timers(captured("timer-list-vm.txt"), 1.0, {0: 0.25}))
     switched = int(re.findall(r"ctxt (\d+)", text)[0])
     later = stat(text, user=10, nice=3, system=40, softirq=22, idle=25).replace(
         f"ctxt {switched}", f"ctxt {switched + 77}"
     )
     machine.show("proc/stat", later)
-    found = processors.samples(before, processors.look(machine.scene))
+    found = processors.samples(before, processors.read(machine.scene))
     expected = {"busy": 0.75, "user": 0.13, "system": 0.4, "softirq": 0.22, "context-switches": 77}
     assert values(found) == pytest.approx(expected)
     assert {one.node for one in found} == {"lab"}, "one core is the machine"
@@ -103,10 +103,10 @@ def test_several_cores_are_told_each(machine: Machine, monkeypatch: pytest.Monke
     one_core(monkeypatch, {0, 1})
     machine.show("proc/timer_list", captured("timer-list-two-cores.txt"))
     machine.show("proc/stat", captured("stat-two-cores.txt"))
-    before = processors.look(machine.scene)
+    before = processors.read(machine.scene)
     machine.show("proc/timer_list", timers(captured("timer-list-two-cores.txt"), 1.0, {0: 0.2, 1: 0.9}))
     machine.show("proc/stat", stat(captured("stat-two-cores.txt"), system=50))
-    found = processors.samples(before, processors.look(machine.scene))
+    found = processors.samples(before, processors.read(machine.scene))
     assert values(found)["busy"] == pytest.approx(0.45)
     assert values(found, "cpu0") == pytest.approx({"busy": 0.8, "user": 0, "system": 0.5, "softirq": 0})
     assert values(found, "cpu1") == pytest.approx({"busy": 0.1, "user": 0, "system": 0, "softirq": 0})

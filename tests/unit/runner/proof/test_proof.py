@@ -11,7 +11,7 @@ from tests.helpers.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabSh
 from tunbench.runner import evidence, stack
 from tunbench.runner.declare.failures import ProofFailed
 from tunbench.runner.declare.topology import PAIR
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.proof import proof
 from tunbench.runner.proof.proof import Claim, Finding, Seen, examine
@@ -27,7 +27,7 @@ def seen(name: str) -> list[bytes]:
 
 def claims_of(spelling: str, nodes: Mapping[str, Node] = MappingProxyType({})) -> list[Claim]:
     """What a stack between two endpoints claims."""
-    site = Site(nodes, UNDERLAYS["ip"], stack.build(spelling, UNDERLAYS["ip"].endpoints))
+    site = Site(nodes, PAIR_UNDERLAYS["ip"], stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints))
     return evidence.claims(site, PAIR.pairs[0])
 
 
@@ -130,7 +130,7 @@ def test_a_marker_is_sent_and_looked_for_below_every_layer(
     monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
     shell, events = FakeLabShell(home, "proof-vxlan.pcap"), FakeEvents()
     nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in ("a", "b", "router")}
-    built = stack.build(spelling, UNDERLAYS["ip"].endpoints)
+    built = stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints)
     target = built.overlay["b"].address
     findings = proof.prove(claims_of(spelling, nodes), nodes["a"], target, FakeEvents())
     assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]

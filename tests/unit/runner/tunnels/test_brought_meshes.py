@@ -11,7 +11,7 @@ from tunbench.runner.declare import topology
 from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network import underlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.stack import Stack
@@ -87,7 +87,7 @@ def test_mycelium_dials_those_that_are_there() -> None:
     ],
 )
 def test_what_is_on_the_wire_is_within_the_bounds(spelling: str, packet: int, size: int) -> None:
-    [layer] = stack.build(spelling, UNDERLAYS["ip"].endpoints).layers
+    [layer] = stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints).layers
     form = layer.format(layer.options, 4)
     assert form.size(packet, 1420) - form.spare <= size <= form.size(packet, 1420)
 

@@ -116,6 +116,6 @@ def test_netmaker_waits_until_each_peer_is_the_endpoint() -> None:
     ("spelling", "packet", "size"), [("netbird", 128, 188), ("netbird", 1280, 1340), ("netmaker", 1420, 1480)]
 )
 def test_sizes_are_those_of_wireguard(spelling: str, packet: int, size: int) -> None:
-    built = stack.build(spelling, underlay.UNDERLAYS["ip"].endpoints)
+    built = stack.build(spelling, underlay.PAIR_UNDERLAYS["ip"].endpoints)
     [layer] = built.layers
     assert layer.format(layer.options, 4).size(packet, built.overlay["a"].mtu) == size

@@ -8,13 +8,13 @@ from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.evidence import expected
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.stack import Stack
 
 
 def built(spelling: str) -> Stack:
-    return stack.build(spelling, UNDERLAYS[parse(spelling).underlay].endpoints)
+    return stack.build(spelling, PAIR_UNDERLAYS[parse(spelling).underlay].endpoints)
 
 
 def evidence(spelling: str) -> str:
@@ -86,9 +86,9 @@ def test_the_evidence_follows_the_place_in_the_stack(spelling: str, expected: st
 
 
 def test_a_kernel_without_foo_over_udp_is_unsupported() -> None:
-    pile, shell = built("fou:outer=ipv6"), FakeShell({"modprobe": Result(1, "", "Module fou not found")})
+    built_stack, shell = built("fou:outer=ipv6"), FakeShell({"modprobe": Result(1, "", "Module fou not found")})
     with (
         pytest.raises(Unsupported, match="does not have the modules fou, fou6"),
-        stack.up(pile, two_nodes(shell, FakeEvents())),
+        stack.up(built_stack, two_nodes(shell, FakeEvents())),
     ):
         pytest.fail("it did not come up")

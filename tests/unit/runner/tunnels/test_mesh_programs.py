@@ -13,7 +13,7 @@ from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.declare.tunnel import Claims
 from tunbench.runner.network import underlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.tunnel import Tunnel
@@ -94,7 +94,7 @@ def test_wesher_gives_addresses_by_names() -> None:
 def test_names_of_wesher_with_the_same_address_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wesher, "address", lambda index, name: "10.10.1.1")
     with pytest.raises(ValueError, match="among 2 endpoints are two whose names give the same address"):
-        stack.build("wesher", UNDERLAYS["ip"].endpoints)
+        stack.build("wesher", PAIR_UNDERLAYS["ip"].endpoints)
 
 
 def test_who_forgets_innernet_is_invited_anew() -> None:

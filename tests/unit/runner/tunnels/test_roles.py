@@ -21,8 +21,8 @@ COUNTERS = "cat /sys/class/net/to-a"
 def laboratory(spelling: str, shell: FakeShell, events: FakeEvents, form: str = "pair", kind: str = "ip") -> Site:
     under = underlay.of(kind, topology.read(form), roles=stack.roles(spelling))
     nodes = {name: Node(name, shell, events, ["nsenter", "--target", name, "--"]) for name in under.names}
-    pile = stack.build(spelling, under.endpoints, under.topology, under.roles)
-    return Site({"lab": Node("lab", shell, events), **nodes}, under, pile)
+    built_stack = stack.build(spelling, under.endpoints, under.topology, under.roles)
+    return Site({"lab": Node("lab", shell, events), **nodes}, under, built_stack)
 
 
 @pytest.mark.parametrize(

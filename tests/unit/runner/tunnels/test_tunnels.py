@@ -14,7 +14,7 @@ from tests.helpers.fakes import Call, FakeEvents, FakeShell, interface, move_hom
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry, stack
 from tunbench.runner.network import underlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.tunnels.shared import secrets
@@ -147,12 +147,12 @@ def test_a_wireguard_key_is_read_by_root_alone(home: Path) -> None:
     ],
 )
 def test_every_layer_takes_its_bytes_from_the_mtu(spelling: str, mtu: int) -> None:
-    built = stack.build(spelling, UNDERLAYS[parse(spelling).underlay].endpoints)
+    built = stack.build(spelling, PAIR_UNDERLAYS[parse(spelling).underlay].endpoints)
     assert {name: overlay.mtu for name, overlay in built.overlay.items()} == {"a": mtu, "b": mtu}
 
 
 def test_each_layer_has_an_interface_and_a_network_of_its_own() -> None:
-    built = stack.build("vxlan+vxlan:vni=7", UNDERLAYS["ip"].endpoints)
+    built = stack.build("vxlan+vxlan:vni=7", PAIR_UNDERLAYS["ip"].endpoints)
     assert [[one.cidr for one in overlay.values()] for overlay in built.overlays] == [
         ["10.0.1.2/24", "10.0.2.2/24"],
         ["10.10.0.1/24", "10.10.0.2/24"],
@@ -176,7 +176,7 @@ def test_the_name_of_an_interface_is_short_enough(name: str) -> None:
 
 
 def test_the_evidence_follows_the_options() -> None:
-    built = stack.build("wireguard:port=7", UNDERLAYS["ip"].endpoints)
+    built = stack.build("wireguard:port=7", PAIR_UNDERLAYS["ip"].endpoints)
     [layer] = built.layers
     assert layer.evidence(layer.options, 4) == "udp port 7 and udp[8:4] = 0x04000000"
 
@@ -196,7 +196,7 @@ def test_openvpn_is_stopped_once(home: Path) -> None:
 )
 def test_what_ipsec_cannot_do_is_said(spelling: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        stack.build(spelling, UNDERLAYS["ip"].endpoints)
+        stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints)
 
 
 # The total length of an echo request of 64 bytes, and of the largest, in IPv4 on the wire: captured in the lab.
@@ -213,7 +213,7 @@ def test_what_ipsec_cannot_do_is_said(spelling: str, reason: str) -> None:
     ],
 )
 def test_the_sizes_of_esp_are_those_on_the_wire(options: str, small: int, largest: int) -> None:
-    built = stack.build(f"ipsec{options}", UNDERLAYS["ip"].endpoints)
+    built = stack.build(f"ipsec{options}", PAIR_UNDERLAYS["ip"].endpoints)
     [layer] = built.layers
     mtu = built.overlay["a"].mtu
     form = layer.format(layer.options, 4)

@@ -16,7 +16,7 @@ from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_ho
 from tests.helpers.outputs import edited, replaced
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import goodput
@@ -255,7 +255,7 @@ def executed(monkeypatch: pytest.MonkeyPatch, folder: Path, answer: Answer, **gi
     shell, events = FakeShell({"ss -H": LISTENING, "--client": answer}, {"iperf3": lambda *_: 0}), FakeEvents()
     client, server = two_nodes(shell, events)
     options = resolve(goodput.ABOUT.options, given, "goodput")
-    trial = Trial(options, client, server, UNDERLAYS["ip"].endpoints)
+    trial = Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints)
     try:
         goodput.execute(trial)
     finally:
@@ -294,7 +294,7 @@ def trying(monkeypatch: pytest.MonkeyPatch, folder: Path, *results: Result) -> t
     shell = FakeShell({"ss -H": LISTENING, "--client": lambda call: left.pop(0)}, {"iperf3": lambda *_: 0})
     client, server = two_nodes(shell, FakeEvents())
     options = resolve(goodput.ABOUT.options, {"highest": "40M"}, "goodput")
-    return Trial(options, client, server, UNDERLAYS["ip"].endpoints), left
+    return Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints), left
 
 
 def test_what_was_tried_before_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

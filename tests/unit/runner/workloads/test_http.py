@@ -12,7 +12,7 @@ from tunbench.runner import invocation
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import http
@@ -35,7 +35,7 @@ def trial(
 ) -> tuple[Trial, FakeShell, FakeEvents]:
     shell, events = FakeShell({"ss -H": listening, "hey": result}), FakeEvents()
     client, server = two_nodes(shell, events)
-    overlays = IPV6 if ipv6 else UNDERLAYS["ip"].endpoints
+    overlays = IPV6 if ipv6 else PAIR_UNDERLAYS["ip"].endpoints
     return Trial(resolve(http.ABOUT.options, given, "http"), client, server, overlays), shell, events
 
 

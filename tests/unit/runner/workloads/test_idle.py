@@ -13,7 +13,7 @@ from tests.helpers.fakes import Call, FakeEvents, FakeShell, captured, move_home
 from tests.helpers.outputs import edited
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import idle
@@ -81,7 +81,7 @@ def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int) -> N
 
 
 def test_every_underlay_has_the_interface_that_is_looked_at() -> None:
-    for underlay in UNDERLAYS.values():
+    for underlay in PAIR_UNDERLAYS.values():
         assert {overlay.interface for overlay in underlay.endpoints.values()} == {idle.INTERFACE}
 
 
@@ -96,7 +96,7 @@ def executed(monkeypatch: pytest.MonkeyPatch, folder: Path, **given: str) -> tup
 
     shell, events = FakeShell({"grep": look}), FakeEvents()
     client, server = two_nodes(shell, events)
-    trial = Trial(resolve(idle.ABOUT.options, given, "idle"), client, server, UNDERLAYS["ip"].endpoints)
+    trial = Trial(resolve(idle.ABOUT.options, given, "idle"), client, server, PAIR_UNDERLAYS["ip"].endpoints)
     idle.execute(trial)
     return trial, shell, events
 

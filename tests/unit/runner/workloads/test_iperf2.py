@@ -12,7 +12,7 @@ from tunbench.runner import registry
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf2_tcp, iperf2_udp
@@ -179,7 +179,7 @@ def executed(
     shell, events = FakeShell(answers, {"iperf --server": begin}), FakeEvents()
     here, there = two_nodes(shell, events)
     module = registry.workload(name)
-    overlays = UNDERLAYS["ip"].endpoints
+    overlays = PAIR_UNDERLAYS["ip"].endpoints
     if family == 6:
         overlays = {node: Overlay("wireguard-0", f"fd10::{at}", 64, 1400) for at, node in enumerate("ab", start=1)}
     trial = Trial(resolve(module.ABOUT.options, given, name), here, there, overlays)

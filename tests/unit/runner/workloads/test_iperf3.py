@@ -11,7 +11,7 @@ from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_ho
 from tunbench.runner import registry
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp
@@ -39,7 +39,7 @@ def executed(name: str, given: dict[str, str], output: str, **others: Answer) ->
     shell, events = FakeShell(answers, {"iperf3": lambda *_: 0}), FakeEvents()
     client, server = two_nodes(shell, events)
     module = registry.workload(name)
-    trial = Trial(resolve(module.ABOUT.options, given, name), client, server, UNDERLAYS["ip"].endpoints)
+    trial = Trial(resolve(module.ABOUT.options, given, name), client, server, PAIR_UNDERLAYS["ip"].endpoints)
     module.execute(trial)
     return trial, events.commands, shell
 
@@ -127,7 +127,7 @@ def test_bytes_of_which_none_had_arrived_are_no_result() -> None:
     shell = FakeShell({"ss -H": LISTENING, "--client": json.dumps(data)}, {"iperf3": lambda *_: 0})
     for given, failed in (({"bytes": "1kB"}, True), ({"duration": "1"}, False)):
         client, server = two_nodes(shell, FakeEvents())
-        trial = Trial(resolve(iperf3_tcp.ABOUT.options, given, ""), client, server, UNDERLAYS["ip"].endpoints)
+        trial = Trial(resolve(iperf3_tcp.ABOUT.options, given, ""), client, server, PAIR_UNDERLAYS["ip"].endpoints)
         if failed:
             with pytest.raises(WorkloadFailed, match="ended before anything had arrived"):
                 iperf3_tcp.execute(trial)
@@ -222,7 +222,7 @@ def test_losses_of_both_ways_are_kept_apart() -> None:
     shell.answers["--client"] = json.dumps(data)
     client, server = two_nodes(shell, FakeEvents())
     options = resolve(iperf3_udp.ABOUT.options, {"bidir": "on"}, "")
-    trial = Trial(options, client, server, UNDERLAYS["ip"].endpoints)
+    trial = Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints)
     iperf3_udp.execute(trial)
     assert (of(trial.samples, "loss", "a"), of(trial.samples, "loss", "b")) == ([0.25], [0])
 

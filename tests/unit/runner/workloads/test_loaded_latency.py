@@ -18,7 +18,7 @@ from tests.helpers.outputs import edited, replaced
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import loaded_latency
@@ -289,7 +289,7 @@ def looking(
     client, server = two_nodes(shell, events)
     options = resolve(loaded_latency.ABOUT.options, given, "loaded-latency")
     overlays = {name: Overlay("wg", f"fd10:0::{number}", 64, 1400) for number, name in enumerate("ab", start=1)}
-    trial = Trial(options, client, server, overlays if given.get("flows") == "1" else UNDERLAYS["ip"].endpoints)
+    trial = Trial(options, client, server, overlays if given.get("flows") == "1" else PAIR_UNDERLAYS["ip"].endpoints)
     return trial, shell, events
 
 

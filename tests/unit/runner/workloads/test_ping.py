@@ -12,7 +12,7 @@ from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_
 from tests.helpers.outputs import edited, of, sound
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import ping
@@ -48,7 +48,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shell, events = FakeShell({"ping": Result(1, "", captured("ping-df-local.txt"))}), FakeEvents()
     client, server = two_nodes(shell, events)
     options = resolve(ping.ABOUT.options, {"count": "3", "size": "1473", "df": "on"}, "ping")
-    trial = Trial(options, client, server, UNDERLAYS["ip6"].endpoints)
+    trial = Trial(options, client, server, PAIR_UNDERLAYS["ip6"].endpoints)
     ping.execute(trial)
     assert events.commands == ["ip netns exec a ping -n -c 3 -i 0.01 -s 1473 -M do -W 5 fd00:0:0:2::2"]
     assert trial.samples[-1].value == 3

@@ -11,7 +11,7 @@ import pytest
 from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home, pcap, two_nodes
 from tests.helpers.outputs import VALUES
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
@@ -58,7 +58,7 @@ def measured(answers: dict[str, Answer]) -> tuple[dict[str, float], list[str], T
     def view() -> Iterator[tuple[Node, str]]:
         yield client, "to-b"
 
-    trial = Trial({}, client, server, UNDERLAYS["ip"].endpoints, [view])
+    trial = Trial({}, client, server, PAIR_UNDERLAYS["ip"].endpoints, [view])
     pmtu.execute(trial)
     return {one.metric: one.value for one in trial.samples}, events.commands, trial
 

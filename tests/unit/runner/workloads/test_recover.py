@@ -17,7 +17,7 @@ from tests.helpers.outputs import NUMBERS, edited
 from tunbench.runner import registry, stack
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Sample, Trial
@@ -267,7 +267,7 @@ class Lab:
     def __init__(
         self, spelling: str, tells: str, underlay: str = "ip", answers: dict[str, Answer] | None = None
     ) -> None:
-        under = UNDERLAYS[underlay]
+        under = PAIR_UNDERLAYS[underlay]
         self.events = FakeEvents()
         usual: dict[str, Answer] = {"route show default": '[{"gateway":"10.0.9.1"}]', "tc -s -j": "[]"}
         self.shell = FakeShell((answers or {}) | usual, {"probe.py": self._tell})

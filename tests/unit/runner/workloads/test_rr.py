@@ -11,7 +11,7 @@ from tests.helpers.outputs import edited, of, sound
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import rr
@@ -32,7 +32,7 @@ def parsed(name: str, proto: str, most: int = 2000) -> list[Sample]:
 
 def trial(given: dict[str, str], shell: FakeShell, events: FakeEvents) -> Trial:
     client, server = two_nodes(shell, events)
-    return Trial(resolve(rr.ABOUT.options, given, "rr"), client, server, UNDERLAYS["ip"].endpoints)
+    return Trial(resolve(rr.ABOUT.options, given, "rr"), client, server, PAIR_UNDERLAYS["ip"].endpoints)
 
 
 def sockperf(printed: str, log: str = "", status: int | None = 0) -> FakeShell:

@@ -12,7 +12,7 @@ from tunbench.runner.declare import spelling
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
@@ -42,7 +42,7 @@ def trial(
     sums: dict[str, Answer] = {"/sent.bin": SENT, "/arrived.bin": ARRIVED}
     shell, events = FakeShell((answers or {}) | usual | sums), FakeEvents()
     client, server = two_nodes(shell, events)
-    overlays = IPV6 if ipv6 else UNDERLAYS["ip"].endpoints
+    overlays = IPV6 if ipv6 else PAIR_UNDERLAYS["ip"].endpoints
     return Trial(resolve(scp.ABOUT.options, given, "scp"), client, server, overlays), shell, events
 
 

@@ -9,7 +9,7 @@ from tests.helpers.fakes import Answer, Begin, FakeEvents, FakeShell, captured, 
 from tunbench.runner import registry
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.network.underlay import UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp, ping
@@ -222,7 +222,7 @@ def executed(name: str, given: dict[str, str], answers: dict[str, Answer]) -> tu
     shell, events = FakeShell(answers, ONE_OFF), FakeEvents()
     client, server = two_nodes(shell, events)
     module = registry.workload(name)
-    trial = Trial(resolve(module.ABOUT.options, given, name), client, server, UNDERLAYS["ip"].endpoints)
+    trial = Trial(resolve(module.ABOUT.options, given, name), client, server, PAIR_UNDERLAYS["ip"].endpoints)
     module.execute(trial)
     return trial, events.commands, shell
 
@@ -295,7 +295,7 @@ def test_raw_output_is_kept_of_a_failure_too() -> None:
         {"ss -H": LISTENING, "--client": Result(1, captured("iperf3-connect.json"), "iperf3: error\n")}, ONE_OFF
     )
     client, server = two_nodes(shell, FakeEvents())
-    trial = Trial(resolve(iperf3_tcp.ABOUT.options, {}, "iperf3-tcp"), client, server, UNDERLAYS["ip"].endpoints)
+    trial = Trial(resolve(iperf3_tcp.ABOUT.options, {}, "iperf3-tcp"), client, server, PAIR_UNDERLAYS["ip"].endpoints)
     with pytest.raises(WorkloadFailed):
         iperf3_tcp.execute(trial)
     assert trial.outputs == {"iperf3.json": captured("iperf3-connect.json"), "iperf3.stderr": "iperf3: error\n"}
