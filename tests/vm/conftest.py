@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.labs.vm import image
+from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 
 
@@ -12,5 +12,5 @@ from tunbench.labs.vm.image_definition import ADDONS, BASE
 def base_image() -> Path:
     """The images of the lab; these tests need them, and build them where they are not there."""
     for addon in ADDONS.values():
-        image.ensure(addon, print)
-    return image.ensure(BASE, print)
+        image_build.ensure(addon, print)
+    return image_build.ensure(BASE, print)

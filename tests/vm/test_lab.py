@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.measuring import execute, plan, values, verdicts
-from tunbench.labs.vm import explore, image
+from tunbench.labs import image
+from tunbench.labs.vm import explore, image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 
 pytestmark = pytest.mark.vm
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.vm
 
 def test_an_add_on_image_lies_over_the_base(tmp_path: Path) -> None:
     addon = ADDONS["libreswan"]
-    image.ensure(addon, print)
+    image_build.ensure(addon, print)
     packages = image.check(addon)["packages"]
     assert packages.keys() >= {"libreswan", "iproute2"}
     assert not packages.keys() & set(addon.excludes)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.measuring import execute, plan, verdicts
-from tunbench.labs.vm import explore, image
+from tunbench.labs import image
+from tunbench.labs.vm import explore
 from tunbench.toolbox import brought, build_requirements, install, tools
 from tunbench.toolbox.tools import TOOLS
 

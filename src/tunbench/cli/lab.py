@@ -12,9 +12,11 @@ from rich.text import Text
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.listing import print_json
+from tunbench.labs import image
+from tunbench.labs.image import cache, remove
 from tunbench.labs.lab import LabError
-from tunbench.labs.vm import explore, image
-from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition, cache, remove
+from tunbench.labs.vm import explore, image_build
+from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.lab import QEMU
 from tunbench.toolbox import selection
 from tunbench.toolbox.command import ToolError
@@ -38,7 +40,7 @@ def build(
                 say(console, f"{definition.name} is there: {definition.folder}")
                 continue
             with console.status(f"building {definition.name}") as status:
-                image.build(definition, lambda text: status.update(Text(f"building: {text}")), mirror)
+                image_build.build(definition, lambda text: status.update(Text(f"building: {text}")), mirror)
             say(console, f"{definition.name} is built: {definition.folder}")
 
 

@@ -8,7 +8,7 @@ import typer
 
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_rows, print_table
-from tunbench.labs.vm import image
+from tunbench.labs import image
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.axes.machine import shipped as shipped_machines
 from tunbench.plan.axes.profile import shipped

@@ -12,8 +12,8 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.progress import Display
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
+from tunbench.labs.image import ImageError
 from tunbench.labs.lab import LabError
-from tunbench.labs.vm.image import ImageError
 from tunbench.plan import load
 from tunbench.plan.estimate.duration import MAX_WORKERS
 from tunbench.plan.estimate.host_pace import estimate

@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.listing import print_json, print_table
-from tunbench.labs.vm.image import ImageError
+from tunbench.labs.image import ImageError
 from tunbench.plan.extent import duration_in_words
 from tunbench.run.interrupt import INTERRUPTED, interruptible
 from tunbench.toolbox import build_requirements, command

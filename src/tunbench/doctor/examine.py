@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from tunbench.doctor import requirements
 from tunbench.doctor.requirements import APT, Lack
-from tunbench.labs.vm import image, kvm
+from tunbench.labs import image
+from tunbench.labs.vm import kvm
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import QEMU
 from tunbench.plan.axes.stack import parse

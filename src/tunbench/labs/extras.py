@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Literal, Protocol
 
-from tunbench.labs.vm import image
-from tunbench.labs.vm.image_definition import Image
+from tunbench.labs import image
+from tunbench.labs.image import Image
 from tunbench.plan.axes.stack import Stack
 
 ExtraKind = Literal["tools", "brought"]

@@ -5,9 +5,11 @@ import shutil
 from pathlib import Path
 
 import tunbench
-from tunbench.labs.vm import image
 
 PACKAGE = Path(tunbench.__file__).parent
+
+GUEST = PACKAGE / "labs" / "vm" / "guest"
+"""What starts the runner in a VM."""
 
 
 def runner_files() -> dict[str, bytes]:
@@ -19,7 +21,7 @@ def runner_files() -> dict[str, bytes]:
 def digest() -> str:
     """SHA-256 over the runner and what starts it in a VM."""
     whole = hashlib.sha256()
-    guest = {f"guest/{path.name}": path.read_bytes() for path in sorted(image.GUEST.iterdir())}
+    guest = {f"guest/{path.name}": path.read_bytes() for path in sorted(GUEST.iterdir())}
     for name, content in {**runner_files(), **guest}.items():
         whole.update(f"{name} {len(content)}\n".encode() + content)
     return whole.hexdigest()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.journal import files
+from tunbench.labs import image
 from tunbench.labs.extras import ExtraKind
-from tunbench.labs.vm import image
 from tunbench.plain_text import line
 from tunbench.plan.toml import bounded_toml
 from tunbench.runner import registry

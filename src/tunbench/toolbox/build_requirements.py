@@ -5,7 +5,8 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 
-from tunbench.labs.vm import image
+from tunbench.labs import image
+from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox.tools import Tool
 
@@ -18,7 +19,7 @@ def missing(tools: Iterable[Tool]) -> list[str]:
     tools = list(tools)
     by_language = {language: [tool for tool in tools if tool.language == language] for language in VERSION_COMMANDS}
     lines = [line for language, some in by_language.items() for line in _language(language, some)]
-    calls = {"tar2sqfs": image.PROGRAMS["tar2sqfs"]}
+    calls = {"tar2sqfs": image_build.PROGRAMS["tar2sqfs"]}
     for tool in tools:
         calls |= tool.calls
     for program, packages in calls.items() if tools else ():

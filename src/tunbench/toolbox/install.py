@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tunbench.labs.vm import image_definition
+from tunbench.labs import image
 from tunbench.toolbox import build_requirements, command, go, rust
 from tunbench.toolbox.command import Progress, Run
 from tunbench.toolbox.pack import pack, replacing
@@ -33,13 +33,13 @@ def _head(tool: Tool, source: dict[str, Any]) -> dict[str, Any]:
 def remove(tool: Tool) -> bool:
     """Removes a tool; whether it was there. Raises OSError."""
     there = tool.installed
-    image_definition.remove(tool.folder)
+    image.remove(tool.folder)
     return there
 
 
 def remove_all() -> None:
     """Removes every tool, and the images of brought programs. Raises OSError."""
-    image_definition.remove(tools_folder())
+    image.remove(tools_folder())
 
 
 def size(tool: Tool) -> int:

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from tunbench.labs.vm import image
+from tunbench.labs import image
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox.command import ToolError
 

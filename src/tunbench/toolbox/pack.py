@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tunbench.labs.vm import image
+from tunbench.labs import image
+from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox import libraries
 
@@ -35,7 +36,7 @@ def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any]) -> Non
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         tree = Path(scratch) / "tree.tar"
         _archive(files, tree)
-        image.compress(tree, folder / "image.squashfs")
+        image_build.compress(tree, folder / "image.squashfs")
     beside = {"libraries": [library.name for library in lacking]} if lacking else {}
     image.write_manifest(folder, {**head, **beside}, {})
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from tunbench.labs import image
 from tunbench.labs.extras import Extra, ExtraKind, extras_of
-from tunbench.labs.vm import image
-from tunbench.labs.vm.image_definition import ADDONS, Image
+from tunbench.labs.image import Image
+from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.plan.axes.stack import Stack
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox import brought

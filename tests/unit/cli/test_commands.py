@@ -22,7 +22,7 @@ from tunbench.executors.pool import ShardEvent
 from tunbench.journal import read
 from tunbench.journal.record import COLUMNS
 from tunbench.labs import registry as labs
-from tunbench.labs.vm import explore, image
+from tunbench.labs.vm import explore, image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.shard import Shard
 
@@ -174,9 +174,9 @@ def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch
         built.append((definition.name, mirror))
         shutil.rmtree(definition.folder, ignore_errors=True)
         definition.folder.mkdir(parents=True)
-        image._write_manifest(definition, definition.folder, {"kmod": "30"})
+        image_build._write_manifest(definition, definition.folder, {"kmod": "30"})
 
-    monkeypatch.setattr(image, "build", build)
+    monkeypatch.setattr(image_build, "build", build)
     assert "base is built" in invoke("lab", "build", "--mirror", "file:///mirror").stderr
     assert "base is there" in invoke("lab", "build").stderr
     assert "base is built" in invoke("lab", "build", "--force", "base").stderr
@@ -191,7 +191,7 @@ def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch
 def test_a_script_runs_in_a_vm_and_a_shell_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     real_lab(monkeypatch)
     BASE.folder.mkdir(parents=True)
-    image._write_manifest(BASE, BASE.folder, {})
+    image_build._write_manifest(BASE, BASE.folder, {})
     monkeypatch.setattr(explore, "script", lambda path, seed, clock, images: (f"{path} {seed} {clock}\n", 4))
     result = invoke("lab", "shell", "--script", "commands.sh", "--seed", "3")
     assert (result.exit_code, result.stdout) == (4, "commands.sh 3 virtual\n")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.runs import VM_LAB, ScriptedLab, invoke, ordered, real_lab, runs_here
 from tunbench.labs import registry as labs
-from tunbench.labs.vm import image
+from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.run import execution
 
@@ -37,7 +37,7 @@ def damaged_image(monkeypatch: pytest.MonkeyPatch) -> None:
     real_lab(monkeypatch)
     BASE.folder.mkdir(parents=True)
     (BASE.folder / "vmlinux").write_bytes(b"kernel")
-    image._write_manifest(BASE, BASE.folder, {})
+    image_build._write_manifest(BASE, BASE.folder, {})
     (BASE.folder / "vmlinux").write_bytes(b"karnel")
 
 
@@ -68,7 +68,7 @@ def another_image(monkeypatch: pytest.MonkeyPatch) -> None:
 def built_image(monkeypatch: pytest.MonkeyPatch) -> None:
     real_lab(monkeypatch)
     BASE.folder.mkdir(parents=True)
-    image._write_manifest(BASE, BASE.folder, {})
+    image_build._write_manifest(BASE, BASE.folder, {})
 
 
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.runs import invoke, runs_here
-from tunbench.labs.vm import image
+from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.report.export import tunnel_pages as page
 from tunbench.runner import registry
@@ -23,7 +23,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def base_is_built() -> None:
     BASE.folder.mkdir(parents=True)
-    image._write_manifest(BASE, BASE.folder, PACKAGES)
+    image_build._write_manifest(BASE, BASE.folder, PACKAGES)
 
 
 def names_in(table: str) -> list[str]:

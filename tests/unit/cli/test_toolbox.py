@@ -13,8 +13,8 @@ from tests.helpers.runs import PLAN, ScriptedLab, invoke, runs_here
 from tunbench.cli import toolbox as command
 from tunbench.doctor import examine, requirements
 from tunbench.doctor.requirements import Lack
+from tunbench.labs import image
 from tunbench.labs import registry as labs
-from tunbench.labs.vm import image
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry
 from tunbench.toolbox import build_requirements, install

@@ -9,11 +9,11 @@ import pytest
 
 from tests.helpers.fakes import shard
 from tests.helpers.labs import after, started
+from tunbench.labs import image
 from tunbench.labs.extras import ExtraKind, manifest_of
+from tunbench.labs.image import ImageError, cache
 from tunbench.labs.native.lab import NativeLab
-from tunbench.labs.vm import image
-from tunbench.labs.vm.image import ImageError
-from tunbench.labs.vm.image_definition import BASE, cache
+from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import VmLab
 from tunbench.runner import registry
 

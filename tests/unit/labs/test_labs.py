@@ -13,11 +13,11 @@ import pytest
 from tests.helpers.fakes import shard
 from tests.helpers.labs import after, members, started
 from tests.helpers.machines import one_core
-from tunbench.labs import payload
+from tunbench.labs import image, payload
 from tunbench.labs import registry as labs
 from tunbench.labs.lab import LabError
 from tunbench.labs.native.lab import NativeLab
-from tunbench.labs.vm import host_core, image, kvm
+from tunbench.labs.vm import host_core, image_build, kvm
 from tunbench.labs.vm import lab as vm
 from tunbench.labs.vm.image_definition import BASE, Definition
 from tunbench.labs.vm.lab import VmLab
@@ -124,7 +124,7 @@ def test_the_payload_is_the_runner_and_the_shard_alone(tmp_path: Path) -> None:
     files = {name: content for name, mode, content, _ in members(archive) if mode == 0o100644}
     assert files.pop("payload/shard.json") == b"{}"
     assert files.pop("payload/program") == b"true\n"
-    assert files.pop("payload/start") == (image.GUEST / "start").read_bytes()
+    assert files.pop("payload/start") == (payload.GUEST / "start").read_bytes()
     assert files == {f"payload/{name}": content for name, content in payload.runner_files().items()}
 
 
@@ -237,7 +237,7 @@ def test_the_manifest_says_what_the_numbers_depend_on(monkeypatch: pytest.Monkey
     (tmp_path / "qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2.22\necho Copyright\n")
     (tmp_path / "qemu-system-x86_64").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    image._write_manifest(BASE, BASE.folder, {"kmod": "30"})
+    image_build._write_manifest(BASE, BASE.folder, {"kmod": "30"})
     facts = VmLab("virtual").check([])
     assert facts["qemu"] == "QEMU emulator version 7.2.22"
     assert facts["image"]["packages"] == {"kmod": "30"}
@@ -253,7 +253,7 @@ def test_the_manifest_has_the_command_of_each_machine(monkeypatch: pytest.Monkey
     (tmp_path / "qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2.22\n")
     (tmp_path / "qemu-system-x86_64").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    image._write_manifest(BASE, BASE.folder, {})
+    image_build._write_manifest(BASE, BASE.folder, {})
     commands = VmLab("virtual").check([], [Machine("full"), Machine("x", speed=250)])["command"]
     assert {name: after(words, "-icount") for name, words in commands.items()} == {
         "full": [icount(0)],
@@ -268,11 +268,11 @@ def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
     about = registry.tunnel("ipip").about.needing(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
-    image._write_manifest(BASE, BASE.folder, {})
+    image_build._write_manifest(BASE, BASE.folder, {})
     with pytest.raises(image.ImageError, match="the image addon is not built"):
         VmLab("virtual").check([parse("none"), parse("ipip")])
     assert VmLab("virtual").check([parse("none")])["addons"] == {}
-    image._write_manifest(ADDON, ADDON.folder, {})
+    image_build._write_manifest(ADDON, ADDON.folder, {})
     assert VmLab("virtual").check([parse("ipip")])["addons"] == {"addon": image.check(ADDON)["digest"]}
 
 
@@ -348,7 +348,7 @@ def test_where_it_cannot_be_kept_kvm_is_asked_anew(monkeypatch: pytest.MonkeyPat
 def test_equal_runners_have_equal_digests_on_every_machine() -> None:
     whole = hashlib.sha256()
     files = sorted(payload.runner_files().items(), key=lambda item: Path(item[0]).parts)
-    files += [(f"guest/{path.name}", path.read_bytes()) for path in sorted(image.GUEST.iterdir())]
+    files += [(f"guest/{path.name}", path.read_bytes()) for path in sorted(payload.GUEST.iterdir())]
     for name, content in files:
         whole.update(f"{name} {len(content)}\n".encode() + content)
     assert payload.digest() == whole.hexdigest()
@@ -356,8 +356,8 @@ def test_equal_runners_have_equal_digests_on_every_machine() -> None:
 
 def test_the_digest_of_the_runner_follows_what_starts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = payload.digest()
-    guest = shutil.copytree(image.GUEST, tmp_path / "guest")
-    monkeypatch.setattr(image, "GUEST", guest)
+    guest = shutil.copytree(payload.GUEST, tmp_path / "guest")
+    monkeypatch.setattr(payload, "GUEST", guest)
     assert payload.digest() == before
     (guest / "start").write_bytes((guest / "start").read_bytes() + b"true\n")
     assert payload.digest() != before

@@ -10,11 +10,11 @@ import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab
 from tests.helpers.toolboxes import no_libraries
-from tunbench.labs import extras
+from tunbench.labs import extras, image
 from tunbench.labs import registry as labs
 from tunbench.labs.extras import Extra
 from tunbench.labs.native.lab import NativeLab
-from tunbench.labs.vm import image
+from tunbench.labs.vm import image_build
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.stack import parse
 from tunbench.run import execution, manifest, resume
@@ -41,7 +41,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     ):
         kind = registry.tunnel(name)
         monkeypatch.setattr(kind, "about", kind.about.needing(**fields))
-    monkeypatch.setattr(image, "compress", lambda tree, target: shutil.copyfile(tree, target))
+    monkeypatch.setattr(image_build, "compress", lambda tree, target: shutil.copyfile(tree, target))
     no_libraries(monkeypatch)
     return tmp_path
 

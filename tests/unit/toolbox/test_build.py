@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.toolboxes import FakeRun, no_libraries
-from tunbench.labs.vm import image
+from tunbench.labs import image
+from tunbench.labs.vm import image_build
 from tunbench.toolbox import install, pack
 from tunbench.toolbox.command import Done, ToolError
 from tunbench.toolbox.tools import TOOLS, tools_folder
@@ -27,7 +28,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(image, "compress", lambda tree, target: shutil.copyfile(tree, target))
+    monkeypatch.setattr(image_build, "compress", lambda tree, target: shutil.copyfile(tree, target))
     no_libraries(monkeypatch)
     return tmp_path
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.labs.vm import image
+from tunbench.labs import image
+from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.runner.node.shell import wait_until
 from tunbench.toolbox import build_requirements, libraries
@@ -96,7 +97,7 @@ def elf(path: Path, machine: int = libraries.X86_64, text: bytes = b"GLIBC_2.2.5
 def base_image(path: Path) -> None:
     program(path, "rdsquashfs", IN_BASE)
     BASE.folder.mkdir(parents=True)
-    image._write_manifest(BASE, BASE.folder, {})
+    image_build._write_manifest(BASE, BASE.folder, {})
 
 
 def test_libraries_that_the_base_lacks_go_along(path: Path, tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tunbench.labs import image
 from tunbench.labs.execution import bound
-from tunbench.labs.vm import image
-from tunbench.labs.vm.image_definition import Image
+from tunbench.labs.image import Image
 from tunbench.labs.vm.lab import VmLab
 
 SHELL_PROGRAM = b"""\

@@ -2,34 +2,11 @@
 
 import hashlib
 import json
-import os
-import shutil
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
 
+from tunbench.labs.image import cache
 from tunbench.runner.variants import packages
-
-
-class Image(Protocol):
-    """A read-only image in the cache: `folder` has image.squashfs and the manifest."""
-
-    @property
-    def name(self) -> str:
-        """What messages and manifests call it."""
-
-    @property
-    def folder(self) -> Path:
-        """Where it lies in the cache."""
-
-    @property
-    def build(self) -> str:
-        """The command that builds it."""
-
-    @property
-    def rebuild(self) -> str:
-        """The command that builds it although something is there."""
 
 
 @dataclass(frozen=True)
@@ -122,15 +99,3 @@ BASE = Definition(
 
 BOOT_MODULES = ("nfit", "nd_pmem", "squashfs", "overlay")
 """Modules that the first stage needs to mount the images."""
-
-
-def cache() -> Path:
-    """Tunbench's folder in the XDG cache directory."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "tunbench"
-
-
-def remove(folder: Path) -> None:
-    """Removes a folder of the cache, where it is there. Raises OSError."""
-    with suppress(FileNotFoundError):
-        shutil.rmtree(folder)

@@ -7,7 +7,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from tunbench.labs.vm.image_definition import BASE, cache
+from tunbench.labs.image import cache
+from tunbench.labs.vm.image_definition import BASE
 
 TRIAL_SECONDS = 10
 """Wall clock that the trial boot may take. /dev/kvm exists on some machines that cannot boot a stock kernel."""

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from tunbench.labs import payload
+from tunbench.labs import image, payload
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra, manifest_of, needed
+from tunbench.labs.image import Image, cache
 from tunbench.labs.lab import LabError
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
-from tunbench.labs.vm import cpio, host_core, image, kvm
-from tunbench.labs.vm.image_definition import ADDONS, BASE, Image, cache
+from tunbench.labs.vm import cpio, host_core, kvm
+from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import Stack
 from tunbench.plan.shard import Shard, canonical
@@ -102,7 +103,7 @@ class VmLab:
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Boots a VM that executes the shard; what it writes goes to the folder."""
-        files = {"shard.json": canonical(shard.spec()).encode(), "program": (image.GUEST / "shard").read_bytes()}
+        files = {"shard.json": canonical(shard.spec()).encode(), "program": (payload.GUEST / "shard").read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/events.jsonl"]
         addons = [*addons_of(shard.stack), *needed(shard.stack, self.extras)]
         argv = self.prepare(files, folder, shard.seed, addons, serial, shard.machine)
@@ -119,7 +120,7 @@ class VmLab:
         machine: Machine = FULL,
     ) -> list[str]:
         """Writes the first stage with the payload into the folder and returns QEMU's command."""
-        start = (image.GUEST / "start").read_bytes()
+        start = (payload.GUEST / "start").read_bytes()
         contents = {**payload.runner_files(), **files, "start": start}
         archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in contents.items()})
         boot = (BASE.folder / "boot.cpio").read_bytes()

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import tunbench
-from tunbench.labs.vm import image
-from tunbench.labs.vm.image import ImageError
-from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition, cache
+from tunbench.labs import image
+from tunbench.labs.image import ImageError, cache
+from tunbench.labs.vm import image_build
+from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition
 
 SMALL = Definition(name="small", packages=("kmod",))
 
@@ -28,7 +29,7 @@ def built() -> Path:
     folder.mkdir(parents=True)
     for name in ("vmlinux", "boot.cpio", "image.squashfs"):
         (folder / name).write_bytes(name.encode() * 100)
-    image._write_manifest(SMALL, folder, {"kmod": "30"})
+    image_build._write_manifest(SMALL, folder, {"kmod": "30"})
     return folder
 
 
@@ -45,11 +46,11 @@ def test_the_digest_follows_the_files() -> None:
     folder = built()
     before = image.check(SMALL)["digest"]
     (folder / "manifest.json").unlink()
-    image._write_manifest(SMALL, folder, {})
+    image_build._write_manifest(SMALL, folder, {})
     assert image.check(SMALL)["digest"] == before
     (folder / "manifest.json").unlink()
     (folder / "vmlinux").write_bytes(b"other")
-    image._write_manifest(SMALL, folder, {})
+    image_build._write_manifest(SMALL, folder, {})
     assert image.check(SMALL)["digest"] != before
 
 
@@ -84,14 +85,14 @@ def test_a_damaged_manifest_is_noticed(text: str) -> None:
 
 def test_an_image_that_is_there_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = built()
-    monkeypatch.setattr(image, "build", lambda *_: pytest.fail("it was built"))
-    assert image.ensure(SMALL, print) == folder
+    monkeypatch.setattr(image_build, "build", lambda *_: pytest.fail("it was built"))
+    assert image_build.ensure(SMALL, print) == folder
 
 
 def test_building_needs_its_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ImageError, match="apt-get install mmdebstrap"):
-        image.ensure(SMALL, print)
+        image_build.ensure(SMALL, print)
     assert not SMALL.folder.exists()
 
 
@@ -109,7 +110,7 @@ def test_a_build_that_fails_says_its_last_words_and_leaves_nothing(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     told: list[str] = []
     with pytest.raises(ImageError, match="mmdebstrap ended with status 25:\nI: downloading\nE: cannot reach it"):
-        image.build(SMALL, told.append)
+        image_build.build(SMALL, told.append)
     assert "downloading" in told
     assert list((cache() / "images").iterdir()) == []
 
@@ -131,7 +132,7 @@ def test_the_machines_own_sources_are_taken(monkeypatch: pytest.MonkeyPatch, tmp
     (tmp_path / "targets").write_text(TARGETS)
     program(tmp_path, "apt-get", f'test "$1" = indextargets && echo "$@" >{tmp_path}/asked && cat {tmp_path}/targets')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert image.machine_sources("bookworm") == [
+    assert image_build.machine_sources("bookworm") == [
         "deb https://deb.example.org/debian-security/ bookworm-security main",
         "deb https://deb.example.org/debian/ bookworm main",
         "deb https://deb.example.org/debian/ bookworm-updates main",
@@ -139,12 +140,12 @@ def test_the_machines_own_sources_are_taken(monkeypatch: pytest.MonkeyPatch, tmp
     asked = (tmp_path / "asked").read_text()
     assert "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)" in asked
     assert "Created-By: Packages" in asked
-    assert image.machine_sources("sid") == []
+    assert image_build.machine_sources("sid") == []
 
 
 def test_a_machine_without_apt_has_no_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert image.machine_sources("bookworm") == []
+    assert image_build.machine_sources("bookworm") == []
 
 
 # From the modules.dep of Debian 12, which lists what a module needs with the most direct first.
@@ -159,15 +160,15 @@ kernel/fs/overlayfs/overlay.ko:
 
 
 def test_modules_come_behind_what_they_need_and_once() -> None:
-    order = [Path(path).name for path in image._in_order(DEPENDENCIES, BOOT_MODULES)]
+    order = [Path(path).name for path in image_build._in_order(DEPENDENCIES, BOOT_MODULES)]
     assert order == ["libnvdimm.ko", "nfit.ko", "nd_btt.ko", "nd_pmem.ko", "squashfs.ko", "overlay.ko"]
-    assert image._in_order(DEPENDENCIES, ["overlay"]) == ["kernel/fs/overlayfs/overlay.ko"]
+    assert image_build._in_order(DEPENDENCIES, ["overlay"]) == ["kernel/fs/overlayfs/overlay.ko"]
 
 
 def test_a_kernel_is_unpacked_whatever_lies_behind_it() -> None:
-    assert image._unpacked(b"MZ boot code" + lzma.compress(b"\x7fELF kernel") + b"tail") == b"\x7fELF kernel"
+    assert image_build._unpacked(b"MZ boot code" + lzma.compress(b"\x7fELF kernel") + b"tail") == b"\x7fELF kernel"
     with pytest.raises(ImageError, match="not compressed with xz"):
-        image._unpacked(b"MZ boot code")
+        image_build._unpacked(b"MZ boot code")
 
 
 def test_the_digest_of_a_definition_follows_all_that_it_says() -> None:
@@ -184,6 +185,14 @@ def test_the_digest_of_a_definition_follows_all_that_it_says() -> None:
     ]
     assert again.digest == SMALL.digest
     assert len({SMALL.digest, *(other.digest for other in others)}) == 1 + len(others)
+
+
+def test_the_digest_of_a_definition_is_the_same_in_every_version() -> None:
+    assert {one.name: one.digest[:12] for one in (SMALL, *ADDONS.values())} == {
+        "small": "0210b188569c",
+        "libreswan": "1a378ce141d2",
+        "mosquitto": "c5aeb55f7d1c",
+    }, "who has built an image would have to build it anew"
 
 
 def test_the_digest_of_a_definition_is_the_same_on_every_machine(home: Path) -> None:
@@ -217,7 +226,7 @@ def test_a_manifest_that_lacks_something_is_noticed(text: str) -> None:
 def left_behind(definition: Definition, packages: dict[str, str]) -> None:
     """The manifest of an image."""
     definition.folder.mkdir(parents=True)
-    image._write_manifest(definition, definition.folder, packages)
+    image_build._write_manifest(definition, definition.folder, packages)
 
 
 ADDON = Definition(name="addon", packages=("libreswan", "kmod"), addon=True, excludes=("openvpn", "tinc"))
@@ -244,7 +253,7 @@ def asked_for(definition: Definition, monkeypatch: pytest.MonkeyPatch, folder: P
     """The packages that mmdebstrap is told to install."""
     program(folder, "mmdebstrap", f'for word; do echo "$word"; done >{folder}/asked')
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    image._debootstrap(definition, folder / "tree.tar", print, "deb file:///mirror bookworm main")
+    image_build._debootstrap(definition, folder / "tree.tar", print, "deb file:///mirror bookworm main")
     words = (folder / "asked").read_text().splitlines()
     [included] = [word for word in words if word.startswith("--include=")]
     return set(included.removeprefix("--include=").split(","))

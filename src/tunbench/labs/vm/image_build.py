@@ -1,7 +1,6 @@
-"""Builds, checks and removes the images of the vm lab."""
+"""Builds the images of the vm lab from Debian's packages."""
 
 import hashlib
-import json
 import lzma
 import os
 import shutil
@@ -12,15 +11,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
+from tunbench.labs.image import ImageError, write_manifest
+from tunbench.labs.payload import GUEST
 from tunbench.labs.vm import cpio
-from tunbench.labs.vm.image_definition import BASE, BOOT_MODULES, Definition, Image
+from tunbench.labs.vm.image_definition import BASE, BOOT_MODULES, Definition
 
 Progress = Callable[[str], None]
 
 ALIGNMENT = 128 << 20
 """Bytes: the size of persistent memory is a multiple of it, because Linux maps it in sections of 128 MiB."""
 
-GUEST = Path(__file__).parent / "guest"
 PROGRAMS = {"mmdebstrap": "mmdebstrap", "tar2sqfs": "squashfs-tools-ng"}
 """What building needs, and the Debian package of it."""
 
@@ -29,54 +29,11 @@ UNPRIVILEGED = "it needs the package uidmap, a range of the user in /etc/subuid,
 """What mmdebstrap needs of a machine where it does not run as root."""
 
 
-class ImageError(Exception):
-    """An image cannot be built or used; the message says why, and the mend."""
-
-
 def ensure(definition: Definition, progress: Progress, mirror: str = "") -> Path:
     """The folder of an image; it is built where it is not there. Raises ImageError."""
     if not (definition.folder / "manifest.json").exists():
         build(definition, progress, mirror)
     return definition.folder
-
-
-def check(definition: Image) -> dict[str, Any]:
-    """The manifest of an image whose files are what it says. Raises ImageError."""
-    folder = definition.folder
-    mend = f"build it anew with: {definition.rebuild}"
-    try:
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-        files = dict(manifest["files"])
-        complete = isinstance(manifest["packages"], dict) and manifest["digest"] == _digest_of(files)
-    except FileNotFoundError:
-        raise ImageError(f"the image {definition.name} is not built; build it with: {definition.build}") from None
-    except OSError as error:
-        raise ImageError(f"the image {definition.name} cannot be read: {error}") from None
-    except (ValueError, KeyError, TypeError):
-        raise ImageError(f"{folder}/manifest.json is damaged; {mend}") from None
-    if not complete:
-        raise ImageError(f"{folder}/manifest.json is damaged; {mend}")
-    for name, expected in files.items():
-        try:
-            found = _digest(folder / name)
-        except OSError as error:
-            raise ImageError(f"the image {definition.name} is damaged: {error}; {mend}") from None
-        if found != expected:
-            raise ImageError(
-                f"the image {definition.name} is damaged: {folder / name} is not what its manifest says; {mend}"
-            )
-    return manifest
-
-
-def installed(definitions: Iterable[Image]) -> dict[str, str]:
-    """The version of every package in those of the images that are built."""
-    versions: dict[str, str] = {}
-    for definition in definitions:
-        try:
-            versions |= json.loads((definition.folder / "manifest.json").read_text())["packages"]
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return versions
 
 
 def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
@@ -241,23 +198,6 @@ def _packages(tree: Path) -> dict[str, str]:
 
 def _write_manifest(definition: Definition, folder: Path, packages: dict[str, str]) -> None:
     write_manifest(folder, {"name": definition.name, "definition": definition.digest}, packages)
-
-
-def write_manifest(folder: Path, head: dict[str, Any], packages: dict[str, str]) -> None:
-    """Writes the manifest of what lies in a folder: `head`, and every file with its SHA-256."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    files = {str(path.relative_to(folder)): _digest(path) for path in paths}
-    manifest = {**head, "digest": _digest_of(files), "files": files, "packages": packages}
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
-
-
-def _digest_of(files: dict[str, str]) -> str:
-    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _name(member: tarfile.TarInfo) -> str:

@@ -1,0 +1,102 @@
+"""A read-only image of programs in the cache, and whether its files are what its manifest says."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class ImageError(Exception):
+    """An image cannot be built or used; the message says why, and the mend."""
+
+
+class Image(Protocol):
+    """A read-only image in the cache: `folder` has image.squashfs and the manifest."""
+
+    @property
+    def name(self) -> str:
+        """What messages and manifests call it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies in the cache."""
+
+    @property
+    def build(self) -> str:
+        """The command that builds it."""
+
+    @property
+    def rebuild(self) -> str:
+        """The command that builds it although something is there."""
+
+
+def cache() -> Path:
+    """Tunbench's folder in the XDG cache directory."""
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "tunbench"
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder of the cache, where it is there. Raises OSError."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)
+
+
+def check(definition: Image) -> dict[str, Any]:
+    """The manifest of an image whose files are what it says. Raises ImageError."""
+    folder = definition.folder
+    mend = f"build it anew with: {definition.rebuild}"
+    try:
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+        files = dict(manifest["files"])
+        complete = isinstance(manifest["packages"], dict) and manifest["digest"] == _digest_of(files)
+    except FileNotFoundError:
+        raise ImageError(f"the image {definition.name} is not built; build it with: {definition.build}") from None
+    except OSError as error:
+        raise ImageError(f"the image {definition.name} cannot be read: {error}") from None
+    except (ValueError, KeyError, TypeError):
+        raise ImageError(f"{folder}/manifest.json is damaged; {mend}") from None
+    if not complete:
+        raise ImageError(f"{folder}/manifest.json is damaged; {mend}")
+    for name, expected in files.items():
+        try:
+            found = _digest(folder / name)
+        except OSError as error:
+            raise ImageError(f"the image {definition.name} is damaged: {error}; {mend}") from None
+        if found != expected:
+            raise ImageError(
+                f"the image {definition.name} is damaged: {folder / name} is not what its manifest says; {mend}"
+            )
+    return manifest
+
+
+def installed(definitions: Iterable[Image]) -> dict[str, str]:
+    """The version of every package in those of the images that are built."""
+    versions: dict[str, str] = {}
+    for definition in definitions:
+        try:
+            versions |= json.loads((definition.folder / "manifest.json").read_text())["packages"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return versions
+
+
+def write_manifest(folder: Path, head: dict[str, Any], packages: dict[str, str]) -> None:
+    """Writes the manifest of what lies in a folder: `head`, and every file with its SHA-256."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {str(path.relative_to(folder)): _digest(path) for path in paths}
+    manifest = {**head, "digest": _digest_of(files), "files": files, "packages": packages}
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+def _digest_of(files: dict[str, str]) -> str:
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
