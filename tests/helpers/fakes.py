@@ -20,10 +20,10 @@ from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
 from tunbench.runner import tunnel
 from tunbench.runner.declare import axes
-from tunbench.runner.node import namespaces, node
+from tunbench.runner.node import cores, namespaces, node, processes
 from tunbench.runner.node.files import LocalFiles
 from tunbench.runner.node.node import Node
-from tunbench.runner.node.shell import Result
+from tunbench.runner.node.shell import LocalShell, Result
 from tunbench.runner.proof import pcap as pcap_format
 
 CAPTURED = Path(__file__).parents[1] / "captured"
@@ -105,6 +105,8 @@ Begin = Callable[[Call, Path], int | None]
 class FakeShell(LocalFiles):
     """Executes nothing. The first entry of `answers` whose key is in the command's text answers; else it succeeds."""
 
+    python = LocalShell.python
+
     def __init__(self, answers: dict[str, Answer] | None = None, begins: dict[str, Begin] | None = None) -> None:
         self.answers = answers or {}
         self.begins = begins or {}
@@ -118,6 +120,12 @@ class FakeShell(LocalFiles):
             if key in call.text:
                 return Result(0, answer, "") if isinstance(answer, str) else _answered(answer, call)
         return OK
+
+    def kill_all(self, holder: str) -> None:
+        processes.kill_all(holder)
+
+    def visit_cores(self) -> set[str]:
+        return cores.visit_all()
 
     def start(self, argv: Sequence[str], log: Path) -> FakeProcess:
         call = Call(_inner(argv), "", None)

@@ -23,7 +23,6 @@ from io import StringIO
 from tunbench.runner.node import namespaces, pinning
 from tunbench.runner.node.events import EventStream
 from tunbench.runner.node.shell import LocalShell
-from tunbench.runner.probes.shared import processor_time
 
 for folder in ("/run", "/mnt"):
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
@@ -37,7 +36,7 @@ with pinning.kept_to(pins.rest), nodes as made:
     seen = {name: made[name].run(*look).split()[-1] for name in ("a", "edge", "lab")}
     made["a"].until_prints("cat", str(made["a"].home / "daemon.log"), timeout=10)
     seen["daemon"] = (made["a"].home / "daemon.log").read_text().split()[-1]
-    seen["visited"] = sorted(processor_time.visit_cores())
+    seen["visited"] = sorted(made["lab"].visit_cores())
     seen["runner"] = sorted(os.sched_getaffinity(0))
 seen["pins"] = [pins.of("a"), pins.of("edge")]
 seen["afterwards"] = sorted(os.sched_getaffinity(0))

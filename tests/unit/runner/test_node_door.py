@@ -11,7 +11,7 @@ import tunbench.runner
 FOLDER = Path(tunbench.runner.__file__).parent
 
 EXECUTED = {
-    "__main__.py": "the start of a shard: it makes the folders in which nodes will be",
+    "__main__.py": "the start of a shard: it makes the folders in which nodes will be, and opens the door",
     "explore.py": "the same, for a person who looks around",
     "proof/echo.py": "a program that runs on a node",
     "workloads/shared/probe_stream.py": "a program that runs on a node",
@@ -24,10 +24,18 @@ FILES = sorted(
     if "node" not in path.relative_to(FOLDER).parts and str(path.relative_to(FOLDER)) not in EXECUTED
 )
 
-MODULES = {"subprocess", "shutil", "tempfile", "glob", "fcntl", "mmap", "tunbench.runner.node.processes"}
+MODULES = {
+    *("subprocess", "shutil", "tempfile", "glob", "fcntl", "mmap", "socket", "platform", "multiprocessing"),
+    *("tunbench.runner.node.processes", "tunbench.runner.node.cores", "tunbench.runner.node.files"),
+    "tunbench.runner.node.shell.LocalShell",
+}
+"""What knows of one machine alone: the one on which the runner is."""
 
-OF_OS = {"urandom", "cpu_count", "sched_getaffinity", "sched_setaffinity"}
-"""What may be had of `os`: random bytes, and on which cores the runner itself is."""
+OF_OS = {"urandom"}
+"""What may be had of `os`: random bytes."""
+
+OF_SYS = {"executable", "platform", "prefix"}
+"""What may not be had of `sys`: what it says of this machine, where a node may be on another."""
 
 OF_A_PATH = {
     *(
@@ -71,7 +79,9 @@ def past_the_node(text: str) -> Iterator[str]:
         match one:
             case ast.Attribute(value=ast.Name(id="os"), attr=name) if name not in OF_OS:
                 yield f"os.{name}"
-            case ast.Attribute(value=ast.Attribute(attr="shell"), attr="run" | "start" as name):
+            case ast.Attribute(value=ast.Name(id="sys"), attr=name) if name in OF_SYS:
+                yield f"sys.{name}"
+            case ast.Attribute(value=ast.Attribute(attr="shell"), attr=name):
                 yield f".shell.{name}"
             case ast.Attribute(attr=name) if name in INSIDE:
                 yield f".{name}"
@@ -94,7 +104,11 @@ def test_what_is_executed_by_itself_is_there(file: str) -> None:
         ("import subprocess", ["subprocess"]),
         ("from subprocess import run", ["subprocess"]),
         ("from tunbench.runner.node import processes", ["tunbench.runner.node.processes"]),
+        ("from tunbench.runner.node.shell import LocalShell, Shell", ["tunbench.runner.node.shell.LocalShell"]),
         ("os.kill(7, 9)", ["os.kill"]),
+        ("os.sched_setaffinity(0, os.sched_getaffinity(0))", ["os.sched_getaffinity", "os.sched_setaffinity"]),
+        ("[sys.executable, '-c'] + sys.argv", ["sys.executable"]),
+        ("node.shell.kill_all('7')", [".shell.kill_all"]),
         ("os.path.exists('/proc')", ["os.path"]),
         ("Path('/proc/stat').read_text()", [".read_text()"]),
         ("log.exists() and log.read_bytes()", [".exists()", ".read_bytes()"]),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tunbench.runner.node import limits, processes
+from tunbench.runner.node import limits
 from tunbench.runner.node.node import Node
 
 INTERVAL = 1.0
@@ -51,7 +51,7 @@ def _watch(nodes: Sequence[Node], over: threading.Event) -> None:
         began = time.monotonic()
         for node in nodes:
             if memory(node) > limits.MAX_MEMORY:
-                processes.kill_all(node.holder)
+                node.shell.kill_all(node.holder)
         pause = max(INTERVAL, (time.monotonic() - began) / MAX_SHARE)
 
 

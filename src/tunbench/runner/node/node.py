@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunbench.runner.node import limits, processes
+from tunbench.runner.node import limits
 from tunbench.runner.node.command import TAIL_LENGTH, CommandFailed, ShellWord, typed
 from tunbench.runner.node.communicate import MAX_OUTPUT
 from tunbench.runner.node.events import Events
@@ -58,6 +58,11 @@ class Node:
     def machine(self) -> "Node":
         """The machine on which this node is, and maybe others beside it."""
         return Node(ROOT_NODE, self.shell, self.events)
+
+    @property
+    def python(self) -> tuple[str, ...]:
+        """The words that start Python on this node; it may not see the environment of the runner's own."""
+        return (self.shell.python, "-I", "-S")
 
     def _here(self, path: Path) -> str:
         """Where the machine has a file of this node: its home is the same for both, all else is the holder's own."""
@@ -227,7 +232,11 @@ class Node:
         """Ends all processes of the node at once, but not the one that holds its namespaces."""
         # To its own PID namespace a node may say `kill -1`; typed into a shell that has none, it would end everything.
         self.note(f"ip netns pids {self.name} | xargs --no-run-if-empty kill -KILL")
-        processes.kill_all(self.holder)
+        self.shell.kill_all(self.holder)
+
+    def visit_cores(self) -> set[str]:
+        """Runs on each core of the machine once, so that its idle time is added up; returns their names."""
+        return self.shell.visit_cores()
 
     def read_word(self, path: Path) -> ShellWord:
         """The first line of a file, journaled as the shell text that reads it."""

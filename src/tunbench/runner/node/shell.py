@@ -3,11 +3,13 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
+from tunbench.runner.node import cores, processes
 from tunbench.runner.node.communicate import MAX_OUTPUT, TOO_MUCH, communicate
 from tunbench.runner.node.files import LocalFiles
 
@@ -38,6 +40,10 @@ class Process(Protocol):
 
 class Shell(Protocol):
     """Whatever can execute a command and has files: a real kernel, or a fake one under a unit test."""
+
+    @property
+    def python(self) -> str:
+        """The path of its Python, for programs of the runner's own."""
 
     def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
         """Runs a command to its end."""
@@ -72,6 +78,12 @@ class Shell(Protocol):
     def remove(self, path: str) -> None:
         """Takes a file away, if it is there."""
 
+    def kill_all(self, holder: str) -> None:
+        """Ends all processes of a node at once, but not the one that holds its namespaces, whose ID that is."""
+
+    def visit_cores(self) -> set[str]:
+        """Runs on each core once, so that its idle time is added up; returns the cores, named as in /proc/stat."""
+
 
 class Background:
     """A started program with the process group it leads."""
@@ -103,6 +115,8 @@ class Background:
 class LocalShell(LocalFiles):
     """Executes commands on this kernel, and has its files."""
 
+    python = str(Path(sys.executable).resolve())
+
     def run(self, argv: Sequence[str], timeout: float, stdin: str = "") -> Result:
         """Runs a command to its end, or to the end of its time limit in seconds."""
         popen = _begin(argv, subprocess.PIPE, subprocess.PIPE)
@@ -115,6 +129,14 @@ class LocalShell(LocalFiles):
     def start(self, argv: Sequence[str], log: Path) -> Background:
         """Starts a command in the background."""
         return Background(argv, log)
+
+    def kill_all(self, holder: str) -> None:
+        """Ends all processes of a node at once, but not the one that holds its namespaces."""
+        processes.kill_all(holder)
+
+    def visit_cores(self) -> set[str]:
+        """Runs on each core once."""
+        return cores.visit_all()
 
 
 def wait_until(done: Callable[[], bool], timeout: float, interval: float = 0.02) -> bool:

@@ -82,8 +82,7 @@ def _send(claim: Claim, client: Node, target: str, marker: bytes, file: str, pre
     with claim.view() as (watcher, interface):
         path = watcher.home / file
         with capture.capturing(watcher, interface, path):
-            program = (*python.INTERPRETER, "-", target, marker.hex(), str(ECHOES))
-            client.ask(*program, text=python.source(echo))
+            client.ask(*client.python, "-", target, marker.hex(), str(ECHOES), text=python.source(echo))
     pcap = base64.b64encode(zlib.compress(watcher.read_bytes(path))).decode()
     events.tell("capture", name=f"{prefix}{file}", pcap=pcap)
     evident = capture.filtered(watcher, path, claim.evidence)

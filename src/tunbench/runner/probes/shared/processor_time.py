@@ -1,6 +1,5 @@
 """How long the processors of the machine were busy, and with what."""
 
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +48,7 @@ class Busy(NamedTuple):
 
 def clock(machine: Node) -> Clock:
     """The machine's idle time, to the nanosecond where the kernel shows that, else to the tick."""
-    visited = visit_cores()
+    visited = machine.visit_cores()
     precise = idle_of_timers(machine.read_if_there(PROC / "timer_list"))
     if precise and precise.idle.keys() <= visited:
         return precise
@@ -62,31 +61,6 @@ def between(before: Clock, after: Clock) -> Busy:
     cores = before.idle.keys() & after.idle.keys()
     busy = {core: elapsed - (after.idle[core] - before.idle[core]) for core in sorted(cores, key=_number)}
     return Busy(elapsed, {core: min(max(0.0, value), elapsed) for core, value in busy.items()})
-
-
-def visit_cores() -> set[str]:
-    """Runs on each core once, if it may: the kernel adds up a core's idle time when it ends, not while it lasts.
-
-    Returns the cores, named as in /proc/stat. Those of nodes are among them, which this process keeps away from else.
-    """
-    allowed, count = os.sched_getaffinity(0), os.cpu_count() or 1
-    visited = set(allowed)
-    try:
-        for core in range(count) if count > 1 else ():
-            if _may(core):
-                visited.add(core)
-    finally:
-        os.sched_setaffinity(0, allowed)
-    return {f"cpu{core}" for core in visited}
-
-
-def _may(core: int) -> bool:
-    """Goes to a core, if this machine lets it."""
-    try:
-        os.sched_setaffinity(0, {core})
-    except OSError:
-        return False
-    return True
 
 
 def idle_of_timers(text: str) -> Clock | None:

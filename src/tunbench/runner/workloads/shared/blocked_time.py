@@ -61,7 +61,7 @@ def ready(node: Node, overlay: Overlay, address: str, interval: float, name: str
     if not node.exists(program):
         node.write(program, python.source(probe_stream))
     arguments = (overlay.interface, address, f"{interval:g}", f"{LONGEST_STREAM:g}", str(go), str(stop))
-    process = node.start(*python.INTERPRETER, str(program), *arguments, log=name)
+    process = node.start(*node.python, str(program), *arguments, log=name)
     try:
         if not wait_until(lambda: _last_line(node, log) != "", START_TIMEOUT, 0.005):
             raise WorkloadFailed(f"the probe did not start within {START_TIMEOUT:g} s")
