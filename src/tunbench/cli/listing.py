@@ -37,6 +37,12 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def alternatives(names: Sequence[str]) -> str:
+    """Names of which one is to be chosen, in words."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints rows as a table."""
     shown = Table(show_lines=any("\n" in cell for row in rows for cell in row))

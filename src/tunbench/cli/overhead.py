@@ -1,6 +1,5 @@
 """`tunbench overhead`: the bytes that stacks add to a packet, computed and measured."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.cli.run import MISTAKES, SOME_FAILED, execute, finish
 from tunbench.plan.axes.stack import read_stack
-from tunbench.plan.estimate.duration import MAX_WORKERS
+from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.report.export import overhead as exported
 from tunbench.report.terminal.overhead_table import rendered
 from tunbench.run import execution
@@ -49,7 +48,7 @@ def overhead(
         order = read_order(measuring.plan(names, payloads), "overhead", {})
         folder = out or default_folder("overhead")
         execution.create(folder, order)
-        execute(folder, order, workers or os.cpu_count() or 1, console)
+        execute(folder, order, workers or default_workers(order.lab.clock), console)
         finish(folder)
         found = measuring.findings(folder, names, payloads)
     if as_json:

@@ -1,6 +1,5 @@
 """`tunbench plan`: checks a plan, and shows what it would run."""
 
-import os
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -9,14 +8,14 @@ from rich.table import Table
 
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.listing import print_json
+from tunbench.cli.listing import alternatives, print_json
 from tunbench.doctor import choose_lab
-from tunbench.plan.estimate.duration import MAX_WORKERS
+from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.expand import expand
 from tunbench.plan.extent import as_json as to_json
 from tunbench.plan.extent import extent, in_words, values_of
 from tunbench.plan.load import Loaded, load
-from tunbench.plan.model import LAB_KINDS
+from tunbench.plan.model import CLOCKS, LAB_KINDS
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
 from tunbench.runner.declare import axes
@@ -40,12 +39,12 @@ LabOption = Annotated[
     typer.Option(
         "--lab",
         metavar="KIND",
-        help="vm, native or auto, instead of the plan's.",
+        help=f"{alternatives(LAB_KINDS)}, instead of the plan's.",
         autocompletion=lambda: list(LAB_KINDS),
     ),
 ]
 ClockOption = Annotated[
-    str | None, typer.Option("--clock", metavar="CLOCK", help="virtual or real, instead of the plan's.")
+    str | None, typer.Option("--clock", metavar="CLOCK", help=f"{alternatives(CLOCKS)}, instead of the plan's.")
 ]
 ScaleOption = Annotated[
     str | None, typer.Option("--scale", metavar="SCALE", help="One of a study's scales, such as quick; else full.")
@@ -117,8 +116,7 @@ def show(
         if choice := choose_lab.auto(loaded.plan.lab, shards, needs_of({shard.stack for shard in shards}, {}).files):
             typer.echo(choice.why, err=True)
             loaded = loaded.in_lab(choice.kind, choice.clock)
-    # On the real clock, labs side by side would disturb each other's numbers.
-    count = workers or (os.cpu_count() or 1 if loaded.plan.lab.clock == "virtual" else 1)
+    count = workers or default_workers(loaded.plan.lab.clock)
     if as_text:
         typer.echo(loaded.text, nl=False)
     elif as_json:

@@ -1,6 +1,5 @@
 """`tunbench run`: executes a plan, and goes on with one that was interrupted."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,16 +8,17 @@ from rich.console import Console
 
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.listing import alternatives
 from tunbench.cli.progress import Display
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
 from tunbench.labs.lab import LabError
 from tunbench.plan import load
-from tunbench.plan.estimate.duration import MAX_WORKERS
+from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.load import Loaded
-from tunbench.plan.model import LAB_KINDS
+from tunbench.plan.model import CLOCKS, LAB_KINDS
 from tunbench.run import execution, results
 from tunbench.run.interrupt import INTERRUPTED
 from tunbench.run.order import Order, RunError, default_folder, order_of
@@ -46,10 +46,12 @@ def run(
     ] = None,
     lab: Annotated[
         str | None,
-        typer.Option(help="Another lab than the plan's: vm, native or auto.", autocompletion=lambda: list(LAB_KINDS)),
+        typer.Option(
+            help=f"Another lab than the plan's: {alternatives(LAB_KINDS)}.", autocompletion=lambda: list(LAB_KINDS)
+        ),
     ] = None,
     clock: Annotated[
-        str | None, typer.Option(help="Another clock of the vm lab than the plan's: virtual or real.")
+        str | None, typer.Option(help=f"Another clock of the lab than the plan's: {alternatives(CLOCKS)}.")
     ] = None,
     scale: Annotated[str | None, typer.Option(help="One of a study's scales, such as quick; else full.")] = None,
     tool: Annotated[
@@ -73,7 +75,7 @@ def run(
         folder, order = _order_in(plan, out, resume, options, tool or [])
         for line in [*([order.why_this_lab] if order.why_this_lab else []), *order.toolbox.notes]:
             say(console, line)
-        count = (workers or os.cpu_count() or 1) if order.lab.clock == "virtual" else (workers or 1)
+        count = workers or default_workers(order.lab.clock)
         with execution.machine_held(order):
             if resume is None:
                 execution.create(folder, order)

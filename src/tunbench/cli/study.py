@@ -1,6 +1,5 @@
 """`tunbench study`: publications that Tunbench reproduces, and how far a run of one agrees with it."""
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
+from tunbench.plan.estimate.duration import default_workers
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.expand import expand, trials
 from tunbench.plan.extent import in_words
@@ -142,7 +142,7 @@ def _scales(loaded: Loaded) -> dict[str, dict[str, Any]]:
     found = {}
     for scale, plan in loaded.plans.items():
         shards = expand(plan)
-        workers = os.cpu_count() or 1 if plan.lab.clock == "virtual" else 1
+        workers = default_workers(plan.lab.clock)
         found[scale if len(loaded.plans) > 1 else ""] = {
             "shards": len(shards),
             "trials": trials(shards),

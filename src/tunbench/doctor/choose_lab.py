@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.doctor import requirements
-from tunbench.plan.model import AUTO, Lab
+from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, Lab, clocks_of
 from tunbench.plan.shard import Shard
+
+PREFERRED_LAB_KIND = "native"
+"""It is chosen where it lacks nothing, and the default lab else."""
 
 MAX_NAMED = 3
 """Of so many things that the native lab lacks the names are said, and of more how many there are."""
@@ -33,6 +36,10 @@ def auto(lab: Lab, shards: Sequence[Shard], files: Mapping[str, str | None]) -> 
         return None
     missing = [lack.what for lack in requirements.of_plan(shards, files)]
     if not missing:
-        return Choice("native", "real", "lab native: this machine has all that the plan needs")
+        return _choice(PREFERRED_LAB_KIND, clocks_of(PREFERRED_LAB_KIND)[0], "this machine has all that the plan needs")
     more = f" and {len(missing) - MAX_NAMED} more things" if len(missing) > MAX_NAMED else ""
-    return Choice("vm", lab.clock, f"lab vm: natively this machine lacks {', '.join(missing[:MAX_NAMED])}{more}")
+    return _choice(DEFAULT_LAB_KIND, lab.clock, f"natively this machine lacks {', '.join(missing[:MAX_NAMED])}{more}")
+
+
+def _choice(kind: str, clock: str, why: str) -> Choice:
+    return Choice(kind, clock, f"lab {kind}: {why}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from tunbench.plan import consistency, cut
 from tunbench.plan.axes.reader import key_of, reader_of
-from tunbench.plan.model import CLOCKS, LAB_KINDS, LATER_LAB_KINDS, Lab, Plan
+from tunbench.plan.model import CLOCKS, DEFAULT_LAB_KIND, LAB_CLOCKS, LAB_KINDS, LATER_LAB_KINDS, Lab, Plan, clocks_of
 from tunbench.plan.toml.bounds import MAX_REPEATS, MAX_SEED
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Key, alone, read_table
@@ -37,9 +37,12 @@ def read_lab(value: object) -> Lab:
     """The lab and clock of a table. Raises ValueError, Mistakes and MistakeAt."""
     found = read_table(value, LAB_KEYS, LAB_EXAMPLE, _unknown_in_lab)
     kind, clock = found["kind"], found["clock"]
-    if kind == "native" and clock == "virtual":
-        raise MistakeAt(f'the {kind} lab has the real clock only: write "real", or take the vm lab', "clock")
-    return Lab(kind, clock or ("real" if kind == "native" else "virtual"))
+    usual, *others = clocks_of(kind)
+    if clock and clock not in (usual, *others):
+        having = " or ".join(other for other, clocks in LAB_CLOCKS.items() if clock in clocks)
+        mend = f'write "{usual}", or take the {having} lab'
+        raise MistakeAt(f"the {kind} lab has the {usual} clock only: {mend}", "clock")
+    return Lab(kind, clock or usual)
 
 
 def read_probes(value: object) -> list[str]:
@@ -71,7 +74,7 @@ LAB_EXAMPLE = '[lab] and below it kind = "vm"'
 EXAMPLE = f"{NAME_EXAMPLE} and what else there is"
 
 LAB_KEYS = {
-    "kind": Key('kind = "vm"', alone(one_of("lab", LAB_KINDS, LATER_LAB_KINDS)), lambda: "vm"),
+    "kind": Key('kind = "vm"', alone(one_of("lab", LAB_KINDS, LATER_LAB_KINDS)), lambda: DEFAULT_LAB_KIND),
     "clock": Key('clock = "virtual"', alone(one_of("clock", CLOCKS)), str),
 }
 

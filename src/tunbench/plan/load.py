@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from tunbench import plain_text
 from tunbench.plan import scales
 from tunbench.plan.keys import BESIDE_A_PLAN, read_plan
-from tunbench.plan.model import AUTO, Lab, Plan
+from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, Lab, Plan
 from tunbench.plan.scales import FULL
 from tunbench.plan.study import named_cells
 from tunbench.plan.study.claim import CLAIM_EXAMPLE, Claim, read_claims
@@ -228,7 +228,7 @@ def _overridden(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str,
     if not isinstance(lab, dict) or not {"lab", "clock"} & set(overrides):
         return data
     lab = dict(lab)
-    if "lab" in overrides and overrides["lab"] != lab.get("kind", "vm"):
+    if "lab" in overrides and overrides["lab"] != lab.get("kind", DEFAULT_LAB_KIND):
         if overrides["lab"] != AUTO:
             # The clock was chosen for another lab: without --clock, the new one has its own default.
             lab.pop("clock", None)

@@ -9,23 +9,33 @@ from tunbench.plan.axes.workload import Workload
 from tunbench.plan.cut import Pattern
 from tunbench.plan.until import Until
 
+LAB_CLOCKS = {"vm": ("virtual", "real"), "native": ("real",)}
+"""The clocks of each kind of lab: the first is the one that it has unless a plan says otherwise."""
+
+DEFAULT_LAB_KIND = "vm"
+
 AUTO = "auto"
 """The native lab where this machine can run all of the plan in it, else the vm lab: decided before a run begins."""
 
-LAB_KINDS = ("vm", "native", AUTO)
+LAB_KINDS = (*LAB_CLOCKS, AUTO)
+"""What a plan or the command line may ask for."""
+
 LATER_LAB_KINDS = ("ssh",)
-CLOCKS = ("virtual", "real")
+
+CLOCKS = tuple(dict.fromkeys(clock for clocks in LAB_CLOCKS.values() for clock in clocks))
+
+
+def clocks_of(kind: str) -> Sequence[str]:
+    """The clocks that can be asked for of a kind: with `auto` those of the vm lab, if it comes to that."""
+    return LAB_CLOCKS[DEFAULT_LAB_KIND if kind == AUTO else kind]
 
 
 @dataclass(frozen=True)
 class Lab:
-    """Where a plan runs, and on which clock: a vm lab's is virtual unless it says otherwise, the native one's is real.
+    """Where a plan runs, and on which clock: one of those of LAB_CLOCKS."""
 
-    With `auto` the clock is that of the vm lab, if it comes to that.
-    """
-
-    kind: str = "vm"
-    clock: str = "virtual"
+    kind: str = DEFAULT_LAB_KIND
+    clock: str = clocks_of(DEFAULT_LAB_KIND)[0]
 
 
 @dataclass(frozen=True)

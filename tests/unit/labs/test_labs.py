@@ -23,6 +23,7 @@ from tunbench.labs.vm.image_definition import BASE, Definition
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import parse
+from tunbench.plan.model import LAB_CLOCKS
 from tunbench.plan.shard import canonical
 from tunbench.runner import registry
 
@@ -290,6 +291,12 @@ def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_a_lab_is_chosen_by_its_name(kind: str, clock: str, lab: object) -> None:
     assert labs.lab(kind, clock) == lab
+
+
+def test_every_lab_that_a_plan_may_ask_for_is_there() -> None:
+    assert labs.LABS.keys() == LAB_CLOCKS.keys()
+    assert all(labs.lab(kind, clock).clock == clock for kind, clocks in LAB_CLOCKS.items() for clock in clocks)
+    assert all(labs.lab(kind, clocks[0]).kind == kind for kind, clocks in LAB_CLOCKS.items())
 
 
 def kvm_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> bool:

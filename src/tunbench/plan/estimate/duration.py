@@ -1,6 +1,7 @@
 """How long shards take: each by what its stack and workloads declare, and all of them on some workers."""
 
 import heapq
+import os
 from collections.abc import Sequence
 
 from tunbench.plan.estimate import wall_clock
@@ -9,6 +10,11 @@ from tunbench.runner.invocation import Invocation
 
 MAX_WORKERS = 1000
 """Labs side by side: no machine has as many cores to spare."""
+
+
+def default_workers(clock: str) -> int:
+    """Labs side by side unless a person says otherwise: on the real clock they would disturb each other's numbers."""
+    return os.cpu_count() or 1 if clock == "virtual" else 1
 
 
 def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> float:
