@@ -17,6 +17,11 @@ def plan(stacks: list[str], profiles: str, workloads: list[str], repeats: int = 
     )
 
 
+def native_plan(stacks: list[str], profiles: str, workloads: list[str]) -> str:
+    """The text of a plan for the native lab."""
+    return plan(stacks, profiles, workloads, clock="real").replace('"vm"', '"native"')
+
+
 def execute(folder: Path, text: str, workers: int = 2, **overrides: Any) -> Record:
     """Runs a plan's text into a folder and reads what came out."""
     order = read_order(text, "test.toml", overrides)

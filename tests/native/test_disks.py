@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.kills import RUN, Killer, suspend, told
+from tests.helpers.kills import RUN, suspend, told
+from tests.helpers.native_kills import FOUR_TRIALS, assert_whole, native_killer
 from tests.helpers.traces import traces
-from tests.native.test_kills import PLAN, whole
 from tunbench.runner.node.shell import wait_until
 
 pytestmark = [
@@ -45,7 +45,7 @@ def disk(folder: Path, size: str) -> Iterator[Callable[..., "subprocess.Complete
 
 @pytest.mark.parametrize("size", ["64k", "780k", "840k"])
 def test_a_full_disk_loses_nothing_that_was_told(size: str, tmp_path: Path, record_property: Property) -> None:
-    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "plan.toml").write_text(FOUR_TRIALS)
     run, before = tmp_path / "disk" / "run", traces()
     with disk(tmp_path / "disk", size) as there:
         first = there(*RUN, tmp_path / "plan.toml", "--out", run, "--workers", "1")
@@ -65,7 +65,7 @@ def test_a_full_disk_loses_nothing_that_was_told(size: str, tmp_path: Path, reco
         there("cp", "-r", f"{run}/.", tmp_path / "second")
     after = told(tmp_path / "second")
     assert {key: after.get(key) for key in kept} == kept
-    whole(tmp_path / "second")
+    assert_whole(tmp_path / "second")
     assert traces() == before
     record_property(
         "reliability", f"exit code {first.returncode}, {len(kept)} of 6 trials told and kept; with room it is completed"
@@ -73,7 +73,7 @@ def test_a_full_disk_loses_nothing_that_was_told(size: str, tmp_path: Path, reco
 
 
 def test_a_folder_that_cannot_be_written_is_a_message(tmp_path: Path, record_property: Property) -> None:
-    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "plan.toml").write_text(FOUR_TRIALS)
     run = tmp_path / "disk" / "run"
     with disk(tmp_path / "disk", "64m") as there:
         there(*RUN, tmp_path / "plan.toml", "--out", run).check_returncode()
@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_written_is_a_message(tmp_path: Path, record_pro
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path, record_property: Property) -> None:
-    killer = Killer(PLAN, tmp_path, "tunbench.runner", "runner", whole)
+    killer = native_killer(tmp_path)
     process = killer.begin(run := tmp_path / "run")
     assert wait_until(lambda: bool(killer.labs(run)), 60)
     second = subprocess.run([*RUN, "--resume", str(run)], capture_output=True, text=True)
@@ -97,15 +97,15 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path, record_property: Pr
         "\n", ""
     )
     assert process.wait(120) == 0
-    whole(run)
+    assert_whole(run)
     record_property("reliability", "the second is refused with exit code 2, the first is whole")
 
 
 def test_a_machine_that_is_suspended_goes_on(tmp_path: Path, record_property: Property) -> None:
-    killer = Killer(PLAN, tmp_path, "tunbench.runner", "runner", whole)
+    killer = native_killer(tmp_path)
     process = killer.begin(run := tmp_path / "run")
     assert wait_until(lambda: bool(killer.labs(run)), 60)
     suspend(process.pid, 5)
     assert process.wait(120) == 0, killer.printed()
-    whole(run)
+    assert_whole(run)
     record_property("reliability", "5 s in which no process of the run had the processor: all trials there, ok")

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.helpers.kills import RUN, family
-from tests.helpers.measuring import values
-from tests.native.test_native_lab import native
+from tests.helpers.measuring import native_plan, values
 from tunbench.journal import journal, read
 from tunbench.journal.record import Record
 from tunbench.report.tables import lab_time
@@ -56,7 +55,7 @@ class Minute(NamedTuple):
 def minute(tmp_path_factory: pytest.TempPathFactory) -> Minute:
     folder = tmp_path_factory.mktemp("duty")
     run, plan = folder / "run", folder / "plan.toml"
-    plan.write_text(native(["none"], '["baseline"]', [WORKLOAD]))
+    plan.write_text(native_plan(["none"], '["baseline"]', [WORKLOAD]))
     began = time.monotonic()
     process = subprocess.Popen([*RUN, str(plan), "--out", str(run)], stdout=subprocess.DEVNULL, stderr=sys.stderr)
     assert wait_until(lambda: WORKLOAD in under_way(run), 60, interval=0.2)

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import hostile
-from tests.helpers.measuring import execute, verdicts
+from tests.helpers.measuring import execute, native_plan, verdicts
 from tests.helpers.traces import traces
-from tests.native.test_native_lab import native
 from tunbench.runner.node import limits
 
 pytestmark = [
@@ -61,7 +60,7 @@ def test_a_tunnel_that_runs_wild_fails_with_its_reason(
 ) -> None:
     before, began = traces(), time.monotonic()
     hostile.smuggle(monkeypatch, {"none": tunnel}, limits=SMALL)
-    record = execute(tmp_path / "run", native(["none", "openvpn"], '["baseline"]', [LONG]), workers=1)
+    record = execute(tmp_path / "run", native_plan(["none", "openvpn"], '["baseline"]', [LONG]), workers=1)
     found = verdicts(record)
     assert found["none", LONG][0] == "failed"
     # Either end may be the first.
@@ -75,7 +74,7 @@ def test_a_tunnel_that_dies_while_it_is_measured_fails_that_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
 ) -> None:
     hostile.smuggle(monkeypatch, {"none": hostile.DIES})
-    found = verdicts(execute(tmp_path / "run", native(["none"], '["baseline"]', [LONG]), workers=1))
+    found = verdicts(execute(tmp_path / "run", native_plan(["none"], '["baseline"]', [LONG]), workers=1))
     assert found["none", "up"][0] == "ok", "it was there before"
     assert found["none", LONG] == ("failed", "none: its daemon on a ended with status 0")
     record_property("reliability", "failed: “none: its daemon on a ended with status 0”, 4 s after it began")
@@ -85,7 +84,7 @@ def test_what_the_daemon_said_last_stands_with_the_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Property
 ) -> None:
     hostile.smuggle(monkeypatch, {"none": hostile.EATS}, limits=SMALL)
-    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [LONG]), workers=1)
+    record = execute(tmp_path / "run", native_plan(["none"], '["baseline"]', [LONG]), workers=1)
     [trial] = [trial for trial in record.trials if trial.cell["workload"] == LONG]
     assert "memory exhausted" in trial.logs["a/none-0.log"]
     record_property("reliability", trial.logs["a/none-0.log"].strip())
@@ -100,7 +99,7 @@ def test_a_tunnel_that_does_not_want_to_end_is_ended(
 ) -> None:
     before, began = traces(), time.monotonic()
     hostile.smuggle(monkeypatch, {"none": tunnel}, limits=SMALL)
-    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING]), workers=1)
+    record = execute(tmp_path / "run", native_plan(["none"], '["baseline"]', [PING]), workers=1)
     took = time.monotonic() - began
     assert took < 120
     assert record.interrupted == (), "the shard came to its end"
@@ -124,7 +123,7 @@ def test_a_workload_that_runs_wild_fails_with_its_reason(
 ) -> None:
     before, began = traces(), time.monotonic()
     hostile.smuggle(monkeypatch, workload=workload, limits={"WORKLOAD_OVERTIME = 600.0": "WORKLOAD_OVERTIME = 1.0"})
-    record = execute(tmp_path / "run", native(["none"], '["baseline"]', [PING, TCP]), workers=1)
+    record = execute(tmp_path / "run", native_plan(["none"], '["baseline"]', [PING, TCP]), workers=1)
     found = verdicts(record)
     assert found["none", PING][0] == "failed"
     assert reason in found["none", PING][1]

@@ -1,15 +1,13 @@
 """`kill -9` of the controlling process and of the runner, in namespaces on this kernel: nothing lost, nothing left."""
 
 import os
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.kills import Killer
+from tests.helpers.native_kills import assert_whole, native_killer
 from tests.helpers.traces import traces
-from tests.native.test_native_lab import native
 from tunbench.journal import read
 from tunbench.runner.node.shell import wait_until
 
@@ -19,26 +17,12 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
 ]
 
-PLAN = native(["none"], '["baseline"]', ["ping:count=10", "ping:count=20"]).replace("repeats = 1", "repeats = 2")
-
 Property = Callable[[str, object], None]
-
-
-def whole(run: Path) -> None:
-    """Every trial is there, once, with its folder."""
-    record = read.record(run)
-    assert record.interrupted == ()
-    cells = Counter((trial.cell["workload"], trial.cell["repeat"]) for trial in record.trials)
-    assert cells == Counter((workload, n) for workload in ("up", "ping:count=10", "ping:count=20") for n in (1, 2))
-    for trial in record.trials:
-        assert trial.verdict == "ok", trial.reason
-        assert (run / trial.folder / "commands.sh").stat().st_size
-    assert (run / "report.html").read_text().rstrip().endswith("</html>")
 
 
 def killed(count: int, seed: int, folder: Path, record_property: Property) -> None:
     before = traces()
-    killer = Killer(PLAN, folder, "tunbench.runner", "runner", whole)
+    killer = native_killer(folder)
     record_property("reliability", killer.kill(count, seed).figure)
     assert traces() == before
 
@@ -54,7 +38,7 @@ def test_nothing_is_lost_or_left_by_100_kills_on_the_native_lab(tmp_path: Path, 
 
 
 def test_a_runner_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, record_property: Property) -> None:
-    killer = Killer(PLAN, tmp_path, "tunbench.runner", "runner", whole)
+    killer = native_killer(tmp_path)
     process = killer.begin(run := tmp_path / "run")
     assert wait_until(lambda: bool(killer.labs(run)), 60)
     os.kill(killer.labs(run)[0], 9)
@@ -63,5 +47,5 @@ def test_a_runner_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, r
     [interrupted] = read.record(run).interrupted
     assert interrupted == "none, baseline, repeat 1"
     assert killer.begin(run).wait(120) == 0
-    whole(run)
+    assert_whole(run)
     record_property("reliability", "1 of 2 shards interrupted and told, exit code 1; --resume completes it")

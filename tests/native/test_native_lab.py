@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.measuring import execute, plan, values, verdicts
+from tests.helpers.measuring import execute, native_plan, values, verdicts
 from tests.helpers.traces import traces
 from tunbench.journal import journal
 
@@ -23,14 +23,9 @@ STACKS = ["none", "vxlan", "openvpn", "openvpn+vxlan", "macvlan"]
 WORKLOADS = ["ping:count=10", "iperf3-tcp:duration=1", "iperf3-udp:duration=1"]
 
 
-def native(stacks: list[str], profiles: str, workloads: list[str]) -> str:
-    """The text of a plan for the native lab."""
-    return plan(stacks, profiles, workloads, clock="real").replace('"vm"', '"native"')
-
-
 def test_what_the_kernel_has_is_measured_and_nothing_is_left(tmp_path: Path) -> None:
     before = traces()
-    record = execute(tmp_path / "run", native(STACKS, '["baseline"]', WORKLOADS), workers=1)
+    record = execute(tmp_path / "run", native_plan(STACKS, '["baseline"]', WORKLOADS), workers=1)
     missing = {stack for (stack, _), (verdict, _) in verdicts(record).items() if verdict == "unsupported"}
     assert missing <= {"macvlan", "vxlan", "openvpn+vxlan"}, "a kernel may lack these interfaces, and nothing else"
     assert {verdict for verdict, _ in verdicts(record).values()} <= {"ok", "unsupported"}
@@ -41,7 +36,7 @@ def test_what_the_kernel_has_is_measured_and_nothing_is_left(tmp_path: Path) -> 
 
 def test_a_kernel_without_wireguard_says_so(tmp_path: Path) -> None:
     has = subprocess.run(["unshare", "--net", "ip", "link", "add", "probe", "type", "wireguard"], capture_output=True)
-    record = execute(tmp_path / "run", native(["wireguard"], '["baseline"]', ["ping:count=10"]), workers=1)
+    record = execute(tmp_path / "run", native_plan(["wireguard"], '["baseline"]', ["ping:count=10"]), workers=1)
     for verdict, reason in verdicts(record).values():
         assert verdict == ("ok" if has.returncode == 0 else "unsupported")
         assert has.returncode == 0 or "wireguard" in reason
@@ -51,7 +46,7 @@ def test_a_kernel_without_netem_says_so(tmp_path: Path) -> None:
     has = subprocess.run(
         ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"], capture_output=True
     )
-    record = execute(tmp_path / "run", native(["none"], '["low"]', ["ping:count=10"]), workers=1)
+    record = execute(tmp_path / "run", native_plan(["none"], '["low"]', ["ping:count=10"]), workers=1)
     verdict, reason = verdicts(record)["none", "ping:count=10"]
     assert verdict == ("ok" if has.returncode == 0 else "unsupported")
     assert has.returncode == 0 or "netem" in reason
@@ -64,7 +59,7 @@ def test_nothing_is_left_when_the_controlling_process_dies(
 ) -> None:
     before = traces()
     file = tmp_path / "plan.toml"
-    file.write_text(native(["openvpn"], '["baseline"]', ["ping:count=1000,interval=0.01"]))
+    file.write_text(native_plan(["openvpn"], '["baseline"]', ["ping:count=1000,interval=0.01"]))
     process = subprocess.Popen(
         [sys.executable, "-m", "tunbench", "run", str(file), "--out", str(tmp_path / "run")], stderr=subprocess.DEVNULL
     )

@@ -8,8 +8,8 @@ from statistics import linear_regression
 
 import pytest
 
+from tests.helpers.measuring import native_plan
 from tests.helpers.traces import traces
-from tests.native.test_native_lab import native
 from tunbench.executors.pool import ShardEvent
 from tunbench.journal import read
 from tunbench.run import execution
@@ -40,7 +40,7 @@ def soaked(trials: int, folder: Path, record_property: Property) -> None:
             memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
 
     before = traces()
-    text = native(["none"], '["baseline"]', WORKLOADS).replace("repeats = 1", f"repeats = {trials // 4}")
+    text = native_plan(["none"], '["baseline"]', WORKLOADS).replace("repeats = 1", f"repeats = {trials // 4}")
     order = read_order(text, "soak.toml", {})
     execution.create(folder, order)
     execution.go(folder, order, 1, look)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.kills import RUN
-from tests.native.test_native_lab import native
+from tests.helpers.measuring import native_plan
 from tunbench.executors import pool
 from tunbench.journal import read
 from tunbench.run import execution
@@ -29,7 +29,7 @@ PING = "ping:count=200,interval=0.01"
 def test_other_load_is_warned_of_and_what_it_disturbs_is_marked(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    (tmp_path / "plan.toml").write_text(native(["none"], '["baseline"]', [PING]))
+    (tmp_path / "plan.toml").write_text(native_plan(["none"], '["baseline"]', [PING]))
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as load:
         try:
             done = subprocess.run(
@@ -64,7 +64,7 @@ def test_the_machine_has_been_looked_at_before_a_trial_begins(
             margins.append(event["began"] - done["up" if event["workload"] == "up" else "trial"])
 
     pings = [f"ping:count={count},interval=0.01" for count in range(10, 15)]
-    order = read_order(native(["none"], '["baseline"]', pings), "test.toml", {})
+    order = read_order(native_plan(["none"], '["baseline"]', pings), "test.toml", {})
     execution.create(tmp_path / "run", order)
     execution.go(tmp_path / "run", order, 1, watch)
     assert len(margins) == 1 + len(pings)

@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import tunbench
 from tunbench.runner import registry
 
 PACKAGE = Path(tunbench.__file__).parent
+
+TESTS = Path(__file__).parents[1]
 
 FLOORS = (
     ("tunbench", "tunbench.plain_text"),
@@ -52,6 +55,7 @@ NAMES_OF_TOOLS = ("tunbench.toolbox.tools", "tunbench.runner.declare.tools")
 """Where a name is that of a program, which a tunnel may have too."""
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the package, by its dotted name."""
     found = {}
@@ -72,6 +76,7 @@ def imported(path: Path, known: Iterable[str]) -> set[str]:
     return found
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """What each module imports."""
     known = modules()
@@ -154,5 +159,25 @@ def test_no_table_outside_a_tunnels_file_names_it() -> None:
         if not within(module, "tunbench.runner.tunnels") and module not in NAMES_OF_TOOLS
         for text in texts(path)
         if text in names
+    ]
+    assert found == []
+
+
+def imported_tests(path: Path) -> Iterator[str]:
+    """The files of tests that a file imports, also within its functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module or ''}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if any(part.startswith("test_") for part in name.split(".")))
+
+
+def test_what_tests_share_stands_in_helpers() -> None:
+    """A test that another file of tests imports cannot be moved, renamed or read alone."""
+    found = [
+        f"{path.relative_to(TESTS)}: {name}" for path in sorted(TESTS.rglob("*.py")) for name in imported_tests(path)
     ]
     assert found == []

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.plans import SHIPPED, generated
+from tests.helpers.spending import MAX_BYTES, MAX_SECONDS, begin_peak_anew, peak_bytes
 from tunbench.plan import expand, load
 from tunbench.plan.estimate import duration
 from tunbench.plan.load import PlanError
@@ -19,11 +20,8 @@ from tunbench.plan.toml.bounds import MAX_FILE_BYTES
 FEW, MANY = 2_000, 100_000
 """Plans that are generated: always, and in the long test."""
 
-SECONDS, SECONDS_EACH = 1.0, 100e-6
-"""Processor time that a plan may take, and besides for each of its trials."""
-
-MEMORY, MEMORY_EACH = 100 << 20, 1000
-"""Bytes of memory that a plan may take beyond those before, and besides for each of its trials."""
+SECONDS_A_TRIAL, BYTES_A_TRIAL = 100e-6, 1000
+"""Processor time and memory that a plan may take for each of its trials, besides those for any."""
 
 MISTAKE = re.compile(r"(any\.toml(:(?P<line>\d+)(:\d+)?)?): \S[ -~¡-￿\U00010000-\U0010ffff]*")
 """The file, a line where there is one, and what is wrong: printable, and of bearable length."""
@@ -37,20 +35,10 @@ def claim(number: int, left: str) -> str:
 SMALL = 'name = "any"\nstacks = ["none"]\nworkloads = ["ping"]\n'
 
 
-def peak() -> int:
-    """The most memory in bytes that this process has had since it was told to begin anew."""
-    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) << 10
-
-
-def begin_anew() -> None:
-    """From here on, the peak is that of what follows. Source: proc(5), /proc/pid/clear_refs."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def refused(text: str) -> str:
     """Why a plan is refused, in its words; empty where it is read and expanded. It must be soon, and in little."""
-    begin_anew()
-    began, before, trials = time.process_time(), peak(), 0
+    begin_peak_anew()
+    began, before, trials = time.process_time(), peak_bytes(), 0
     try:
         found = load.read(text, Path("any.toml"))
         shards = expand.expand(found.plan)
@@ -63,9 +51,9 @@ def refused(text: str) -> str:
             matched = MISTAKE.fullmatch(line)
             assert matched and len(line) < 2500, line
             assert int(matched["line"] or 0) <= text.count("\n") + 1
-    took, more = time.process_time() - began, peak() - before
-    assert took < SECONDS + trials * SECONDS_EACH, (took, trials, why[:200])
-    assert more < MEMORY + trials * MEMORY_EACH, (more, trials, why[:200])
+    took, more = time.process_time() - began, peak_bytes() - before
+    assert took < MAX_SECONDS + trials * SECONDS_A_TRIAL, (took, trials, why[:200])
+    assert more < MAX_BYTES + trials * BYTES_A_TRIAL, (more, trials, why[:200])
     return why
 
 
@@ -101,7 +89,7 @@ def figure(reasons: Sequence[str]) -> str:
     read = sum(not why for why in reasons)
     return (
         f"{len(reasons):,} plans: {read:,} read and expanded, {len(reasons) - read:,} refused by a line for each "
-        f"mistake, each within {SECONDS:g} s and {MEMORY >> 20} MiB; no traceback"
+        f"mistake, each within {MAX_SECONDS:g} s and {MAX_BYTES >> 20} MiB; no traceback"
     )
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.comparisons import comparison_of, failures, speeds, spread
 from tests.helpers.records import PING
-from tests.unit.analysis.compare.test_runs import compared, failed, speeds, spread
 from tunbench.analysis.compare.gate import GateResult, gate
 from tunbench.analysis.compare.runs import RunComparison, Selection
 from tunbench.journal.record import TrialResult
@@ -16,7 +16,7 @@ from tunbench.report.export import junit, markdown
 def judged(
     a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float = 0.02, strict: bool = False
 ) -> GateResult:
-    return gate(compared(a, b), tolerance, strict)
+    return gate(comparison_of(a, b), tolerance, strict)
 
 
 def outcome(a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float = 0.02) -> tuple[str, str]:
@@ -26,7 +26,7 @@ def outcome(a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float
 
 def test_worse_beyond_the_tolerance_stops_and_within_it_does_not() -> None:
     a, b = speeds("gre", spread(1e9, 1)), speeds("gre", spread(0.9e9, 2))
-    [one] = compared(a, b).rows
+    [one] = comparison_of(a, b).rows
     least = one.least
     assert least is not None
     assert 0.08 < least < 0.1
@@ -53,11 +53,11 @@ def test_a_difference_that_is_not_shown_passes_however_large_it_looks() -> None:
 def test_failed_and_missing_cells_stop_and_new_ones_do_not() -> None:
     base = speeds("none", spread(1e9, 1))
     for a, b, expected in (
-        (speeds("gre", [1.0]), failed("gre", [1]), ("failed", "1 of 1 trials failed: it broke")),
+        (speeds("gre", [1.0]), failures("gre", [1]), ("failed", "1 of 1 trials failed: it broke")),
         (speeds("gre", [1.0]), [], ("missing", "no trial of it in B")),
         ([], speeds("gre", [1.0]), ("passed", "new")),
-        (failed("gre", [1]), [], ("passed", "failed in A")),
-        (failed("gre", [1]), failed("gre", [1]), ("passed", "failed in both")),
+        (failures("gre", [1]), [], ("passed", "failed in A")),
+        (failures("gre", [1]), failures("gre", [1]), ("passed", "failed in both")),
     ):
         found = judged([*base, *a], [*base, *b])
         one = next(one for one in found.cells if one.row.stack == "gre")
@@ -66,7 +66,7 @@ def test_failed_and_missing_cells_stop_and_new_ones_do_not() -> None:
 
 
 def test_a_run_that_lacks_trials_does_not_pass() -> None:
-    both = compared(speeds("gre", spread(1e9, 1)), speeds("gre", spread(1e9, 2)))
+    both = comparison_of(speeds("gre", spread(1e9, 1)), speeds("gre", spread(1e9, 2)))
     found = gate(both._replace(lacking=3), 0.02)
     assert gate(both, 0.02).passes and not found.passes
     assert markdown.sentence(found).endswith("; 3 trials of the new run are missing")
@@ -74,7 +74,7 @@ def test_a_run_that_lacks_trials_does_not_pass() -> None:
 
 
 def test_a_new_cell_of_which_nothing_is_well_has_failed() -> None:
-    found = judged(speeds("none", spread(1e9, 1)), [*speeds("none", spread(1e9, 1)), *failed("gre", [1])])
+    found = judged(speeds("none", spread(1e9, 1)), [*speeds("none", spread(1e9, 1)), *failures("gre", [1])])
     assert [one.outcome for one in found.cells if one.row.stack == "gre"] == ["failed"]
 
 
@@ -96,7 +96,7 @@ def test_where_the_base_is_zero_any_worsening_is_beyond_every_tolerance() -> Non
         return speeds("gre", values, PING, "loss", "ratio")
 
     def of(a: Sequence[float], b: Sequence[float], tolerance: float) -> str:
-        [one] = gate(compared(lost(a), lost(b), Selection(("loss",))), tolerance).cells
+        [one] = gate(comparison_of(lost(a), lost(b), Selection(("loss",))), tolerance).cells
         return one.outcome
 
     none, some = [0.0] * 10, [0.01, 0.02] * 5
@@ -111,7 +111,7 @@ def test_where_the_base_is_zero_any_worsening_is_beyond_every_tolerance() -> Non
 
 def test_what_is_neither_good_nor_bad_stops_nothing() -> None:
     a, b = (speeds("gre", spread(middle, 1), metric="carried", unit="B") for middle in (1e6, 2e6))
-    found = gate(compared(a, b, Selection(("carried",))), 0.0)
+    found = gate(comparison_of(a, b, Selection(("carried",))), 0.0)
     assert [(one.outcome, one.why) for one in found.cells] == [("passed", "different")]
 
 
@@ -131,13 +131,13 @@ def mixed() -> tuple[list[TrialResult], list[TrialResult]]:
     b = [one for number, stack in enumerate(stacks) for one in speeds(stack, spread(1e9 * stacks[stack], number + 2))]
     a += [*speeds("geneve", [1.0] * 3), *speeds("wireguard", spread(1, 1, 3)), *speeds("macvlan", [1.0])]
     b += [
-        *failed("geneve", [1, 2, 3], "a|b <b> & `c` *d*\x1b[31m\x00]]> \\[e](f) \\| _g_ ~h~"),
+        *failures("geneve", [1, 2, 3], "a|b <b> & `c` *d*\x1b[31m\x00]]> \\[e](f) \\| _g_ ~h~"),
         *speeds("wireguard", spread(1, 2, 3)),
     ]
     return a, b
 
 
-COMPARED: RunComparison = compared(*mixed())
+COMPARED: RunComparison = comparison_of(*mixed())
 
 
 def test_the_outcomes_are_counted_the_worst_first() -> None:
@@ -185,14 +185,14 @@ def test_the_summary_is_a_table_that_nothing_in_it_breaks() -> None:
 
 def test_a_stack_is_code_in_which_nothing_is_escaped_but_the_border_of_a_cell() -> None:
     a, b = (speeds("a<b>&|`*_", spread(value, 1)) for value in (1e9, 0.5e9))
-    side = compared(a, b)
+    side = comparison_of(a, b)
     assert r"| `a<b>&\|'*_` |" in markdown.markdown(gate(side, 0.02), side)
 
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_summary_of_a_run_that_passes_says_so(strict: bool) -> None:
     a = speeds("gre", spread(1e9, 1))
-    side = compared(a, a)
+    side = comparison_of(a, a)
     assert markdown.markdown(gate(side, 0.02, strict), side).startswith(
         "## Tunbench: passed\n\n1 cell, tolerance 2\N{NO-BREAK SPACE}%: 1 passed"
     )

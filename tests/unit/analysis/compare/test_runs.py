@@ -1,50 +1,20 @@
 import json
-import random
 from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.helpers.records import MANIFEST, PING, TCP, UP, cell, record, trial
+from tests.helpers.comparisons import OTHER_MANIFEST, comparison_of, failures, findings_of, speeds, spread
+from tests.helpers.records import MANIFEST, PING, TCP, UP, cell, trial
 from tunbench.analysis.compare import runs as comparing
 from tunbench.analysis.compare.compared_cell import VERDICTS, ComparedCell, counts, frame, worst_first
-from tunbench.analysis.compare.runs import CompareError, RunComparison, Selection, compare
-from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.compare.runs import CompareError, Selection, compare
 from tunbench.analysis.metrics import headlines, more_is_better
 from tunbench.journal.record import TrialResult
 from tunbench.runner import registry
 
-OTHER = {**MANIFEST, "fingerprint": "another", "runner": "changed"}
-
-
-def speeds(
-    stack: str, values: Sequence[float], workload: str = TCP, metric: str = "throughput", unit: str = "bit/s"
-) -> list[TrialResult]:
-    """A trial for each value, one a repeat."""
-    return [
-        trial(cell(stack, "baseline", workload, repeat), [(metric, unit, value)])
-        for repeat, value in enumerate(values, start=1)
-    ]
-
-
-def failed(stack: str, repeats: Sequence[int], reason: str = "it broke", verdict: str = "failed") -> list[TrialResult]:
-    return [trial(cell(stack, "baseline", TCP, repeat), verdict=verdict, reason=reason) for repeat in repeats]
-
-
-def spread(middle: float, seed: int, n: int = 10) -> list[float]:
-    rng = random.Random(seed)
-    return [middle * rng.gauss(1, 0.01) for _ in range(n)]
-
-
-def found(trials: Sequence[TrialResult], manifest: dict[str, object] = MANIFEST) -> Findings:
-    return find(record(trials, manifest=dict(manifest)))
-
-
-def compared(a: Sequence[TrialResult], b: Sequence[TrialResult], choice: Selection = Selection()) -> RunComparison:  # noqa: B008
-    return compare(found(a), found(b, OTHER), choice)
-
 
 def only(a: Sequence[TrialResult], b: Sequence[TrialResult]) -> ComparedCell:
-    [row] = compared(a, b).rows
+    [row] = comparison_of(a, b).rows
     return row
 
 
@@ -69,7 +39,7 @@ def test_less_is_better_for_a_metric_that_says_so() -> None:
 
 def test_what_is_neither_good_nor_bad_is_different() -> None:
     a, b = (speeds("gre", spread(middle, 1), metric="carried", unit="B") for middle in (1e6, 2e6))
-    [row] = compared(a, b, Selection(("carried",))).rows
+    [row] = comparison_of(a, b, Selection(("carried",))).rows
     assert (row.verdict, row.direction) == ("different", "neither")
 
 
@@ -94,7 +64,7 @@ def test_a_table_that_is_too_long_for_its_trials_is_undecided_and_not_without_di
     # The smallest p of 8 and 8 trials is 2 ÷ 12,870, which is 0.00016.
     monkeypatch.setattr(comparing, "LEVEL", 0.0003)
     a, b = ([*speeds("gre", spread(of, 1, 8)), *speeds("none", spread(of, 1, 8))] for of in (1e9, 0.5e9))
-    long, short = compared(a, b), compared(a, b, Selection(stack="gre"))
+    long, short = comparison_of(a, b), comparison_of(a, b, Selection(stack="gre"))
     assert counts(long.rows) == {"undecided": 2}
     assert long.rows[0].why == (
         "8 and 8 trials cannot reach p < 0.0003 among 2 tests; it needs more trials or fewer cells"
@@ -105,7 +75,7 @@ def test_a_table_that_is_too_long_for_its_trials_is_undecided_and_not_without_di
 def test_p_is_corrected_over_the_rows_that_were_chosen() -> None:
     a = [one for stack in ("gre", "ipip", "none") for one in speeds(stack, spread(1e9, 1))]
     b = [*speeds("gre", spread(0.9e9, 2)), *speeds("ipip", spread(1e9, 3)), *speeds("none", spread(1e9, 4))]
-    every, one = compared(a, b), compared(a, b, Selection(stack="gr*"))
+    every, one = comparison_of(a, b), comparison_of(a, b, Selection(stack="gr*"))
     worst = worst_first(every.rows)[0]
     assert (every.tests, worst.stack) == (3, "gre")
     assert worst.p is not None
@@ -120,51 +90,51 @@ def test_p_is_corrected_over_the_rows_that_were_chosen() -> None:
         (lambda: [], lambda: speeds("gre", spread(1e9, 1)), "only in B", ""),
         (
             lambda: speeds("gre", spread(1e9, 1, 3)),
-            lambda: failed("gre", [1, 2, 3], "no \x1b[31manswer\x1b[0m\nfrom b"),
+            lambda: failures("gre", [1, 2, 3], "no \x1b[31manswer\x1b[0m\nfrom b"),
             "failed in B",
             "3 of 3 trials failed: no answer from b",
         ),
         (
             lambda: speeds("gre", spread(1e9, 1, 10)),
-            lambda: [*speeds("gre", spread(1e9, 2, 9)), *failed("gre", [10])],
+            lambda: [*speeds("gre", spread(1e9, 2, 9)), *failures("gre", [10])],
             "failed in B",
             "1 of 10 trials failed: it broke",
         ),
         (
             lambda: speeds("gre", spread(1e9, 1, 3)),
-            lambda: failed("gre", [1], "no module", "unsupported"),
+            lambda: failures("gre", [1], "no module", "unsupported"),
             "failed in B",
             "1 of 1 trials unsupported: no module",
         ),
         (
-            lambda: failed("gre", [1, 2]),
+            lambda: failures("gre", [1, 2]),
             lambda: speeds("gre", spread(1e9, 1, 3)),
             "failed in A",
             "2 of 2 trials failed: it broke",
         ),
         (
-            lambda: failed("gre", [1, 2]),
-            lambda: failed("gre", [1, 2]),
+            lambda: failures("gre", [1, 2]),
+            lambda: failures("gre", [1, 2]),
             "failed in both",
             "2 of 2 trials failed: it broke",
         ),
-        (lambda: failed("gre", [1]), lambda: [], "failed in A", "1 of 1 trials failed: it broke"),
-        (lambda: [], lambda: failed("gre", [1]), "only in B", "1 of 1 trials failed: it broke"),
+        (lambda: failures("gre", [1]), lambda: [], "failed in A", "1 of 1 trials failed: it broke"),
+        (lambda: [], lambda: failures("gre", [1]), "only in B", "1 of 1 trials failed: it broke"),
     ],
 )
 def test_what_was_not_measured_in_both_has_a_verdict_and_no_shift(
     a: Callable[[], list[TrialResult]], b: Callable[[], list[TrialResult]], verdict: str, why: str
 ) -> None:
     both = speeds("none", spread(1e9, 5))
-    row = next(one for one in compared([*both, *a()], [*both, *b()]).rows if one.stack == "gre")
+    row = next(one for one in comparison_of([*both, *a()], [*both, *b()]).rows if one.stack == "gre")
     assert (row.verdict, row.why, row.shift, row.p) == (verdict, why, None, None)
     assert row.metric == "throughput"
 
 
 def test_fewer_failures_than_in_a_leave_the_numbers_to_decide() -> None:
-    a = [*speeds("gre", spread(1e9, 1, 9)), *failed("gre", [10])]
+    a = [*speeds("gre", spread(1e9, 1, 9)), *failures("gre", [10])]
     assert only(a, speeds("gre", spread(0.9e9, 2, 10))).verdict == "worse"
-    b = [*speeds("gre", spread(0.9e9, 2, 9)), *failed("gre", [10])]
+    b = [*speeds("gre", spread(0.9e9, 2, 9)), *failures("gre", [10])]
     assert only(a, b).verdict == "worse"
 
 
@@ -177,10 +147,10 @@ def test_on_the_virtual_clock_equal_values_of_every_seed_are_identical() -> None
 
 def test_equal_fingerprints_are_identical_on_the_virtual_clock_only() -> None:
     trials = speeds("gre", spread(1e9, 1))
-    same = compare(found(trials), found(trials))
+    same = compare(findings_of(trials), findings_of(trials))
     assert (same.identical, same.tests, [row.verdict for row in same.rows]) == (True, 0, ["identical"])
     real = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}, "fingerprint": "no promise"}
-    both = compare(found(trials, real), found(trials, real))
+    both = compare(findings_of(trials, real), findings_of(trials, real))
     assert (both.identical, [row.verdict for row in both.rows]) == (False, ["no difference shown"])
 
 
@@ -188,13 +158,13 @@ def test_what_differs_of_the_runs_is_told() -> None:
     trials = speeds("gre", spread(1e9, 1))
     packages = {**MANIFEST["image"]["packages"], "wireguard-tools": "2"}
     other = {
-        **OTHER,
+        **OTHER_MANIFEST,
         "image": {"digest": MANIFEST["image"]["digest"], "packages": packages},
         "host": {"processor": "another"},
         "plan": {**MANIFEST["plan"], "repeats": 10},
         "tools": {"headscale": {"version": "0.28.0", "digest": "b" * 64}},
     }
-    told = {one.what: (one.a, one.b) for one in compare(found(trials), found(trials, other)).differences}
+    told = {one.what: (one.a, one.b) for one in compare(findings_of(trials), findings_of(trials, other)).differences}
     assert told == {
         "runner": ("", "changed"),
         "wireguard-tools": ("1.0.20210914-1", "2"),
@@ -202,7 +172,9 @@ def test_what_differs_of_the_runs_is_told() -> None:
         "plan: repeats": ("3", "10"),
     }
     real = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}}
-    differ = compare(found(trials, real), found(trials, {**real, "host": {"processor": "another"}})).differences
+    differ = compare(
+        findings_of(trials, real), findings_of(trials, {**real, "host": {"processor": "another"}})
+    ).differences
     assert [one.what for one in differ] == ["processor"]
 
 
@@ -210,7 +182,7 @@ def test_runs_of_different_labs_cannot_be_compared() -> None:
     trials = speeds("gre", spread(1e9, 1))
     real = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}}
     with pytest.raises(CompareError, match=r"different labs, vm \(virtual\) and native \(real\)"):
-        compare(found(trials), found(trials, real))
+        compare(findings_of(trials), findings_of(trials, real))
 
 
 def test_without_a_choice_a_workload_is_summed_up_by_its_first_metric() -> None:
@@ -229,7 +201,7 @@ def test_without_a_choice_a_workload_is_summed_up_by_its_first_metric() -> None:
             }.items()
         )
     ]
-    names = {(row.workload, row.name) for row in compared(trials, trials).rows}
+    names = {(row.workload, row.name) for row in comparison_of(trials, trials).rows}
     assert names == {
         (TCP, "throughput"),
         (PING, "rtt"),
@@ -237,16 +209,16 @@ def test_without_a_choice_a_workload_is_summed_up_by_its_first_metric() -> None:
         ("loaded-latency", "rpm-both"),
         ("of-another-version", "speed"),
     }
-    every = compared(trials, trials, Selection(("all",))).rows
+    every = comparison_of(trials, trials, Selection(("all",))).rows
     assert len(every) == 9
-    assert {row.name for row in compared(trials, trials, Selection(("cost", "loss"))).rows} == {"cost", "loss"}
+    assert {row.name for row in comparison_of(trials, trials, Selection(("cost", "loss"))).rows} == {"cost", "loss"}
 
 
 def test_a_percentile_is_named_with_its_metric() -> None:
     series = [
         trial(cell("gre", "baseline", PING, 1), [("rtt", "s", value, float(at)) for at, value in enumerate((1, 2, 9))])
     ]
-    [row] = compared(series, series, Selection(("rtt p99",))).rows
+    [row] = comparison_of(series, series, Selection(("rtt p99",))).rows
     assert (row.name, row.statistic) == ("rtt p99", "p99")
 
 
@@ -264,14 +236,14 @@ def test_a_percentile_is_named_with_its_metric() -> None:
 def test_a_choice_that_nothing_has_is_refused(choice: Selection, message: str) -> None:
     trials = speeds("gre", [1.0])
     with pytest.raises(CompareError) as caught:
-        compared(trials, trials, choice)
+        comparison_of(trials, trials, choice)
     assert str(caught.value) == message
 
 
 def test_rows_are_in_the_order_of_the_plan_and_the_worst_stand_first_on_demand() -> None:
     a = [one for stack in ("vxlan", "gre", "none") for one in speeds(stack, spread(1e9, 1))]
     b = [*speeds("vxlan", spread(1.1e9, 2)), *speeds("gre", spread(0.9e9, 2)), *speeds("none", spread(0.5e9, 2))]
-    rows = compared(a, b).rows
+    rows = comparison_of(a, b).rows
     assert [row.stack for row in rows] == ["none", "gre", "vxlan"]
     assert [row.stack for row in worst_first(reversed(rows))] == ["none", "gre", "vxlan"]
     assert list(counts(rows)) == ["worse", "better"]
@@ -281,7 +253,7 @@ def test_a_comparison_turns_round_with_the_runs() -> None:
     a = [*speeds("gre", spread(1e9, 1)), *speeds("ipip", spread(1e9, 1))]
     b = [*speeds("gre", spread(0.9e9, 2)), *speeds("ipip", spread(1e9, 2))]
     mirror = {"worse": "better", "no difference shown": "no difference shown"}
-    for there, back in zip(compared(a, b).rows, compared(b, a).rows, strict=True):
+    for there, back in zip(comparison_of(a, b).rows, comparison_of(b, a).rows, strict=True):
         assert back.verdict == mirror[there.verdict]
         assert (there.p, there.corrected) == pytest.approx((back.p, back.corrected))
         assert there.shift is not None and back.shift is not None
@@ -289,7 +261,7 @@ def test_a_comparison_turns_round_with_the_runs() -> None:
 
 
 def test_the_table_has_a_column_for_each_field_and_is_json() -> None:
-    rows = compared(speeds("gre", spread(1e9, 1)), [*failed("gre", [1])]).rows
+    rows = comparison_of(speeds("gre", spread(1e9, 1)), [*failures("gre", [1])]).rows
     table = frame(rows)
     assert table.columns == list(ComparedCell._fields)
     assert frame([]).columns == table.columns
@@ -317,9 +289,9 @@ def test_a_trial_that_is_missing_counts_as_missing_and_not_as_failed() -> None:
 
 def test_trials_that_failed_on_both_sides_are_counted_beside_what_is_compared() -> None:
     a, b = speeds("gre", spread(1e9, 1, 10)), speeds("gre", spread(0.5e9, 2, 10))
-    row = only([*a[1:], *failed("gre", [1])], [*b[1:], *failed("gre", [1])])
+    row = only([*a[1:], *failures("gre", [1])], [*b[1:], *failures("gre", [1])])
     assert (row.verdict, row.why) == ("worse", "A: 9 ok of 10 trials; B: 9 ok of 10 trials")
-    few = only([*a[:2], *failed("gre", [3])], [*b[:2], *failed("gre", [3])])
+    few = only([*a[:2], *failures("gre", [3])], [*b[:2], *failures("gre", [3])])
     assert few.why == "2 and 2 trials; it needs 8 on both sides; A: 2 ok of 3 trials; B: 2 ok of 3 trials"
     assert only(a, b).why == ""
 

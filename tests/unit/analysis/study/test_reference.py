@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import studies
-from tests.unit.plan.test_generated_plans import MEMORY, SECONDS, begin_anew, peak
+from tests.helpers.spending import MAX_BYTES, MAX_SECONDS, begin_peak_anew, peak_bytes
 from tunbench.analysis.study.reference import COLUMNS, LARGEST, UNITS, Published, published, read
 from tunbench.plan.load import PlanError
 
@@ -106,12 +106,12 @@ HUGE = {
 @pytest.mark.parametrize("name", HUGE)
 def test_what_is_far_too_large_is_refused_at_once(name: str, tmp_path: Path) -> None:
     (tmp_path / "any.csv").write_text(HUGE[name])
-    begin_anew()
-    began, before = time.process_time(), peak()
+    begin_peak_anew()
+    began, before = time.process_time(), peak_bytes()
     with pytest.raises(PlanError) as caught:
         published(tmp_path / "any.csv")
-    assert time.process_time() - began < SECONDS
-    assert peak() - before < MEMORY
+    assert time.process_time() - began < MAX_SECONDS
+    assert peak_bytes() - before < MAX_BYTES
     assert len(str(caught.value)) < 25_000
     assert all("any.csv" in line for line in str(caught.value).splitlines())
 

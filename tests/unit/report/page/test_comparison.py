@@ -1,7 +1,7 @@
 import re
 from html.parser import HTMLParser
 
-from tests.unit.analysis.compare.test_runs import OTHER, failed, found, speeds, spread
+from tests.helpers.comparisons import OTHER_MANIFEST, failures, findings_of, speeds, spread
 from tunbench.analysis.compare.runs import Selection, compare
 from tunbench.analysis.findings import Findings
 from tunbench.report.charts import forest
@@ -9,7 +9,7 @@ from tunbench.report.page.comparison import rendered
 from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.template import text
 
-A = found(
+A = findings_of(
     [
         *speeds("none", spread(1e9, 1)),
         *speeds("gre", spread(1e9, 2)),
@@ -17,14 +17,14 @@ A = found(
         *speeds("ipip", spread(1e9, 4)),
     ]
 )
-B = found(
+B = findings_of(
     [
         *speeds("none", spread(1e9, 5)),
         *speeds("gre", spread(0.9e9, 6)),
         *speeds("wireguard+vxlan", spread(1.2e9, 7)),
-        *failed("ipip", range(1, 11), "<script>alert(1)</script>"),
+        *failures("ipip", range(1, 11), "<script>alert(1)</script>"),
     ],
-    {**OTHER, "runner": "<i>changed</i>"},
+    {**OTHER_MANIFEST, "runner": "<i>changed</i>"},
 )
 
 
@@ -110,7 +110,9 @@ def test_the_forest_has_a_mark_for_each_cell_with_a_shift() -> None:
 
 def test_a_long_comparison_draws_the_worst_and_says_so() -> None:
     names = [f"iperf3-tcp:duration={number}" for number in range(1, forest.MAX_CELLS + 3)]
-    a, b = (found([one for name in names for one in speeds("gre", spread(1e9, seed, 8), name)]) for seed in (1, 2))
+    a, b = (
+        findings_of([one for name in names for one in speeds("gre", spread(1e9, seed, 8), name)]) for seed in (1, 2)
+    )
     b.record.manifest["fingerprint"] = "another"
     text = section(a, b)
     assert f"The {forest.MAX_CELLS} worst are drawn" in text
