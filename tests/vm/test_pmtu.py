@@ -20,7 +20,7 @@ _build = build
 
 def build(underlay, nodes):
     _build(underlay, nodes)
-    nodes[underlay.middle].run("ip", "link", "set", underlay.towards["b"], "mtu", "{LINK}")
+    nodes[underlay.middle].run("ip", "link", "set", underlay.towards["b"].name, "mtu", "{LINK}")
     nodes["b"].run("ip", "link", "set", underlay.endpoints["b"].interface, "mtu", "{LINK}")
 """
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node import limits
 from tunbench.runner.node.events import EventStream
 from tunbench.runner.node.node import HOME
@@ -21,7 +22,7 @@ def main(shard: str, events: str) -> None:
         # The lab's own /run and /mnt, in memory: nothing is left of them, and nothing of the machine's is touched.
         for folder in ("/run", HOME.parent):
             subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder)], check=True)
-        live(spec, LocalShell(), EventStream(stream), os.sched_getaffinity(0))
+        live(spec, EmulatedNetwork(LocalShell(), os.sched_getaffinity(0)), EventStream(stream))
 
 
 main(sys.argv[1], sys.argv[2])

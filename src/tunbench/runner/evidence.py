@@ -60,10 +60,12 @@ def _between_whomever(layer: Tunnel) -> str:
 def view(site: Site, index: int, pair: Pair) -> Iterator[tuple[Node, str]]:
     """The node and the interface on which one sees what the layer at that index sends and receives for a pair.
 
-    For the lowest layer that is between the nodes, for the others what the layer below carries, on the first endpoint.
+    For the lowest layer that is on the way to the second endpoint; for the others it is what the layer below carries,
+    on the first endpoint.
     """
     if index == 0:
-        yield site.nodes[site.underlay.middle], site.underlay.towards[pair.second]
+        towards = site.underlay.towards[pair.second]
+        yield site.nodes[towards.node], towards.name
         return
     node, layers = site.nodes[pair.first], site.stack.layers
     with layers[index - 1].watched(node) as carried, layers[index].beneath(node, carried) as interface:

@@ -2,8 +2,8 @@
 
 import subprocess
 
-from tunbench.runner.network import links, underlay
-from tunbench.runner.node import namespaces
+from tunbench.runner.network.emulated import EmulatedNetwork
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import HOME
 from tunbench.runner.node.shell import LocalShell
 
@@ -26,9 +26,9 @@ class Silent:
 def main() -> None:
     """Builds the underlay and opens a shell."""
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
-    kind = underlay.PAIR_UNDERLAYS["ip"]
-    with namespaces.running_nodes(kind.names, kind.name_server, LocalShell(), Silent()) as made:
-        links.build(kind, made)
+    network, under = EmulatedNetwork(LocalShell()), PAIR_UNDERLAYS["ip"]
+    with network.nodes(under, Silent()) as nodes:
+        network.connect(under, nodes)
         print(GREETING, flush=True)
         # setsid and a controlling terminal: job control and Ctrl-C work as they do everywhere.
         subprocess.run(

@@ -1,7 +1,7 @@
 """The life of a shard, from nodes to teardown."""
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tunbench.runner import registry, stack, trials, versions
@@ -10,11 +10,10 @@ from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import edge, impairment, leftovers, links, tuning, underlay
-from tunbench.runner.node import memory_watch, namespaces, pinning
+from tunbench.runner.network import impairment, leftovers, tuning
+from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import ROOT_NODE, Node
-from tunbench.runner.node.shell import Shell
+from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.trials import FAILURES
 from tunbench.runner.workload import Sample, now
@@ -48,40 +47,30 @@ class PendingTrials:
             self.close_next(verdict, f"{reason}", samples=[], began=now(), **fields)
 
 
-def live(spec: Spec, shell: Shell, events: Events, cores: Collection[int] = ()) -> None:
-    """Lives through a shard. Each of its trials gets a verdict, whatever happens.
-
-    `cores` are those that it may use: where there are enough, each node that packets pass has one to itself.
-    """
+def live(spec: Spec, network: Network, events: Events) -> None:
+    """Lives through a shard on a network. Each of its trials gets a verdict, whatever happens."""
     pending = PendingTrials([BRING_UP, *spec["workloads"]], events)
     roles = stack.roles(spec["stack"])
-    under = underlay.of(spec["underlay"], topology.read(spec["topology"]), spec["tuning"]["mtu"], roles)
+    under = network.lay_out(spec["underlay"], topology.read(spec["topology"]), spec["tuning"]["mtu"], roles)
     try:
         _tell_phase(events, "nodes")
-        pins = pinning.pins(under.passed, cores)
-        if pins:
-            events.tell("pinned", nodes=dict(pins.nodes), rest=list(pins.rest))
-        with (
-            pinning.kept_to(pins.rest if pins else ()),
-            namespaces.running_nodes(under.names, under.name_server, shell, events, pins) as nodes,
-            memory_watch.watched(nodes.values()),
-        ):
+        with network.nodes(under, events) as nodes:
             built_stack = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
-            _live_on_nodes(Site(nodes, under, built_stack), spec, pending, events)
+            _live_on_nodes(Site(nodes, under, built_stack), network, spec, pending, events)
     except FAILURES as reason:
         pending.close_all(Verdict.FAILED, reason)
     _tell_phase(events, "end")
 
 
-def _live_on_nodes(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> None:
+def _live_on_nodes(site: Site, network: Network, spec: Spec, pending: PendingTrials, events: Events) -> None:
     """Joins the nodes, and watches what leaves the lab while the stack is there."""
     try:
         _tell_phase(events, "underlay")
-        links.build(site.underlay, site.nodes)
-        tuning.apply(spec["tuning"], site.nodes[ROOT_NODE], site.endpoints, site.hosts, events)
-        links.join(site.underlay, site.stack.overlay, site.nodes)
+        network.connect(site.underlay, site.nodes)
+        tuning.apply(spec["tuning"], site.endpoints, site.hosts, events)
+        network.connect_hosts(site.underlay, site.stack.overlay, site.nodes)
         _tell_phase(events, "watch")
-        with edge.watched(site.nodes[underlay.EDGE], events):
+        with network.watched(site.nodes, events):
             _live_with_stack(site, spec, pending, events)
     except Unsupported as reason:
         pending.close_all(Verdict.UNSUPPORTED, reason)

@@ -24,6 +24,7 @@ from tunbench.plan.axes.profile import Profile, read_profile
 from tunbench.plan.shard import Shard
 from tunbench.run.trial_folders import TrialFolders
 from tunbench.runner import registry, stack
+from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node import limits
 from tunbench.runner.node.shell import Result
 from tunbench.runner.shard import SETTLE, live
@@ -40,7 +41,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def lived(home: Path, one: Shard, answers: dict[str, Answer] | None = None, proof: str = "") -> FakeEvents:
     lab, events = FakeLabShell(home, proof or PROOFS[one.stack.name], answers), FakeEvents()
-    live(one.spec(), lab, events)
+    live(one.spec(), EmulatedNetwork(lab), events)
     assert all(process.ended for process in lab.started), "nothing is left running"
     assert events.told[-1]["name"] == "end"
     return events
@@ -101,7 +102,7 @@ def test_a_trial_that_fails_brings_the_tails_of_the_logs(home: Path) -> None:
 
     answers: dict[str, Answer] = {"iperf3 --client": captured("iperf3-connect.json")}
     lab = FakeLabShell(home, "proof-none.pcap", answers, {"iperf3": serve})
-    live(shard("none", 1, TCP).spec(), lab, events := FakeEvents())
+    live(shard("none", 1, TCP).spec(), EmulatedNetwork(lab), events := FakeEvents())
     trial = events.of("trial")[1]
     assert trial["reason"] == "iperf3: unable to connect to server: Connection refused"
     assert trial["logs"] == {"b/iperf3.log": "iperf3: error - unable to start listener\n"}
@@ -142,7 +143,7 @@ def test_nodes_that_cannot_be_had_give_every_trial_its_verdict(home: Path) -> No
         return 1
 
     lab = FakeLabShell(home, "proof-none.pcap", begins={"unshare": refused})
-    live(shard("none", 1, PING).spec(), lab, events := FakeEvents())
+    live(shard("none", 1, PING).spec(), EmulatedNetwork(lab), events := FakeEvents())
     assert verdicts(events) == [("up", "failed"), (PING, "failed")]
     assert "Operation not permitted" in events.of("trial")[0]["reason"]
     assert all(process.ended == "killed" for process in lab.started)
@@ -233,7 +234,7 @@ def test_a_daemon_that_dies_fails_every_trial_with_its_log(home: Path) -> None:
 
     answers: dict[str, Answer] = {"ping -n -I ": Result(1, "", "")}
     lab, events = FakeLabShell(home, "proof-none.pcap", answers, {"openvpn": die}), FakeEvents()
-    live(shard("openvpn", 1, PING, TCP).spec(), lab, events)
+    live(shard("openvpn", 1, PING, TCP).spec(), EmulatedNetwork(lab), events)
     assert verdicts(events) == [("up", "failed"), (PING, "failed"), (TCP, "failed")]
     for trial in events.of("trial"):
         assert trial["reason"] == "openvpn: its daemon on a ended with status 1"
@@ -254,7 +255,7 @@ def test_a_daemon_that_is_seen_to_have_died_after_the_workload_is_told_with_it(
 
     monkeypatch.setitem(fakes.FILTERS, "udp port 1194 and udp[8] & 0xf8 = 0x48", lambda packet: True)
     lab, events = FakeLabShell(home, "proof-wireguard.pcap", {"-i 0.01": end_all}), FakeEvents()
-    live(shard("openvpn", 1, PING).spec(), lab, events)
+    live(shard("openvpn", 1, PING).spec(), EmulatedNetwork(lab), events)
     [up, trial] = events.of("trial")
     assert (up["verdict"], trial["verdict"]) == ("ok", "failed")
     assert re.fullmatch("ping printed no summary: .*; openvpn: its daemon on a was ended by SIGKILL.*", trial["reason"])
@@ -265,7 +266,7 @@ def test_a_daemon_that_dies_before_the_proof_is_told_with_what_the_proof_did_not
 ) -> None:
     monkeypatch.setitem(fakes.FILTERS, "udp port 1194 and udp[8] & 0xf8 = 0x48", lambda packet: False)
     lab, events = FakeLabShell(home, "proof-none.pcap", begins={"openvpn": lambda *_: -9}), FakeEvents()
-    live(shard("openvpn", 1, PING).spec(), lab, events)
+    live(shard("openvpn", 1, PING).spec(), EmulatedNetwork(lab), events)
     for trial in events.of("trial"):
         assert re.match("openvpn: its daemon on a was ended by SIGKILL.*; .* show its evidence", trial["reason"])
 
@@ -299,6 +300,6 @@ def test_a_log_that_could_grow_no_more_fails_the_trial(home: Path) -> None:
         return 0
 
     lab, events = FakeLabShell(home, "proof-none.pcap", begins={"iperf3": flood}), FakeEvents()
-    live(shard("none", 1, TCP, PING).spec(), lab, events)
+    live(shard("none", 1, TCP, PING).spec(), EmulatedNetwork(lab), events)
     assert verdicts(events) == [("up", "ok"), (TCP, "failed"), (PING, "ok")]
     assert events.of("trial")[1]["reason"] == "the log b/iperf3.log has grown to 128 MiB"

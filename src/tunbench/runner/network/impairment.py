@@ -65,8 +65,8 @@ def _places(placement: str, underlay: Underlay, overlay: Mapping[str, Overlay]) 
     """Where netem sits: the node, the interface, and the direction whose terms it gets."""
     first, *others = underlay.endpoints
     if placement == "router":
-        there = [(underlay.middle, underlay.towards[name], "forward") for name in others]
-        return [*there, (underlay.middle, underlay.towards[first], "reverse")]
+        there = [(*underlay.towards[name], "forward") for name in others]
+        return [*there, (*underlay.towards[first], "reverse")]
     own = underlay.endpoints if placement == "endpoints" else overlay
     back = [(name, own[name].interface, "reverse") for name in others]
     return [(first, own[first].interface, "forward"), *back]

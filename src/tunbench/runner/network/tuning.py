@@ -30,16 +30,15 @@ Settings = dict[str, str]
 """Settings by what they are called in events: `sysctl NAME`, `offload NAME`, `mtu`."""
 
 
-def apply(
-    tuning: Mapping[str, Any], lab: Node, endpoints: Sequence[Node], hosts: Sequence[Node], events: Events
-) -> None:
+def apply(tuning: Mapping[str, Any], endpoints: Sequence[Node], hosts: Sequence[Node], events: Events) -> None:
     """Tunes the endpoints and the hosts behind them, once the underlay stands; tells what the kernel made of it.
 
     The underlay has its MTU already. Raises Unsupported where this lab cannot set something, and CommandFailed.
     """
-    own, shared = _by_owner(tuning["sysctl"], endpoints[0], lab)
+    machine = endpoints[0].machine
+    own, shared = _by_owner(tuning["sysctl"], endpoints[0], machine)
     if shared:
-        _tell(lab, _set_sysctls(lab, shared), _sysctls(lab, shared), events)
+        _tell(machine, _set_sysctls(machine, shared), _sysctls(machine, shared), events)
     for node in (*endpoints, *hosts):
         asked = _set_sysctls(node, own) | _set_congestion(node, tuning["congestion"])
         asked |= _set_offloads(node, tuning["offloads"])
@@ -69,18 +68,18 @@ def differences(asked: Settings, found: Settings) -> list[str]:
     ]
 
 
-def _by_owner(sysctl: Mapping[str, str], endpoint: Node, lab: Node) -> tuple[Settings, Settings]:
+def _by_owner(sysctl: Mapping[str, str], endpoint: Node, machine: Node) -> tuple[Settings, Settings]:
     """The sysctls that each network namespace has, and those that only the first one has, for all of them.
 
-    The lab is in that first one only where it has the kernel to itself: on a kernel of others they are not to be
-    touched, and the lab's namespace does not have them.
+    The root of the machine is in that first one only where the lab has the kernel to itself: on a kernel of others they
+    are not to be touched, and the root's namespace does not have them.
     """
     own: Settings = {}
     shared: Settings = {}
     for name, value in sysctl.items():
         if _settable(endpoint, name):
             own[name] = value
-        elif _settable(lab, name):
+        elif _settable(machine, name):
             shared[name] = value
         else:
             raise Unsupported(

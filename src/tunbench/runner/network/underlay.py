@@ -28,16 +28,24 @@ class Lan(NamedTuple):
         return str(ip_interface(self.there.cidr).network)
 
 
-class Underlay(NamedTuple):
-    """Endpoints with `middle` between them; `towards` are the interfaces of the middle, by endpoint.
+class Interface(NamedTuple):
+    """An interface of a node, by the names of both."""
 
-    `roles` are the nodes besides endpoints that a stack needs, by role: each node has its role's name.
+    node: str
+    name: str
+
+
+class Underlay(NamedTuple):
+    """Endpoints with `middle` between them; `towards` are the interfaces that packets for each endpoint pass.
+
+    They are the middle's, or the endpoints' own where no node of the lab stands between them. `roles` are the nodes
+    besides endpoints that a stack needs, by role: each node has its role's name.
     """
 
     kind: str
     middle: str
     endpoints: Mapping[str, Overlay]
-    towards: Mapping[str, str]
+    towards: Mapping[str, Interface]
     name_server: str
     topology: Topology
     roles: Mapping[str, Overlay] = MappingProxyType({})
@@ -93,7 +101,7 @@ def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[s
             name: Overlay("eth0", plan.address.format(number), plan.prefix, mtu, ETHERNET.size)
             for number, name in enumerate(topology.endpoints, start=1)
         },
-        towards={name: f"to-{name}" for name in topology.endpoints},
+        towards={name: Interface(plan.middle, f"to-{name}") for name in topology.endpoints},
         name_server=plan.name_server,
         topology=topology,
         roles={

@@ -243,8 +243,8 @@ class Node:
         return ShellWord(self.read(path).strip(), f'"$(cat {shlex.quote(str(path))})"')
 
     def typed(self, argv: Sequence[str]) -> str:
-        """The command with its `ip netns exec`."""
-        if self.name == ROOT_NODE:
+        """The command as a person types it on the machine: with `ip netns exec` where the node is a part of it."""
+        if not self.enter:
             return typed(argv)
         pinned = [] if argv[0] in BATCHES or "--" not in self.enter else self.enter[self.enter.index("--") + 1 :]
         return f"ip netns exec {self.name} {typed([*pinned, *argv])}"

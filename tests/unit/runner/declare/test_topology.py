@@ -51,7 +51,7 @@ def test_every_endpoint_has_an_address_of_its_own(kind: str, nodes: int) -> None
     under = underlay.of(kind, read(f"mesh:nodes={nodes}"))
     addresses = [leaf.address for leaf in under.endpoints.values()]
     assert len({*addresses, under.name_server}) == nodes + 1
-    assert all(len(interface) <= 15 for interface in under.towards.values())
+    assert all(len(interface.name) <= 15 for interface in under.towards.values())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from tunbench.plan.axes.tuning import Tuning
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import tuning
 from tunbench.runner.node.command import CommandFailed
-from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 
 FEATURES = """\
@@ -62,8 +61,7 @@ class LabShell(FakeShell):
 def applied(given: Tuning, shell: FakeShell) -> FakeEvents:
     events = FakeEvents()
     ends = two_nodes(shell, events)
-    lab = Node("lab", shell, events)
-    tuning.apply(given.spec(), lab, ends, [], events)
+    tuning.apply(given.spec(), ends, [], events)
     return events
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.fakes import MARKER, FakeEvents, FakeLabShell, move_home, shard
 from tests.helpers.machines import one_core
+from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node import pinning
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.pinning import Pins, kept_to, pins
@@ -108,7 +109,7 @@ def lived(folder: Path, monkeypatch: pytest.MonkeyPatch, cores: set[int]) -> tup
     monkeypatch.setattr(pinning, "CORES", folder / ".nothing")
     one_core(monkeypatch, cores)
     shell, events = Raw(move_home(monkeypatch, folder, "made")), FakeEvents()
-    live(shard("none", 1, "ping:count=5,interval=0.01").spec(), shell, events, cores)
+    live(shard("none", 1, "ping:count=5,interval=0.01").spec(), EmulatedNetwork(shell, cores), events)
     assert {(one["verdict"], one["reason"]) for one in events.of("trial")} == {("ok", "")}
     return shell, events
 

@@ -99,7 +99,7 @@ def cut(site: Site, node: Node, seconds: float) -> float:
     Both ends keep what they know of each other's link-layer addresses. Else they ask at once, and an answer that comes
     before the other end has seen its carrier is lost: the question is repeated only after a second (RFC 1122, 2.3.2.1).
     """
-    middle, interface = site.nodes[site.underlay.middle], site.underlay.towards[node.name]
+    middle, interface = site.nodes[site.underlay.middle], site.underlay.towards[node.name].name
     leaf = site.underlay.endpoints[node.name]
     network = f"{ip_interface(leaf.cidr).network}"
     if leaf.family == 6:
