@@ -82,7 +82,8 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
     """Brings the stack up and proves it, measures, and looks at what is left when it is down again."""
     _tell_phase(events, "prepare")
     stack.prepare(site.stack, site.members)
-    before = leftovers.snapshot(site.members)
+    fallback_devices = stack.fallback_devices(site.stack)
+    before = leftovers.snapshot(site.members, fallback_devices)
     began = _begin(events, "up")
     with stack.up(site.stack, site.members):
         took = now() - began
@@ -93,7 +94,7 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         pending.close_next(Verdict.OK, samples=samples, began=began, logs=_tails(site.members))
         _measure(site, spec, pending, events)
         _tell_phase(events, "down")
-    if left := sorted(leftovers.snapshot(site.members) - before):
+    if left := sorted(leftovers.snapshot(site.members, fallback_devices) - before):
         events.tell("warning", name=WarningKind.LEFT_BEHIND, text="; ".join(left[:MAX_NAMED]))
     if spec["repeat"] == 1:
         versions.tell(site.stack, spec["workloads"], site.endpoints[0], events)

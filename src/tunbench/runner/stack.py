@@ -89,6 +89,12 @@ def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
         layer.prepare(of_layer(layer, nodes))
 
 
+def fallback_devices(stack: Stack) -> set[str]:
+    """The interfaces that the kernel makes on its own in every namespace for the modules that the layers need."""
+    modules = (module for layer in stack.layers for module in layer.declared.needs.modules)
+    return {device for module in modules for device in module.fallback_devices}
+
+
 def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> dict[str, Node]:
     """The nodes on which a layer acts, by name: those whose role it needs, and the endpoints."""
     acts_on = {*layer.declared.roles, *layer.context.above}

@@ -14,6 +14,8 @@ class Module(NamedTuple):
     outer: tuple[int, ...] = (4, 6)
     # The kind of interface that daemons make with it: where the kernel knows none, they tell so in words of their own.
     made_by_daemons: str = ""
+    # The interfaces that are in every network namespace as soon as it is loaded, or what it depends on: Linux 6.1.
+    fallback_devices: tuple[str, ...] = ()
 
 
 def over(modules: Iterable[Module], family: int) -> list[Module]:

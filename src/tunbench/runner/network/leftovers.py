@@ -1,16 +1,10 @@
 """What a stack leaves behind on a node: it is compared before it comes up and after it has been taken down."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from tunbench.runner.node.node import Node
-
-FALLBACKS = {
-    *("gre0", "gretap0", "erspan0", "tunl0", "sit0", "ip6tnl0", "ip6gre0", "ip_vti0", "ip6_vti0"),
-    *("ip6erspan0", "ip6gretap0"),
-}
-"""Interfaces that the kernel makes in every namespace as soon as their module is there: Linux 6.1."""
 
 COMMANDS = (
     ("", ("ip", "-batch", "-"), "rule show\nxfrm state\nxfrm policy\n"),
@@ -26,9 +20,14 @@ NET = PROC / "1/net"
 """What the kernel shows of the network of a node: its first process holds it."""
 
 
-def snapshot(nodes: Sequence[Node]) -> Seen:
-    """The interfaces, addresses, routes, rules, IPsec states and policies, nftables and processes of the nodes."""
-    return frozenset(f"{node.name}: {what}" for node in nodes for what in (*_on(node), *_processes(node)))
+def snapshot(nodes: Sequence[Node], fallback_devices: Collection[str] = ()) -> Seen:
+    """The interfaces, addresses, routes, rules, IPsec states and policies, nftables and processes of the nodes.
+
+    Fallback devices are left out: the kernel makes them on its own as a module is loaded.
+    """
+    of_the_kernel = {f"interface {name}" for name in fallback_devices}
+    seen = ((node.name, what) for node in nodes for what in (*_on(node), *_processes(node)))
+    return frozenset(f"{name}: {what}" for name, what in seen if what not in of_the_kernel)
 
 
 def _on(node: Node) -> Iterable[str]:
@@ -44,7 +43,7 @@ def _on(node: Node) -> Iterable[str]:
 
 def _interfaces(lines: list[str]) -> Iterable[str]:
     names = (line.partition(":")[0].strip() for line in lines if ":" in line)
-    return (f"interface {name}" for name in names if name not in FALLBACKS)
+    return (f"interface {name}" for name in names)
 
 
 def _addresses(lines: list[str]) -> Iterable[str]:

@@ -1,9 +1,13 @@
 """What a stack leaves behind is found by comparing what was there before and after."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner.network import leftovers
+from tunbench.runner.node import node as node_module
 from tunbench.runner.node.node import Node
 
 DEV = """\
@@ -46,8 +50,18 @@ src 10.0.1.2 dst 10.0.2.2
 """
 
 
-def test_interfaces_are_those_that_the_kernel_does_not_make_itself() -> None:
-    assert list(leftovers._interfaces(DEV.splitlines())) == ["interface lo", "interface eth0", "interface gre-0"]
+def test_interfaces_are_those_that_the_kernel_does_not_make_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_module, "ROOT", tmp_path)
+    (shown := tmp_path / "proc/7/root/proc/1/net").mkdir(parents=True)
+    (shown / "dev").write_text(DEV)
+    assert leftovers.snapshot([node("", "7")], {"gre0", "tunl0"}) == {
+        "a: interface lo",
+        "a: interface eth0",
+        "a: interface gre-0",
+    }
+    assert "a: interface gre0" in leftovers.snapshot([node("", "7")]), "nobody needs its module"
 
 
 def test_addresses_and_routes_are_those_that_were_given() -> None:

@@ -18,6 +18,7 @@ from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.tunnels.shared import secrets
+from tunbench.runner.variants import variants
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "tunnels"
 SECRET = "sEcReTsEcReTsEcReTsEcReTsEcReTsEcReTsEcReT0="
@@ -168,6 +169,32 @@ FALLBACKS = ("gre0", "gretap0", "erspan0", "tunl0", "sit0", "ip6tnl0", "ip6gre0"
 @pytest.mark.parametrize("name", registry.tunnel_names())
 def test_no_interface_has_a_name_that_the_kernel_takes_for_itself(name: str) -> None:
     assert interface(name) not in FALLBACKS
+
+
+def test_what_the_kernel_makes_on_its_own_is_declared_with_the_modules_that_bring_it() -> None:
+    declared = {
+        device
+        for name in registry.tunnel_names()
+        for about in variants(name).values()
+        for module in about.needs.modules
+        for device in module.fallback_devices
+    }
+    assert set(FALLBACKS) <= declared
+
+
+@pytest.mark.parametrize(
+    ("spelling", "devices"),
+    [
+        ("wireguard", set()),
+        ("ipip", {"tunl0", "ip6tnl0"}),
+        ("ipip:inner=ipv6", {"sit0", "ip6tnl0"}),
+        ("wireguard+gretap", {"gre0", "gretap0", "erspan0", "ip6gre0", "ip6gretap0", "ip6erspan0", "ip6tnl0"}),
+        ("ipsec", set()),
+        ("ipsec:mode=vti", {"ip_vti0", "ip6_vti0", "ip6tnl0"}),
+    ],
+)
+def test_a_stack_brings_the_fallback_devices_of_its_layers(spelling: str, devices: set[str]) -> None:
+    assert stack.fallback_devices(stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints)) == devices
 
 
 @pytest.mark.parametrize("name", registry.tunnel_names())

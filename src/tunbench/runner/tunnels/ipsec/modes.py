@@ -68,8 +68,18 @@ def del_interface(tunnel: Tunnel, node: Node) -> None:
 
 
 VTI = (
-    Module("ip_vti", f"ip link add probe type vti {kernel_modules.OVER_IPV4} key 1", outer=(4,)),
-    Module("ip6_vti", f"ip link add probe type vti6 {kernel_modules.OVER_IPV6} key 1", outer=(6,)),
+    Module(
+        "ip_vti",
+        f"ip link add probe type vti {kernel_modules.OVER_IPV4} key 1",
+        outer=(4,),
+        fallback_devices=("ip_vti0",),
+    ),
+    Module(
+        "ip6_vti",
+        f"ip link add probe type vti6 {kernel_modules.OVER_IPV6} key 1",
+        outer=(6,),
+        fallback_devices=("ip6_vti0", *kernel_modules.IP6_TUNNEL.fallback_devices),
+    ),
 )
 XFRM = Module("xfrm_interface", "ip link add under type veth && ip link add probe type xfrm dev under if_id 1")
 

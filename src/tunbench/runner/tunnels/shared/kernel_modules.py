@@ -11,13 +11,25 @@ LOAD = "modprobe -aq 2>/dev/null"
 
 TUN = Module("tun", "ip tuntap add probe mode tun")
 
-IPIP = Module("ipip", f"ip link add probe type ipip {OVER_IPV4}", outer=(4,))
-SIT = Module("sit", f"ip link add probe type sit {OVER_IPV4}", outer=(4,))
-IP6_TUNNEL = Module("ip6_tunnel", f"ip link add probe type ip6tnl mode any {OVER_IPV6}", outer=(6,))
+IPIP = Module("ipip", f"ip link add probe type ipip {OVER_IPV4}", outer=(4,), fallback_devices=("tunl0",))
+SIT = Module("sit", f"ip link add probe type sit {OVER_IPV4}", outer=(4,), fallback_devices=("sit0",))
+IP6_TUNNEL = Module(
+    "ip6_tunnel", f"ip link add probe type ip6tnl mode any {OVER_IPV6}", outer=(6,), fallback_devices=("ip6tnl0",)
+)
 
 GRE = (
-    Module("ip_gre", f"ip link add probe type gre {OVER_IPV4}", outer=(4,)),
-    Module("ip6_gre", f"ip link add probe type ip6gre {OVER_IPV6}", outer=(6,)),
+    Module(
+        "ip_gre",
+        f"ip link add probe type gre {OVER_IPV4}",
+        outer=(4,),
+        fallback_devices=("gre0", "gretap0", "erspan0"),
+    ),
+    Module(
+        "ip6_gre",
+        f"ip link add probe type ip6gre {OVER_IPV6}",
+        outer=(6,),
+        fallback_devices=("ip6gre0", "ip6gretap0", "ip6erspan0", *IP6_TUNNEL.fallback_devices),
+    ),
 )
 
 IP_IN_IP = (IPIP, SIT, IP6_TUNNEL)
