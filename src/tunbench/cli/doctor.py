@@ -17,14 +17,14 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON."
 
     Exit code 2 where it cannot run the vm lab on the virtual clock, which most plans want.
     """
-    findings = examine.findings()
+    checks = examine.host_checks()
     if as_json:
-        print_json([finding._asdict() for finding in findings])
+        print_json([check._asdict() for check in checks])
     else:
         table = Table("", "what", "found", "mend", box=None, pad_edge=False)
-        for finding in findings:
-            answer = Text("yes", "green") if finding.ok else Text("no", "red")
-            table.add_row(answer, finding.what, finding.found, finding.mend)
+        for check in checks:
+            answer = Text("yes", "green") if check.ok else Text("no", "red")
+            table.add_row(answer, check.what, check.found, check.mend)
         screen().print(table)
-    if not all(finding.ok for finding in findings if finding.needed):
+    if not all(check.ok for check in checks if check.needed):
         raise typer.Exit(BAD_INPUT)

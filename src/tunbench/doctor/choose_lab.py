@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tunbench.doctor import requirements
+from tunbench.doctor import native_requirements
 from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, Lab, clocks_of
 from tunbench.plan.shard import Shard
 
@@ -34,7 +34,7 @@ def auto(lab: Lab, shards: Sequence[Shard], files: Mapping[str, str | None]) -> 
     """
     if lab.kind != AUTO:
         return None
-    missing = [lack.what for lack in requirements.of_plan(shards, files)]
+    missing = [lack.what for lack in native_requirements.of_plan(shards, files)]
     if not missing:
         return _choice(PREFERRED_LAB_KIND, clocks_of(PREFERRED_LAB_KIND)[0], "this machine has all that the plan needs")
     more = f" and {len(missing) - MAX_NAMED} more things" if len(missing) > MAX_NAMED else ""

@@ -5,23 +5,22 @@ import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tunbench.doctor import requirements
-from tunbench.doctor.requirements import APT, Lack
+from tunbench.doctor import native_requirements
+from tunbench.doctor.native_requirements import APT, Lack
 from tunbench.labs import image
 from tunbench.labs.vm import kvm
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import QEMU
-from tunbench.plan.axes.stack import parse
+from tunbench.plan.axes.stack import Stack, parse
 from tunbench.runner import invocation, registry
 from tunbench.runner.declare.kernel_module import over
-from tunbench.runner.declare.tunnel import About
 from tunbench.runner.variants import variants
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool
 
 
-class Finding(NamedTuple):
+class HostCheck(NamedTuple):
     """One thing that was looked for; `needed` by the vm lab on the virtual clock."""
 
     what: str
@@ -47,87 +46,86 @@ IMPAIRMENTS: dict[str, dict[str, float | str]] = {
 """Terms of profiles, in SI units, that show whether each kind of impairment can be had."""
 
 
-def findings() -> list[Finding]:
-    """All that was found."""
+def host_checks() -> list[HostCheck]:
+    """All that is looked for, and what was found."""
     return [_qemu(), _image(), _clock(), *_toolbox(), *_native()]
 
 
-def _toolbox() -> list[Finding]:
+def _toolbox() -> list[HostCheck]:
     return [
         *(_tool(tool) for tool in TOOLS.values()),
         *(_brought(program) for program in sorted(brought.declared_programs())),
     ]
 
 
-def _tool(tool: Tool) -> Finding:
+def _tool(tool: Tool) -> HostCheck:
     found = f"{tool.version}, {', '.join(tool.programs)}" if tool.installed else "not installed"
-    return Finding(f"toolbox: {tool.name}", tool.installed, found, "" if tool.installed else tool.build)
+    return HostCheck(f"toolbox: {tool.name}", tool.installed, found, "" if tool.installed else tool.build)
 
 
-def _brought(program: str) -> Finding:
+def _brought(program: str) -> HostCheck:
     try:
         file = brought.files_at_hand([program], {}).get(program)
     except ToolError as error:
-        return Finding(f"toolbox: {program}", False, str(error), f"mend {brought.config_file()}")
+        return HostCheck(f"toolbox: {program}", False, str(error), f"mend {brought.config_file()}")
     mend = "" if file else f"tunbench run … --tool {program}=FILE"
-    return Finding(f"toolbox: {program}", bool(file), file or "not on PATH", mend)
+    return HostCheck(f"toolbox: {program}", bool(file), file or "not on PATH", mend)
 
 
-def _qemu() -> Finding:
+def _qemu() -> HostCheck:
     found = shutil.which(QEMU)
-    return Finding(
+    return HostCheck(
         "vm lab: QEMU", bool(found), found or "not installed", "" if found else "apt-get install qemu-system-x86", True
     )
 
 
-def _image() -> Finding:
+def _image() -> HostCheck:
     try:
         manifest = image.check(BASE)
     except image.ImageError as error:
-        return Finding("vm lab: image", False, str(error), "tunbench lab build", True)
-    return Finding(
+        return HostCheck("vm lab: image", False, str(error), "tunbench lab build", True)
+    return HostCheck(
         "vm lab: image", True, f"{manifest['digest'][:12]}, {len(manifest['packages'])} packages", needed=True
     )
 
 
-def _clock() -> Finding:
+def _clock() -> HostCheck:
     if not shutil.which(QEMU) or not os.access(BASE.folder / "vmlinux", os.F_OK):
-        return Finding("vm lab: real clock", False, "not tried", "first mend what is above")
+        return HostCheck("vm lab: real clock", False, "not tried", "first mend what is above")
     how = (
         "KVM boots the lab's kernel"
         if kvm.works()
         else "KVM does not boot the lab's kernel here: TCG with several threads"
     )
-    return Finding("vm lab: real clock", True, how)
+    return HostCheck("vm lab: real clock", True, how)
 
 
-def _native() -> list[Finding]:
+def _native() -> list[HostCheck]:
     """One row for the lab itself, one a tunnel, one for all workloads, and one for impairments of the same answer."""
-    if missing := requirements.of_lab():
+    if missing := native_requirements.of_lab():
         return [_lacking("native lab", missing)]
-    workloads = {name: requirements.of_workload(invocation.read(name)) for name in registry.workload_names()}
+    impairments = {name: native_requirements.of_impairment(terms) for name, terms in IMPAIRMENTS.items()}
+    workloads = {name: native_requirements.of_workload(invocation.read(name)) for name in registry.workload_names()}
     return [
-        Finding("native lab", True, "root, and the programs that it runs"),
+        HostCheck("native lab", True, "root, and the programs that it runs"),
         *(_tunnel(name) for name in registry.tunnel_names()),
         *_same("native lab: workloads", workloads),
-        *_same(
-            "native lab: impairments", {name: requirements.of_impairment(terms) for name, terms in IMPAIRMENTS.items()}
-        ),
+        *_same("native lab: impairments", impairments),
     ]
 
 
-def _tunnel(name: str) -> Finding:
+def _tunnel(name: str) -> HostCheck:
     """What a tunnel lacks with its defaults, and which of its variants lack something else."""
     usual, *others = differing(name)
     known = _at_hand(name)
-    missing = requirements.of_stack(parse(usual), known)
+    missing = native_requirements.of_stack(parse(usual), known)
     grouped: dict[tuple[Lack, ...], list[str]] = {}
     for other in others:
-        grouped.setdefault(tuple(requirements.of_stack(parse(other), known)), []).append(other)
+        grouped.setdefault(tuple(native_requirements.of_stack(parse(other), known)), []).append(other)
     if not missing:
         found = [f"{', '.join(those)}: lacks {_named(lack)}" for lack, those in grouped.items() if lack]
         mends = [one for lack in grouped for one in lack]
-        return Finding(f"native lab: {name}", True, "; but ".join(["can run", *found]), _mends(mends))
+        return HostCheck(f"native lab: {name}", True, "; but ".join(["can run", *found]), _mends(mends))
     row = _lacking(f"native lab: {name}", missing)
     return row._replace(found=f"{row.found}; {', '.join(grouped[()])} can run") if () in grouped else row
 
@@ -142,17 +140,18 @@ def _at_hand(tunnel: str) -> dict[str, str]:
 
 def differing(name: str) -> list[str]:
     """The spelling of a tunnel with its defaults, and with each other choice that changes what it needs."""
-    needs = {text: _needs(text, about) for text, about in variants(name).items()}
+    needs = {text: _needs(parse(text)) for text in variants(name)}
     return [text for text, needed in needs.items() if text == name or needed != needs[name]]
 
 
-def _needs(text: str, about: About) -> tuple[object, ...]:
-    needs = about.needs
-    outer = "outer=ipv6" in text
-    return needs.programs, needs.brought, over(needs.modules, 6 if outer else 4)
+def _needs(stack: Stack) -> list[tuple[object, ...]]:
+    """The programs and modules that each layer of a stack needs."""
+    layers = native_requirements.layers_of(stack)
+    each = [(layer.declared.needs, layer.context.outer) for layer in layers]
+    return [(needs.programs, needs.brought, over(needs.modules, outer)) for needs, outer in each]
 
 
-def _same(what: str, found: dict[str, list[Lack]]) -> list[Finding]:
+def _same(what: str, found: dict[str, list[Lack]]) -> list[HostCheck]:
     """One row for all that lack the same."""
     grouped: dict[tuple[Lack, ...], list[str]] = {}
     for name, missing in found.items():
@@ -160,13 +159,13 @@ def _same(what: str, found: dict[str, list[Lack]]) -> list[Finding]:
     return [
         _lacking(what, lack)._replace(found=f"{', '.join(names)}: lacks {_named(lack)}")
         if lack
-        else Finding(what, True, ", ".join(names))
+        else HostCheck(what, True, ", ".join(names))
         for lack, names in grouped.items()
     ]
 
 
-def _lacking(what: str, missing: Sequence[Lack]) -> Finding:
-    return Finding(what, False, f"lacks {_named(missing)}", _mends(missing))
+def _lacking(what: str, missing: Sequence[Lack]) -> HostCheck:
+    return HostCheck(what, False, f"lacks {_named(missing)}", _mends(missing))
 
 
 def _named(missing: Sequence[Lack]) -> str:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner.declare.metrics import Metric
@@ -15,19 +16,24 @@ from tunbench.runner.site import Site
 class About(NamedTuple):
     """What a workload declares.
 
-    `packages` are those of Debian that have its `programs`. The metrics of its `headline` sum it up: the first one,
-    unless it says otherwise. It `restarts` if it takes the tunnel down: then it runs last, and the proof again.
+    `programs` are those that it runs, each with Debian's package of it. The metrics of its `headline` sum it up: the
+    first one, unless it says otherwise. It `restarts` if it takes the tunnel down: then it runs last, and the proof
+    again.
     """
 
     name: str
     summary: str
     options: Mapping[str, Option]
     metrics: Mapping[str, Metric]
-    programs: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
+    programs: Mapping[str, str] = MappingProxyType({})
     version: tuple[str, ...] = ()
     restarts: bool = False
     headline: tuple[str, ...] = ()
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """Debian's packages of its programs."""
+        return frozenset(self.programs.values())
 
 
 class Sample(NamedTuple):

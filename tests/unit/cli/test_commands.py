@@ -17,7 +17,7 @@ from tests.helpers.fakes import FakeExecution, FakeLab
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, real_lab, runs_here
 from tunbench.cli.progress import Display
 from tunbench.doctor import examine
-from tunbench.doctor.examine import Finding
+from tunbench.doctor.examine import HostCheck
 from tunbench.executors.pool import ShardEvent
 from tunbench.journal import read
 from tunbench.journal.record import COLUMNS
@@ -149,21 +149,21 @@ def test_a_report_is_written_where_it_is_wanted() -> None:
 
 
 GOOD = [
-    Finding("vm lab: QEMU", True, "/usr/bin/qemu", needed=True),
-    Finding("native lab: wg", False, "[/b] not installed", "apt"),
+    HostCheck("vm lab: QEMU", True, "/usr/bin/qemu", needed=True),
+    HostCheck("native lab: wg", False, "[/b] not installed", "apt"),
 ]
-BAD = [*GOOD, Finding("vm lab: image", False, "not built", "tunbench lab build", needed=True)]
+BAD = [*GOOD, HostCheck("vm lab: image", False, "not built", "tunbench lab build", needed=True)]
 
 
-@pytest.mark.parametrize(("findings", "code"), [(GOOD, 0), (BAD, 2)])
-def test_doctor_says_what_is_needed(findings: list[Finding], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine, "findings", lambda: findings)
+@pytest.mark.parametrize(("checks", "code"), [(GOOD, 0), (BAD, 2)])
+def test_doctor_says_what_is_needed(checks: list[HostCheck], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine, "host_checks", lambda: checks)
     table = invoke("doctor")
     assert table.exit_code == code
-    assert all(cell in table.stdout for one in findings for cell in (one.what, one.found, one.mend))
+    assert all(cell in table.stdout for one in checks for cell in (one.what, one.found, one.mend))
     as_json = invoke("doctor", "--json")
     assert as_json.exit_code == code
-    assert [Finding(**row) for row in json.loads(as_json.stdout)] == findings
+    assert [HostCheck(**row) for row in json.loads(as_json.stdout)] == checks
 
 
 def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab, invoke, runs_here
 from tunbench.cli import toolbox as command
-from tunbench.doctor import examine, requirements
-from tunbench.doctor.requirements import Lack
+from tunbench.doctor import examine, native_requirements
+from tunbench.doctor.native_requirements import Lack
 from tunbench.labs import image
 from tunbench.labs import registry as labs
 from tunbench.plan.axes.stack import parse
@@ -209,7 +209,7 @@ def test_a_brought_program_stands_in_the_journal(monkeypatch: pytest.MonkeyPatch
 
 def test_doctor_names_tools_and_brought_programs() -> None:
     leave(TOOLS["wesher"])
-    found = {one.what: one for one in examine.findings()}
+    found = {one.what: one for one in examine.host_checks()}
     assert found["toolbox: wesher"].ok
     assert found["toolbox: wesher"].found == "0.2.6, wesher"
     assert (found["toolbox: nebula"].ok, found["toolbox: nebula"].mend) == (False, "tunbench toolbox install nebula")
@@ -219,13 +219,13 @@ def test_doctor_names_tools_and_brought_programs() -> None:
 
 def test_doctor_looks_for_programs_of_tools_in_their_folders() -> None:
     missing = Lack("the program wesher", "tunbench toolbox install wesher")
-    assert missing in requirements.of_stack(parse("wesher"))
+    assert missing in native_requirements.of_stack(parse("wesher"))
     leave(TOOLS["wesher"])
-    assert missing not in requirements.of_stack(parse("wesher"))
+    assert missing not in native_requirements.of_stack(parse("wesher"))
 
 
 def test_doctor_tells_of_a_wrong_configuration() -> None:
     Path("config/tunbench").mkdir(parents=True)
     Path("config/tunbench/config.toml").write_text("[tools")
-    found = {one.what: one for one in examine.findings()}["toolbox: zerotier-one"]
+    found = {one.what: one for one in examine.host_checks()}["toolbox: zerotier-one"]
     assert not found.ok and "config.toml:1:7: this is not TOML: " in found.found

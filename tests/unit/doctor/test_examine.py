@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.host import install_program
-from tunbench.doctor import examine, requirements
-from tunbench.doctor.examine import Finding
+from tunbench.doctor import examine, native_requirements
+from tunbench.doctor.examine import HostCheck
 from tunbench.labs.vm import image_build, kvm
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.runner import registry
@@ -21,15 +21,15 @@ def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "bin"
 
 
-def found(what: str) -> Finding:
-    return next(one for one in examine.findings() if one.what == what)
+def found(what: str) -> HostCheck:
+    return next(one for one in examine.host_checks() if one.what == what)
 
 
 def test_a_bare_machine_lacks_what_the_vm_lab_needs_and_is_told_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     brought = sorted({one for name in registry.tunnel_names() for one in registry.tunnel(name).about.needs.brought})
     assert brought
-    assert [(one.what, one.ok, one.mend, one.needed) for one in examine.findings()] == [
+    assert [(one.what, one.ok, one.mend, one.needed) for one in examine.host_checks()] == [
         ("vm lab: QEMU", False, "apt-get install qemu-system-x86", True),
         ("vm lab: image", False, "tunbench lab build", True),
         ("vm lab: real clock", False, "first mend what is above", False),
@@ -60,7 +60,7 @@ def test_a_machine_with_qemu_and_image_can_run_the_vm_lab(
     assert found("vm lab: QEMU").found == str(path / "qemu-system-x86_64")
     assert found("vm lab: image").found.endswith(", 1 packages")
     assert word in found("vm lab: real clock").found
-    assert all(one.ok for one in examine.findings() if one.needed)
+    assert all(one.ok for one in examine.host_checks() if one.needed)
 
 
 def test_a_damaged_image_is_found(path: Path) -> None:
@@ -76,7 +76,7 @@ def only(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, without: str = 
     """A machine with every program less one, as root, on a kernel that takes commands with a word and no others."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     programs = {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.needs.programs}
-    for name in {*programs, *requirements.PROGRAMS, "tc", "ethtool", "nft", "modprobe", "iperf3"} - {
+    for name in {*programs, *native_requirements.LAB_PROGRAMS, "tc", "ethtool", "nft", "modprobe", "iperf3"} - {
         without,
         "unshare",
     }:
@@ -84,21 +84,21 @@ def only(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, without: str = 
     install_program(
         path, "unshare", f'case "$*" in *{word}*) ;; *) echo "Error: Unknown device type." >&2; exit 2;; esac'
     )
-    requirements.tried.cache_clear()
+    native_requirements.tried.cache_clear()
 
 
 def test_the_native_lab_has_one_row_a_tunnel_with_all_that_it_lacks(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only(path, monkeypatch, "vxlan")
-    assert found("native lab: vxlan") == Finding("native lab: vxlan", True, "can run")
-    assert found("native lab: gre") == Finding(
+    assert found("native lab: vxlan") == HostCheck("native lab: vxlan", True, "can run")
+    assert found("native lab: gre") == HostCheck(
         "native lab: gre",
         False,
         "lacks the kernel's ip_gre (Error: Unknown device type.)",
         "a kernel with the module ip_gre",
     )
-    rows = [one.what for one in examine.findings() if one.what.startswith("native lab: ")]
+    rows = [one.what for one in examine.host_checks() if one.what.startswith("native lab: ")]
     assert {f"native lab: {name}" for name in registry.tunnel_names()} <= set(rows)
     assert not any(one.needed for one in examine._native())
 
@@ -147,5 +147,5 @@ def test_without_what_the_lab_itself_runs_nothing_else_is_tried(
     only(path, monkeypatch, "")
     (path / program).unlink()
     package = {"unshare": "util-linux"}.get(program, program)
-    row = Finding("native lab", False, f"lacks the program {program}", f"apt-get install {package}")
+    row = HostCheck("native lab", False, f"lacks the program {program}", f"apt-get install {package}")
     assert examine._native() == [row]

@@ -91,9 +91,14 @@ GROUND = (
 )
 """Packages of the base image, whatever is measured: they boot it, make nodes and links, and run the runner."""
 
+ESSENTIAL = ("coreutils",)
+"""Packages that every Debian has, though programs of theirs are declared."""
+
 BASE = Definition(
     name="base",
-    packages=tuple(sorted({*GROUND, *packages()} - {name for addon in ADDONS.values() for name in addon.packages})),
+    packages=tuple(
+        sorted({*GROUND, *packages()} - {*ESSENTIAL, *(name for one in ADDONS.values() for name in one.packages)})
+    ),
 )
 """It has besides all that tunnels and workloads declare, but for what stands in an add-on."""
 

@@ -51,7 +51,7 @@ def workload(name: str) -> dict[str, Any]:
         "summary": about.summary,
         "options": options(invocation.takes(about)),
         "metrics": metrics(about.metrics),
-        "needs": {"programs": about.programs},
+        "needs": {"programs": list(about.programs)},
     }
 
 

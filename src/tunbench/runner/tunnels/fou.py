@@ -7,7 +7,7 @@ protocol can be carried so; here it is IP in IP, which adds no header of its own
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.overlay import FAMILIES
 from tunbench.runner.declare.packet_format import UDP
-from tunbench.runner.declare.tunnel import About, Claims, Needs
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
@@ -31,6 +31,7 @@ class Fou(Tunnel):
         ports=("udp {port}",),
         joins=2,
         needs=Needs(modules=kernel_modules.FOU, programs=("modprobe",)),
+        sources=Sources(packages={"modprobe": "kmod"}),
     )
 
     @classmethod

@@ -7,7 +7,7 @@ left out: Linux adds its 8 bytes to some packets only, so no MTU could be exact.
 from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.overlay import FAMILIES
 from tunbench.runner.declare.packet_format import UDP, Header
-from tunbench.runner.declare.tunnel import About, Claims, Needs
+from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
@@ -30,6 +30,7 @@ class Gue(Tunnel):
         ports=("udp {port}",),
         joins=2,
         needs=Needs(modules=kernel_modules.FOU, programs=("modprobe",)),
+        sources=Sources(packages={"modprobe": "kmod"}),
     )
 
     @classmethod

@@ -165,7 +165,12 @@ class Netmaker(Tunnel):
             addons=("mosquitto",),
             brought=("netmaker", "netclient"),
         ),
-        sources=Sources(packages={**Wireguard.about.sources.packages, "mosquitto_passwd": "mosquitto"}),
+        sources=Sources(
+            packages={
+                **Wireguard.about.sources.packages,
+                **{"mosquitto_passwd": "mosquitto", "nft": "nftables", "nginx": "nginx-light"},
+            }
+        ),
         startup_seconds=12,
     )
 

@@ -108,7 +108,7 @@ class Pptp(Tunnel):
         packages=("pptpd", "pptp-linux", "ppp"),
         version=("pptpd", "--version"),
         needs=Needs(modules=(PPP_ASYNC, Module("ppp_mppe")), programs=("openssl", "pgrep", "pppd", "pptp", "pptpd")),
-        sources=Sources(packages={"pppd": "ppp", "pptp": "pptp-linux"}),
+        sources=Sources(packages={"pgrep": "procps", "pppd": "ppp", "pptp": "pptp-linux"}),
         startup_seconds=4,
         user_space=True,
     )

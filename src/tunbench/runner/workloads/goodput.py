@@ -44,8 +44,7 @@ ABOUT = About(
             question=Question.LATE,
         ),
     },
-    programs=("iperf3",),
-    packages=("iperf3",),
+    programs={"iperf3": "iperf3"},
     version=("iperf3", "--version"),
 )
 

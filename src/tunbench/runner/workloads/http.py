@@ -42,8 +42,7 @@ ABOUT = About(
         "throughput": Metric("bit/s", "payload of the answers", more_is_better=True, main=True, followed=True),
         "failures": Metric("ratio", "requests that were not answered by 200", question=Question.LATE),
     },
-    programs=("nginx", "hey", "openssl"),
-    packages=("nginx-light", "hey", "openssl"),
+    programs={"nginx": "nginx-light", "hey": "hey", "openssl": "openssl"},
     version=("nginx", "-v"),
 )
 

@@ -43,8 +43,7 @@ ABOUT = About(
         ),
         "tcp-rtt": Metric("s", "round-trip time that TCP has smoothed (RFC 6298), each stream and second"),
     },
-    programs=("iperf",),
-    packages=("iperf",),
+    programs={"iperf": "iperf"},
     version=("iperf", "--version"),
 )
 

@@ -33,8 +33,7 @@ ABOUT = About(
         "loss": Metric("ratio", "datagrams that did not arrive", question=Question.LATE, followed=True),
         "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
     },
-    programs=("iperf",),
-    packages=("iperf",),
+    programs={"iperf": "iperf"},
     version=("iperf", "--version"),
 )
 

@@ -47,8 +47,7 @@ ABOUT = About(
         ),
         "tcp-rtt": Metric("s", "round-trip time that TCP has smoothed (RFC 6298), as cwnd"),
     },
-    programs=("iperf3",),
-    packages=("iperf3",),
+    programs={"iperf3": "iperf3"},
     version=("iperf3", "--version"),
 )
 

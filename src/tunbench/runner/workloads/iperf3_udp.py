@@ -36,8 +36,7 @@ ABOUT = About(
         "loss": Metric("ratio", "datagrams that did not arrive", question=Question.LATE, followed=True),
         "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
     },
-    programs=("iperf3",),
-    packages=("iperf3",),
+    programs={"iperf3": "iperf3"},
     version=("iperf3", "--version"),
 )
 

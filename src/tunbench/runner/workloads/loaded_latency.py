@@ -46,8 +46,7 @@ ABOUT = About(
         )
     },
     headline=tuple(f"rpm-{phase}" for phase in PHASES),
-    programs=("irtt", "iperf3"),
-    packages=("irtt", "iperf3"),
+    programs={"irtt": "irtt", "iperf3": "iperf3"},
     version=("irtt", "version"),
 )
 

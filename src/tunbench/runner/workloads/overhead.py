@@ -29,8 +29,7 @@ ABOUT = About(
             bounds=Bounds(-65_535, 65_535),
         )
     },
-    programs=("ping", "tcpdump"),
-    packages=("iputils-ping", "tcpdump"),
+    programs={"ping": "iputils-ping", "tcpdump": "tcpdump"},
     version=("ping", "-V"),
 )
 

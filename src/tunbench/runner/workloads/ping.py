@@ -33,8 +33,7 @@ ABOUT = About(
             question=Question.LATE,
         ),
     },
-    programs=("ping",),
-    packages=("iputils-ping",),
+    programs={"ping": "iputils-ping"},
     version=("ping", "-V"),
 )
 

@@ -41,8 +41,7 @@ ABOUT = About(
             main=True,
         ),
     },
-    programs=("ping", "iperf3", "tcpdump"),
-    packages=("iputils-ping", "iperf3", "tcpdump"),
+    programs={"ping": "iputils-ping", "iperf3": "iperf3", "tcpdump": "tcpdump"},
     version=("ping", "-V"),
 )
 

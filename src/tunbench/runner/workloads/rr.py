@@ -31,8 +31,7 @@ ABOUT = About(
         ),
         "rtt": Metric("s", "round-trip time of a request and its reply", main=True, followed=True),
     },
-    programs=("sockperf",),
-    packages=("sockperf",),
+    programs={"sockperf": "sockperf"},
     version=("sockperf", "--version"),
 )
 

@@ -35,8 +35,14 @@ ABOUT = About(
         "login": Metric("s", "connecting, key exchange, authentication, and the command true"),
         "duration": Metric("s", "logging in and the copy"),
     },
-    programs=("scp", "ssh", "ssh-keygen", "sshd", "openssl", "sha256sum"),
-    packages=("openssh-client", "openssh-server", "openssl"),
+    programs={
+        "scp": "openssh-client",
+        "ssh": "openssh-client",
+        "ssh-keygen": "openssh-client",
+        "sshd": "openssh-server",
+        "openssl": "openssl",
+        "sha256sum": "coreutils",
+    },
     version=("ssh", "-V"),
 )
 

@@ -64,6 +64,7 @@ class Ipsec(Tunnel):
             packages={
                 "certutil": "libnss3-tools",
                 "ipsec": "libreswan",
+                "nft": "nftables",
                 "pk12util": "libnss3-tools",
                 "swanctl": "strongswan-swanctl",
             },

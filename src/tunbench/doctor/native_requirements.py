@@ -4,7 +4,7 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from tunbench.runner.declare.kernel_module import Module, over
 from tunbench.runner.declare.netem_terms import Terms
 from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import netem_command, tuning, underlay
+from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workloads.shared import congestion_control
 from tunbench.toolbox.tools import TOOLS
 
@@ -33,31 +34,25 @@ class Lack(NamedTuple):
 
 ROOT = Lack("root", "run it with sudo")
 
-PROGRAMS = ("ip", "mount", "nsenter", "setpriv", "sh", "sleep", "sysctl", "tcpdump", "unshare")
-"""What the lab itself runs."""
+LAB_PROGRAMS = {
+    "ip": "iproute2",
+    "mount": "mount",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "sh": "dash",
+    "sleep": "coreutils",
+    "sysctl": "procps",
+    "tcpdump": "tcpdump",
+    "unshare": "util-linux",
+}
+"""What the lab itself runs, each with Debian's package of it."""
+
+NETEM_PROGRAMS = {"tc": "iproute2"}
+
+OFFLOADS_PROGRAMS = {"ethtool": "ethtool"}
 
 PROBE_TIMEOUT = 10.0
 """Seconds in which a probe must have ended."""
-
-PACKAGES = {
-    "ip": "iproute2",
-    "modprobe": "kmod",
-    "nft": "nftables",
-    "nginx": "nginx-light",
-    "nsenter": "util-linux",
-    "pgrep": "procps",
-    "ping": "iputils-ping",
-    "scp": "openssh-client",
-    "setpriv": "util-linux",
-    "sha256sum": "coreutils",
-    "ssh": "openssh-client",
-    "ssh-keygen": "openssh-client",
-    "sshd": "openssh-server",
-    "sysctl": "procps",
-    "tc": "iproute2",
-    "unshare": "util-linux",
-}
-"""Debian's package of a program of the lab itself or of a workload, where it has another name."""
 
 
 def of_plan(shards: Iterable[Shard], files: Mapping[str, str | None]) -> list[Lack]:
@@ -88,7 +83,7 @@ def of_lab() -> list[Lack]:
     """What the lab itself lacks, whatever is run in it."""
     if os.geteuid() != 0:
         return [ROOT]
-    return _programs(PROGRAMS)
+    return _programs(LAB_PROGRAMS)
 
 
 def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({})) -> list[Lack]:
@@ -97,9 +92,9 @@ def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({}))
     `files` are those of brought programs, None where one is not at hand.
     """
     found: list[Lack] = []
-    for layer in stack.build(one.name, underlay.PAIR_UNDERLAYS[one.underlay].endpoints).layers:
+    for layer in layers_of(one):
         needs, packages = layer.declared.needs, layer.declared.sources.packages
-        found += _programs(needs.programs, packages)
+        found += _programs({name: packages.get(name, name) for name in needs.programs})
         found += [
             Lack(f"the program {name}", f"tunbench run … --tool {name}=FILE")
             for name in needs.brought
@@ -107,6 +102,11 @@ def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({}))
         ]
         found += [lack for module in over(needs.modules, layer.context.outer) for lack in _module(module)]
     return list(dict.fromkeys(found))
+
+
+def layers_of(one: Stack) -> Sequence[Tunnel]:
+    """The layers of a stack between two endpoints, each with what it declares there. Raises ValueError."""
+    return stack.build(one.name, underlay.PAIR_UNDERLAYS[one.underlay].endpoints).layers
 
 
 def of_profile(profile: Profile) -> list[Lack]:
@@ -118,7 +118,7 @@ def of_profile(profile: Profile) -> list[Lack]:
 def of_impairment(terms: Terms) -> list[Lack]:
     """What these terms of netem lack: they are installed once, on a loopback interface of their own."""
     words = " ".join(netem_command.arguments(terms))
-    refusal = _programs(["tc"]) or tried(f"tc qdisc add dev lo root netem {words}")
+    refusal = _programs(NETEM_PROGRAMS) or tried(f"tc qdisc add dev lo root netem {words}")
     if not isinstance(refusal, str):
         return refusal
     return [Lack(f"the kernel's netem ({refusal})", "a kernel with the module sch_netem")] if refusal else []
@@ -131,7 +131,7 @@ def of_tuning(one: Tuning) -> list[Lack]:
         for name in one.sysctl
         if tried(f"test -w /proc/sys/{name.translate(str.maketrans('./', '/.'))} || {{ echo no >&2; false; }}")
     ]
-    return [*found, *_congestion(one.congestion), *(_programs(["ethtool"]) if one.offloads else [])]
+    return [*found, *_congestion(one.congestion), *(_programs(OFFLOADS_PROGRAMS) if one.offloads else [])]
 
 
 def of_workload(what: Invocation) -> list[Lack]:
@@ -173,15 +173,11 @@ def _congestion(algorithm: str) -> list[Lack]:
     return [what] if refusal else []
 
 
-def _programs(programs: Iterable[str], packages: Mapping[str, str] = MappingProxyType({})) -> list[Lack]:
-    """Those of the programs that are neither on PATH nor in an installed tool of the toolbox.
-
-    `packages` are those of Debian that hold some of them.
-    """
-    names = {**PACKAGES, **packages}
+def _programs(programs: Mapping[str, str]) -> list[Lack]:
+    """Those of the programs, each with Debian's package of it, that are neither on PATH nor in an installed tool."""
     found = []
-    for program in programs:
+    for program, package in programs.items():
         tool = next((tool for tool in TOOLS.values() if program in tool.programs), None)
         if not (shutil.which(program) or (tool and tool.installed)):
-            found.append(Lack(f"the program {program}", tool.build if tool else APT + names.get(program, program)))
+            found.append(Lack(f"the program {program}", tool.build if tool else APT + package))
     return found

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.host import install_program
 from tests.helpers.runs import PLAN
-from tunbench.doctor import choose_lab, requirements
+from tunbench.doctor import choose_lab, native_requirements
 from tunbench.plan.axes.stack import parse
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.expand import expand
@@ -26,11 +26,11 @@ def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in (*requirements.PROGRAMS, "tc", "wg", "ping"):
+    for name in (*native_requirements.LAB_PROGRAMS, "tc", "wg", "ping"):
         install_program(tmp_path, name)
-    requirements.tried.cache_clear()
+    native_requirements.tried.cache_clear()
     yield tmp_path
-    requirements.tried.cache_clear()
+    native_requirements.tried.cache_clear()
 
 
 def kernel_without(path: Path, *words: str) -> None:
@@ -40,7 +40,7 @@ def kernel_without(path: Path, *words: str) -> None:
 
 
 def lacking(text: str, **files: str | None) -> list[str]:
-    return [one.what for one in requirements.of_plan(expand(check(text, "any.toml")), files)]
+    return [one.what for one in native_requirements.of_plan(expand(check(text, "any.toml")), files)]
 
 
 def test_nothing_is_lacking_where_all_is_there() -> None:
@@ -75,7 +75,7 @@ def test_a_slower_machine_is_lacking() -> None:
 def test_without_root_nothing_else_is_asked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     install_program(path, "unshare", "touch $0.ran")
-    assert requirements.of_plan(expand(check(PLAN, "any.toml")), {}) == [requirements.ROOT]
+    assert native_requirements.of_plan(expand(check(PLAN, "any.toml")), {}) == [native_requirements.ROOT]
     assert not (path / "unshare.ran").exists()
 
 
@@ -100,24 +100,24 @@ def test_a_module_is_lacking_where_a_layer_needs_it_and_nowhere_else(
 ) -> None:
     install_program(path, "modprobe")
     kernel_without(path, f"'{word}'")
-    assert (requirements.of_stack(parse(stack)) == []) is there
+    assert (native_requirements.of_stack(parse(stack)) == []) is there
 
 
 def test_a_sysctl_of_the_whole_kernel_is_lacking(path: Path) -> None:
     kernel_without(path, "rmem_max")
     tuning = Tuning("t", sysctl={"net.core.rmem_max": "1000000", "net.ipv4.tcp_sack": "0"})
-    assert [one.what for one in requirements.of_tuning(tuning)] == [
+    assert [one.what for one in native_requirements.of_tuning(tuning)] == [
         "the sysctl net.core.rmem_max of a network namespace's own"
     ]
 
 
 def test_a_probe_that_says_nothing_or_hangs_is_a_refusal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_program(path, "unshare", "exit 3")
-    assert requirements.tried("true") == "status 3"
+    assert native_requirements.tried("true") == "status 3"
     install_program(path, "unshare", f"exec {sys.executable} -c 'import time; time.sleep(60)'")
-    monkeypatch.setattr(requirements, "PROBE_TIMEOUT", 0.2)
+    monkeypatch.setattr(native_requirements, "PROBE_TIMEOUT", 0.2)
     began = time.monotonic()
-    assert requirements.tried("true; true") == "no answer within 0.2 s"
+    assert native_requirements.tried("true; true") == "no answer within 0.2 s"
     assert time.monotonic() - began < 10
 
 
