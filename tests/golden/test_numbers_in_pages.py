@@ -56,8 +56,8 @@ SENTENCES = {
     ],
     "native.md": [
         f"more than {100 * noise.NOISY_SHARE:g} % of the machine's processor time",
-        f"more than {noise.FAR:g} times as long",
-        f"more than {100 * host_state.STOLEN:g} %",
+        f"more than {noise.MOVED_APART_RATIO:g} times as long",
+        f"more than {100 * host_state.MAX_STOLEN_SHARE:g} %",
     ],
     "virtual-time.md": ["`-cpu max,-erms,-fsrm`", "`-icount shift=0,sleep=off,rr=record,rrfile=/dev/null`"],
 }

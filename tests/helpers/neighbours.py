@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tunbench.labs.real_time.core_distance import Cores, ends
-from tunbench.labs.real_time.noise import FAR
+from tunbench.labs.real_time.core_distance import Cores, first_and_last_core
+from tunbench.labs.real_time.noise import MOVED_APART_RATIO
 
 LATENCY = "/dev/cpu_dma_latency"
 """While this is open with a 0 in it, idle cores poll instead of halting: Documentation/power/pm_qos_interface.rst. A
@@ -37,7 +37,7 @@ class Neighbours:
         # Where one of them does not answer at once they are far from each other; one core alone never is.
         found = self.both.round_trip() or math.inf
         self.shortest = min(self.shortest, found)
-        return found <= FAR * self.shortest
+        return found <= MOVED_APART_RATIO * self.shortest
 
     def come_near(self) -> None:
         """Waits until they are near to each other. Raises TimeoutError after PATIENCE."""
@@ -57,7 +57,7 @@ class Neighbours:
 @contextmanager
 def awake() -> Iterator[Neighbours]:
     """The cores, which poll where they are idle and so stay where they are, until the end."""
-    with Cores(*ends()) as both:
+    with Cores(*first_and_last_core()) as both:
         held = Neighbours(both)
         try:
             for _ in range(LOOKS):

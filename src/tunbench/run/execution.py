@@ -13,7 +13,7 @@ from tunbench.journal.fingerprint import substance
 from tunbench.journal.folders import label_of_trial, resume_command
 from tunbench.journal.journal import Journal
 from tunbench.labs.real_time.host_state import HostState
-from tunbench.labs.real_time.noise import NoiseWatch, watching
+from tunbench.labs.real_time.noise import NoiseWatch, watching_noise
 from tunbench.run.blocks import Schedule
 from tunbench.run.exclusive import exclusive_run
 from tunbench.run.interrupt import interruptible
@@ -91,7 +91,7 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, host: HostState |
         book.repair()
         if host:
             book.append(host.event)
-        with interruptible(), scratch(folder) as own_folder, watching(order.lab.clock) as noise_watch:
+        with interruptible(), scratch(folder) as own_folder, watching_noise(order.lab.clock) as noise_watch:
             return _execute(folder, order, workers, watch, book, own_folder, noise_watch)
     except OSError as error:
         raise RunError(

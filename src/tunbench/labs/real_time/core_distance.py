@@ -16,11 +16,11 @@ import sys
 import time
 from typing import Self
 
-TURNS, ROUNDS = 400, 10
-"""How often a byte goes there and back in a round, and how many rounds there are: 4,000 take about a millisecond."""
+TURNS_A_ROUND, ROUNDS = 400, 10
+"""How often a byte goes there and back: 4,000 turns take about a millisecond."""
 
-ASKED, ANSWERED = 0, 1024
-"""Where the bytes of the two sides lie: far enough from each other to share no cache line."""
+QUESTION_AT, ANSWER_AT = 0, 1024
+"""Where in the shared memory the bytes of the two sides lie: far enough from each other to share no cache line."""
 
 SPINS = 200_000
 """How often one side looks for the other's byte before it gives up: some 10 ms."""
@@ -28,11 +28,11 @@ SPINS = 200_000
 ANSWER_TIMEOUT = 1.0
 """Seconds that an answer, or the end of the program, may take."""
 
-NEXT = b"\n"
-"""What asks for one more look."""
+LOOK_AGAIN = b"\n"
+"""What the program is told."""
 
 
-def ends() -> tuple[int, int]:
+def first_and_last_core() -> tuple[int, int]:
     """The first and the last core of those that this process may use."""
     usable = os.sched_getaffinity(0)
     return min(usable), max(usable)
@@ -90,7 +90,7 @@ def _started(first: int, last: int) -> "subprocess.Popen[bytes]":
 def _answered(program: "subprocess.Popen[bytes]") -> float:
     """The answer to one question. Raises OSError or ValueError where the program has ended or takes too long."""
     assert program.stdin and program.stdout
-    program.stdin.write(NEXT)
+    program.stdin.write(LOOK_AGAIN)
     if not select.select([program.stdout], [], [], ANSWER_TIMEOUT)[0]:
         raise TimeoutError("the cores do not answer")
     return float(program.stdout.readline())
@@ -101,18 +101,18 @@ def _ask(shared: mmap.mmap) -> float:
     means = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()
-        for turn in range(TURNS):
-            shared[ASKED] = turn % 2 + 1
-            _await(shared, ANSWERED, turn % 2 + 1)
-        means.append((time.perf_counter() - begun) / TURNS)
+        for turn in range(TURNS_A_ROUND):
+            shared[QUESTION_AT] = turn % 2 + 1
+            _await(shared, ANSWER_AT, turn % 2 + 1)
+        means.append((time.perf_counter() - begun) / TURNS_A_ROUND)
     return min(means)
 
 
 def _answer(shared: mmap.mmap) -> None:
     """Gives each byte of a look back."""
-    for turn in range(TURNS * ROUNDS):
-        _await(shared, ASKED, turn % 2 + 1)
-        shared[ANSWERED] = turn % 2 + 1
+    for turn in range(TURNS_A_ROUND * ROUNDS):
+        _await(shared, QUESTION_AT, turn % 2 + 1)
+        shared[ANSWER_AT] = turn % 2 + 1
 
 
 def _await(shared: mmap.mmap, place: int, byte: int) -> None:
@@ -135,8 +135,8 @@ def main(first: int, last: int) -> None:
         try:
             os.sched_setaffinity(0, {first})
             for _ in sys.stdin.buffer:
-                shared[ASKED] = shared[ANSWERED] = 0
-                os.write(rings, NEXT)
+                shared[QUESTION_AT] = shared[ANSWER_AT] = 0
+                os.write(rings, LOOK_AGAIN)
                 print(_ask(shared), flush=True)
         finally:
             os.close(rings)
@@ -144,7 +144,7 @@ def main(first: int, last: int) -> None:
     else:
         os.close(rings)
         os.sched_setaffinity(0, {last})
-        while os.read(wakes, len(NEXT)):
+        while os.read(wakes, len(LOOK_AGAIN)):
             _answer(shared)
 
 

@@ -19,8 +19,18 @@ from tunbench.runner.probes.shared.processor_time import times
 OBSERVED_SECONDS = 1.0
 """How long other load is looked for before a run."""
 
-STOLEN = 0.001
+MAX_STOLEN_SHARE = 0.001
 """The part of the machine's time since it booted that a hypervisor may have given to others."""
+
+ALL_SEEN = "all of the machine are seen"
+
+FIRST_PID_NAMESPACE = "pid:[4026531836]"
+"""The machine's first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h."""
+
+NOT_PINNED = "not pinned: "
+
+UNKNOWN = "not shown"
+"""What a fact is that this machine does not show: a virtual one has no frequency of its own."""
 
 
 class HostState(NamedTuple):
@@ -54,7 +64,7 @@ def examine(shards: Sequence[Shard], cores: Iterable[int], nodes_share_kernel: b
         time.sleep(OBSERVED_SECONDS)
         load = noise.between(before, look())
     apart = f"{1e6 * load.apart:.2f} µs" if load.apart else UNKNOWN
-    facts = {"load of others": _percent(load.others), "processes": _seen(), **_processors(), **_system()}
+    facts = {"load of others": _percent(load.others), "processes": _processes_seen(), **_processors(), **_system()}
     facts["to another core and back"] = apart
     facts |= {**_network(), "pinning": _pinning(shards, set(cores))} if nodes_share_kernel else {}
     said = [(name, text) for name, text in _findings(facts, load) if text]
@@ -74,10 +84,10 @@ def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[WarningKin
             WarningKind.OTHER_LOAD,
             others * (load.others > noise.NOISY_SHARE),
         ),
-        (WarningKind.HIDDEN_LOAD, "its PID namespace is not the first one" * (facts["processes"] != EVERY)),
+        (WarningKind.HIDDEN_LOAD, "its PID namespace is not the first one" * (facts["processes"] != ALL_SEEN)),
         (WarningKind.FREQUENCY_SCALING, f"the governor is {governors}" * (governors not in ("performance", UNKNOWN))),
         (WarningKind.TURBO, "it is on" * (turbo == "on")),
-        (WarningKind.STOLEN_TIME, f"{stolen} of the time since it booted" * (_share(stolen) > STOLEN)),
+        (WarningKind.STOLEN_TIME, f"{stolen} of the time since it booted" * (_share(stolen) > MAX_STOLEN_SHARE)),
         (WarningKind.VIRTUALISED, facts["virtualised"] * (facts["virtualised"] != "no")),
         (WarningKind.CLOCKSOURCE, f"it is {clock}" * (clock not in ("tsc", UNKNOWN))),
         (WarningKind.CONGESTION_CONTROL, f"it is {congestion}" * (congestion not in ("cubic", UNKNOWN))),
@@ -86,23 +96,13 @@ def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[WarningKin
     ]
 
 
-EVERY = "all of the machine are seen"
-
-FIRST = "pid:[4026531836]"
-"""The machine's first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h."""
-
-NOT_PINNED = "not pinned: "
-
-UNKNOWN = "not shown"
-"""What a fact is that this machine does not show: a virtual one has no frequency of its own."""
-
-
-def _seen() -> str:
+def _processes_seen() -> str:
     """Whether the processes of others are seen."""
     try:
-        return EVERY if str((noise.PROC / "self/ns/pid").readlink()) == FIRST else "those of a container are seen"
+        namespace = str((noise.PROC / "self/ns/pid").readlink())
     except OSError:
-        return EVERY
+        return ALL_SEEN
+    return ALL_SEEN if namespace == FIRST_PID_NAMESPACE else "those of a container are seen"
 
 
 def _processors() -> dict[str, str]:
@@ -131,7 +131,7 @@ def _system() -> dict[str, str]:
 def _hypervisor() -> str:
     """By the same signs as systemd-detect-virt(1): what Xen shows, what firmware says, and a flag of the processor."""
     kind = _sys(noise.SYS / "hypervisor/type")
-    if not (noise.virtual() or kind):
+    if not (noise.under_hypervisor() or kind):
         return "no"
     firmware = [_sys(noise.SYS / "class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
     return kind or " ".join(word for word in firmware if word) or "by a hypervisor that does not say its name"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tunbench.labs.real_time.core_distance import Cores, ends
+from tunbench.labs.real_time.core_distance import Cores, first_and_last_core
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.probes.shared.processor_time import TICK, times
 
@@ -20,19 +20,19 @@ SYS = Path("/sys")
 NOISY_SHARE = 0.02
 """The part of the machine's processor time that others may have while a trial is measured."""
 
-LEAST = 3 * TICK
-"""Seconds of processor time below which nothing is said: times of processes are counted in ticks."""
+MIN_TAKEN_SECONDS = 3 * TICK
+"""What others take of processor time, at least, before it is said: times of processes are counted in ticks."""
 
-FIRST = 8192
-"""Characters of /proc/cpuinfo that have its first core in them: the kernel takes long to write it for hundreds."""
+FIRST_CORE_CHARACTERS = 8192
+"""They have the first core of /proc/cpuinfo in them: the kernel takes long to write it for hundreds."""
 
-FAR = 1.7
-"""How many times the shortest round trip one has between cores that a hypervisor has moved apart."""
+MOVED_APART_RATIO = 1.7
+"""A round trip between cores that a hypervisor has moved apart ÷ the shortest one, at least."""
 
-KERNEL = 0x00200000
+KERNEL_THREAD_FLAG = 0x00200000
 """PF_KTHREAD of include/linux/sched.h: a task of the kernel, which may well work for the lab."""
 
-THROTTLED = "devices/system/cpu/cpu*/thermal_throttle/*_throttle_count"
+THROTTLE_COUNTERS = "devices/system/cpu/cpu*/thermal_throttle/*_throttle_count"
 """How often a core or package was too hot: Documentation/ABI/testing/sysfs-devices-system-cpu."""
 
 
@@ -66,12 +66,12 @@ class Noise(NamedTuple):
 @contextmanager
 def looking() -> Iterator[Callable[[], Reading]]:
     """What looks at this machine, and at how far its cores are apart where a hypervisor may move them."""
-    with Cores(*ends()) as cores:
-        yield lambda: read(cores.round_trip() if virtual() else 0.0)
+    with Cores(*first_and_last_core()) as cores:
+        yield lambda: read(cores.round_trip() if under_hypervisor() else 0.0)
 
 
 @contextmanager
-def watching(clock: str) -> Iterator["NoiseWatch | None"]:
+def watching_noise(clock: str) -> Iterator["NoiseWatch | None"]:
     """What watches the machine while trials execute: nothing on the virtual clock, which nothing disturbs."""
     if clock == "virtual":
         yield None
@@ -83,14 +83,15 @@ def watching(clock: str) -> Iterator["NoiseWatch | None"]:
 def read(apart: float = 0.0) -> Reading:
     """Looks at all processes of this machine. Those of the run are this one and all that descends from it."""
     stat = times(text_if_there(PROC / "stat"))
-    throttled = sum(int(text_if_there(path).strip() or 0) for path in SYS.glob(THROTTLED))
+    throttled = sum(int(text_if_there(path).strip() or 0) for path in SYS.glob(THROTTLE_COUNTERS))
     stolen = stat.get("cpu", {}).get("steal", 0.0)
     return Reading(time.monotonic(), _others(os.getpid()), stolen, throttled, apart)
 
 
-def virtual() -> bool:
+def under_hypervisor() -> bool:
     """Whether a flag of the processor says that there is a hypervisor."""
-    return bool(re.search(r"^flags\s*:.*\bhypervisor\b", text_if_there(PROC / "cpuinfo", FIRST), re.MULTILINE))
+    first_core = text_if_there(PROC / "cpuinfo", FIRST_CORE_CHARACTERS)
+    return bool(re.search(r"^flags\s*:.*\bhypervisor\b", first_core, re.MULTILINE))
 
 
 def between(before: Reading, after: Reading) -> Noise:
@@ -98,12 +99,12 @@ def between(before: Reading, after: Reading) -> Noise:
     seconds = after.at - before.at
     whole = max(seconds, TICK) * (os.cpu_count() or 1)
     parts = [max(0.0, after.others - before.others), max(0.0, after.stolen - before.stolen)]
-    # Below LEAST the ticks of a short trial would make much of nothing.
-    others, stolen = (min(1.0, spent / whole) if sum(parts) >= LEAST else 0.0 for spent in parts)
+    # Below so many seconds the ticks of a short trial would make much of nothing.
+    others, stolen = (min(1.0, spent / whole) if sum(parts) >= MIN_TAKEN_SECONDS else 0.0 for spent in parts)
     return Noise(seconds, others, stolen, max(0, after.throttled - before.throttled), max(before.apart, after.apart))
 
 
-def said(noise: Noise, nearest: float = math.inf) -> str:
+def why_noisy(noise: Noise, nearest: float = math.inf) -> str:
     """What makes a trial noisy; empty where it is not. `nearest` is the least that cores were apart, in seconds."""
     words = []
     if noise.others + noise.stolen > NOISY_SHARE:
@@ -111,7 +112,7 @@ def said(noise: Noise, nearest: float = math.inf) -> str:
         words += [f"{who} took {100 * share:.1f} % of the processors' time" for who, share in shares.items() if share]
     if noise.throttled:
         words.append(f"cores were throttled {noise.throttled} times because of their heat")
-    if noise.apart > FAR * nearest:
+    if noise.apart > MOVED_APART_RATIO * nearest:
         words.append(
             f"a byte took {1e6 * noise.apart:.2f} µs from one core to another and back instead of "
             f"{1e6 * nearest:.2f} µs, as where a hypervisor has moved them apart"
@@ -135,7 +136,7 @@ class NoiseWatch:
         if event["event"] != "trial" or shard not in self.begun:
             return {}
         noise = between(self.begun.pop(shard), self._read())
-        text = said(noise, self.nearest)
+        text = why_noisy(noise, self.nearest)
         return {"noise": _rounded(noise)} | ({WarningKind.NOISY: text} if text else {})
 
     def _read(self) -> Reading:
@@ -162,7 +163,7 @@ def _others(own: int) -> float:
             fields = stat.rpartition(") ")[2].split()
             number = int(entry.name)
             parents[number] = int(fields[1])
-            if not int(fields[6]) & KERNEL:
+            if not int(fields[6]) & KERNEL_THREAD_FLAG:
                 spent[number] = sum(int(ticks) for ticks in fields[11:15]) * TICK
     mine = {own: True}
 

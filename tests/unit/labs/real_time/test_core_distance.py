@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.labs.real_time.core_distance import Cores, ends
+from tunbench.labs.real_time.core_distance import Cores, first_and_last_core
 from tunbench.labs.real_time.noise import text_if_there
 from tunbench.runner.node.shell import wait_until
 
@@ -19,7 +19,7 @@ two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there i
 
 @pytest.fixture
 def both() -> Iterator[Cores]:
-    with Cores(*ends()) as cores:
+    with Cores(*first_and_last_core()) as cores:
         yield cores
 
 
@@ -82,7 +82,8 @@ def test_no_program_is_left_when_nobody_looks_any_more(both: Cores) -> None:
 @pytest.mark.parametrize("killed", ["who looks", "who asks", "who answers"])
 def test_nothing_is_left_when_one_side_is_killed(killed: str) -> None:
     looks = (
-        "import time\nfrom tunbench.labs.real_time.core_distance import Cores, ends\ncores = Cores(*ends())\n"
+        "import time\nfrom tunbench.labs.real_time.core_distance import Cores, first_and_last_core\n"
+        "cores = Cores(*first_and_last_core())\n"
         "while not cores.round_trip(): pass\nprint(cores.program.pid, flush=True)\ntime.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", looks], stdout=subprocess.PIPE, text=True) as looker:
@@ -99,7 +100,10 @@ def test_nothing_is_left_when_one_side_is_killed(killed: str) -> None:
 @two_cores
 @pytest.mark.parametrize("killed", ["who asks", "who answers"])
 def test_nothing_spins_on_when_one_side_is_killed(killed: str) -> None:
-    program = f"from tunbench.labs.real_time import core_distance as cores; cores.ROUNDS = 10**9; cores.main(*{ends()})"
+    program = (
+        "from tunbench.labs.real_time import core_distance as cores; cores.ROUNDS = 10**9; "
+        f"cores.main(*{first_and_last_core()})"
+    )
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, bufsize=0) as asks:
         assert asks.stdin
         asks.stdin.write(b"\n")
@@ -115,7 +119,7 @@ def test_who_asks_in_vain_ends_after_who_did_not_answer() -> None:
     program = (
         "import time; from tunbench.labs.real_time import core_distance as cores; "
         "cores._answer = lambda shared: time.sleep(0.5); "
-        f"cores.main(*{ends()})"
+        f"cores.main(*{first_and_last_core()})"
     )
     begun = time.monotonic()
     done = subprocess.run([sys.executable, "-c", program], input="\n", capture_output=True, text=True)

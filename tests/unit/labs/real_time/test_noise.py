@@ -18,7 +18,7 @@ from tunbench.executors import pool
 from tunbench.journal import journal, read
 from tunbench.labs.real_time import noise
 from tunbench.labs.real_time.core_distance import Cores
-from tunbench.labs.real_time.noise import Noise, NoiseWatch, Reading, between, said
+from tunbench.labs.real_time.noise import Noise, NoiseWatch, Reading, between, why_noisy
 from tunbench.plan.shard import Shard
 from tunbench.report.terminal import run_report
 from tunbench.runner.node.shell import wait_until
@@ -63,7 +63,7 @@ def test_the_time_of_others_is_that_of_what_does_not_descend_from_this_process(p
     # The runner's children come first in /proc where their numbers began anew.
     processes.has(7, own + 1, "7000 0 0 0")
     processes.has(8, 1, "30 20 0 0")
-    processes.has(9, 2, "9000 0 0 0", flags=noise.KERNEL | 0x40)
+    processes.has(9, 2, "9000 0 0 0", flags=noise.KERNEL_THREAD_FLAG | 0x40)
     assert noise.read().others == pytest.approx(1.5)
 
 
@@ -114,7 +114,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )  # fmt: skip
 def test_a_trial_is_noisy_by_a_stated_rule(noise_: tuple[Any, ...], text: str) -> None:
-    assert said(passed(*noise_)) == text
+    assert why_noisy(passed(*noise_)) == text
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -130,7 +130,7 @@ def test_a_trial_is_noisy_by_a_stated_rule(noise_: tuple[Any, ...], text: str) -
     ],
 )
 def test_a_trial_is_noisy_where_the_cores_were_apart(begin: float, end: float, nearest: float, text: str) -> None:
-    found = said(between(Reading(1, 0, 0, 0, begin), Reading(2, 0, 0, 0, end)), nearest)
+    found = why_noisy(between(Reading(1, 0, 0, 0, begin), Reading(2, 0, 0, 0, end)), nearest)
     assert found == (text and f"a byte took {text}, as where a hypervisor has moved them apart")
 
 
