@@ -237,7 +237,7 @@ def with_profile(profile: Profile, stack: str = "none", repeat: int = 1, *worklo
     return Shard({**usual, "profile": profile, "stack": parse_stack(stack)}, parsed, repeat, 7)
 
 
-class FakeExecution(Execution):
+class FakeExecution:
     """A shard under way whose events are given: a batch for each look, and then it ends, unless it `hangs`."""
 
     def __init__(self, batches: Sequence[bytes], hangs: bool = False, age: float = 1.0) -> None:
@@ -245,6 +245,7 @@ class FakeExecution(Execution):
         self.hangs = hangs
         self.seconds = age
         self.stopped = 0
+        self.wakes: tuple[int, ...] = ()
 
     def lines(self) -> list[bytes]:
         return self.batches.pop(0).splitlines() if self.batches else []

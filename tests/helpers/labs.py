@@ -27,7 +27,7 @@ class Started:
 
 def started(monkeypatch: pytest.MonkeyPatch, lab: Any, tmp_path: Path, one: Shard | None = None) -> Any:
     for module in (vm, native):
-        monkeypatch.setattr(module, "Execution", Started)
+        monkeypatch.setattr(module, "ProcessGroup", Started)
     return lab.start(one or shard("wireguard"), tmp_path)
 
 

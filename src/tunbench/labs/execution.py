@@ -1,89 +1,30 @@
-"""One shard under way: a process group that writes events into a file, which is only ever tailed."""
+"""One shard under way in a lab: what a pool must know of it, wherever it executes."""
 
-import os
-import signal
-import subprocess
-import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import BinaryIO
-
-from tunbench.labs import inotify
-
-BOUND = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
-"""Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
-command does not begin where the process has ended before the kernel knew."""
-
-LAST_WORDS_SIZE = 2000
-"""Characters of the tail of a file that are last words."""
+from typing import Protocol
 
 
-def bound(argv: Sequence[str]) -> list[str]:
-    """The command that ends with this process, however that happens."""
-    return [*BOUND, str(os.getpid()), *argv]
+class Execution(Protocol):
+    """A shard that was started, and tells events until it ends or is stopped."""
 
+    @property
+    def wakes(self) -> Sequence[int]:
+        """Descriptors of which one can be read from once it has told something or has ended.
 
-class Execution:
-    """A started lab. The kernel ends it when the controlling process dies, however that happens.
-
-    Its environment is that of this process, unless another one is given. `wakes` are descriptors of which one can be
-    read from once it has told something or has ended; there are none where the kernel has no bell left.
-    """
-
-    wakes: tuple[int, ...] = ()
-
-    def __init__(self, argv: Sequence[str], folder: Path, environment: dict[str, str] | None = None) -> None:
-        self.folder = folder
-        self.events = folder / "events.jsonl"
-        self.console = folder / "console.log"
-        self.events.touch()
-        self.began = time.monotonic()
-        with (folder / "output.log").open("wb") as output:
-            # A group of its own lets us end all of it.
-            self.process = subprocess.Popen(
-                bound(argv),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env=environment,
-                start_new_session=True,
-            )
-        self._tail: BinaryIO = self.events.open("rb")
-        self._partial = b""
-        self.wakes = inotify.hung(self.events, self.process.pid)
+        There are none where it must be looked at again and again.
+        """
 
     def lines(self) -> list[bytes]:
-        """The whole lines that were written since the last call."""
-        inotify.silence(self.wakes)
-        *whole, self._partial = (self._partial + self._tail.read()).split(b"\n")
-        return whole
+        """The whole lines of events that it told since the last call."""
 
     def running(self) -> bool:
-        """Whether the lab is still there."""
-        return self.process.poll() is None
+        """Whether it is still there."""
 
     def age(self) -> float:
         """Seconds of wall clock since it was started."""
-        return time.monotonic() - self.began
 
     def stop(self) -> None:
-        """Ends the lab and all of its processes at once: nothing of it is kept."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        self._tail.close()
-        for descriptor in self.wakes:
-            os.close(descriptor)
-        self.wakes = ()
+        """Ends it at once: nothing of it is kept. It may have ended by itself."""
 
     def last_words(self) -> str:
-        """The tail of what the lab printed outside its events."""
-        texts = [_tail(path) for path in (self.console, self.folder / "output.log") if path.exists()]
-        return "\n".join(text.strip() for text in texts if text.strip())
-
-
-def _tail(path: Path) -> str:
-    """The last characters of a file, which may be larger than the memory."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 4 * LAST_WORDS_SIZE))
-        return file.read().decode(errors="replace")[-LAST_WORDS_SIZE:]
+        """The tail of what it printed outside its events, for whoever asks why it ended."""

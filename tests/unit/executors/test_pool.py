@@ -12,7 +12,7 @@ from tests.helpers.fakes import FakeExecution, FakeLab, QuietLab, shard
 from tunbench.executors import pool
 from tunbench.executors.pool import ShardEvent
 from tunbench.labs import inotify
-from tunbench.labs.execution import Execution
+from tunbench.labs.process_group import ProcessGroup
 from tunbench.plan.shard import Shard
 
 SHARDS = [shard("none", repeat) for repeat in range(1, 6)]
@@ -81,7 +81,7 @@ def test_the_events_of_a_shard_do_not_depend_on_the_number_of_workers(workers: i
         assert events[1:-1] == [PHASE, TRIAL, END]
 
 
-class Looked(Execution):
+class Looked(ProcessGroup):
     """A lab whose looks are counted."""
 
     looks = 0
@@ -97,7 +97,7 @@ class Real(QuietLab):
     def __init__(self, script: str) -> None:
         self.script = script
 
-    def start(self, shard: Shard, folder: Path) -> Execution:
+    def start(self, shard: Shard, folder: Path) -> ProcessGroup:
         self.execution = Looked(["sh", "-c", self.script], folder, {"FOLDER": str(folder), "PATH": os.environ["PATH"]})
         return self.execution
 

@@ -11,6 +11,7 @@ from tunbench.labs import payload
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra, manifest_of, needed
 from tunbench.labs.lab import LabError
+from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
@@ -64,7 +65,7 @@ class NativeLab:
         (folder / "shard.json").write_text(canonical(shard.spec()))
         argv = ["unshare", *NAMESPACES, sys.executable, "-m", "tunbench.runner"]
         argv += [str(folder / "shard.json"), str(folder / "events.jsonl")]
-        return Execution(argv, folder, self._environment(shard, folder))
+        return ProcessGroup(argv, folder, self._environment(shard, folder))
 
     def _environment(self, shard: Shard, folder: Path) -> dict[str, str]:
         """What programs in the lab see: as in a VM, but for where they are found, and Tunbench's own."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tunbench.labs import image
-from tunbench.labs.execution import bound
 from tunbench.labs.image import Image
+from tunbench.labs.process_group import bound
 from tunbench.labs.vm.lab import VmLab
 
 SHELL_PROGRAM = b"""\

@@ -13,6 +13,7 @@ from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra, manifest_of, needed
 from tunbench.labs.image import Image, cache
 from tunbench.labs.lab import LabError
+from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.vm import cpio, host_core, kvm
@@ -108,7 +109,7 @@ class VmLab:
         addons = [*addons_of(shard.stack), *needed(shard.stack, self.extras)]
         argv = self.prepare(files, folder, shard.seed, addons, serial, shard.machine)
         with pinning.kept_to({host_core.least_taken()} if self.clock == "virtual" else ()):
-            return Execution(argv, folder)
+            return ProcessGroup(argv, folder)
 
     def prepare(
         self,

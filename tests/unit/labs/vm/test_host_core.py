@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.machines import one_core
-from tunbench.labs.execution import Execution
+from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.vm import host_core
 from tunbench.runner.node import pinning
 
@@ -71,7 +71,7 @@ def test_what_is_started_on_a_core_is_bound_to_it_from_its_first_moment(tmp_path
     before = os.sched_getaffinity(0)
     mine = max(before)
     with pinning.kept_to({mine}):
-        execution = Execution(["sh", "-c", "grep Cpus_allowed_list /proc/self/status"], tmp_path)
+        execution = ProcessGroup(["sh", "-c", "grep Cpus_allowed_list /proc/self/status"], tmp_path)
     assert execution.process.wait() == 0
     execution.stop()
     assert (tmp_path / "output.log").read_text().split()[-1] == str(mine)

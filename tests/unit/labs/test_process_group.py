@@ -11,15 +11,15 @@ import pytest
 
 from tests.helpers.processes import gone, written
 from tunbench.labs import inotify
-from tunbench.labs.execution import BOUND, Execution, bound
+from tunbench.labs.process_group import BOUND, ProcessGroup, bound
 from tunbench.runner.node.shell import wait_until
 
 
-def begun(folder: Path, script: str) -> Execution:
-    return Execution(["sh", "-c", script], folder, {"FOLDER": str(folder)})
+def begun(folder: Path, script: str) -> ProcessGroup:
+    return ProcessGroup(["sh", "-c", script], folder, {"FOLDER": str(folder)})
 
 
-def collected(one: Execution, count: int) -> list[bytes]:
+def collected(one: ProcessGroup, count: int) -> list[bytes]:
     lines: list[bytes] = []
 
     def enough() -> bool:
@@ -53,7 +53,7 @@ def test_a_lab_has_its_environment_and_ends(tmp_path: Path) -> None:
     one.stop()
 
 
-def rung(one: Execution, seconds: float = 10) -> list[int]:
+def rung(one: ProcessGroup, seconds: float = 10) -> list[int]:
     """Which of its descriptors wake, in the order of `wakes`."""
     poll = select.poll()
     for descriptor in one.wakes:
@@ -135,9 +135,9 @@ def test_stopping_needs_no_consent(tmp_path: Path) -> None:
 CONTROLLER = """
 import sys, time
 from pathlib import Path
-from tunbench.labs.execution import BOUND, Execution, bound
+from tunbench.labs.process_group import BOUND, ProcessGroup, bound
 folder = Path(sys.argv[1])
-one = Execution(["sleep", "100"], folder)
+one = ProcessGroup(["sleep", "100"], folder)
 (folder / "pid").write_text(f"{one.process.pid}\\n")
 time.sleep(100)
 """
