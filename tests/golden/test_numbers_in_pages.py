@@ -11,7 +11,7 @@ from tunbench import analysis
 from tunbench.executors import pool
 from tunbench.labs.real_time import host_state, noise
 from tunbench.labs.vm import lab as vm_lab
-from tunbench.run.manifest import DEPENDS_ON
+from tunbench.run.manifest import DECIDING_FACTS
 from tunbench.runner import shard, stack
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node import command, communicate, limits, node
@@ -82,7 +82,7 @@ def test_the_warnings_before_a_run_are_counted_right() -> None:
 
 def test_the_entries_of_the_manifest_are_those_of_the_page() -> None:
     entries = [entry for cells in rows(page("virtual-time.md"), "what") for entry in named(cells[1])]
-    assert {entry.partition(".")[0] for entry in entries} == set(DEPENDS_ON)
+    assert {entry.partition(".")[0] for entry in entries} == {*DECIDING_FACTS, *vm_lab.DECIDING_FACTS}
 
 
 def test_no_page_counts_the_entries_of_the_manifest() -> None:

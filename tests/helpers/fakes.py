@@ -2,7 +2,7 @@
 
 import shlex
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -11,6 +11,7 @@ import pytest
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra
 from tunbench.labs.real_time.host_state import HostState
+from tunbench.labs.vm.lab import DECIDING_FACTS
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.axes.reader import reader_of
@@ -271,6 +272,7 @@ class QuietLab:
     extras: tuple[Extra, ...] = ()
     exclusive = False
     hidden_folders: tuple[Path, ...] = ()
+    deciding_facts: Mapping[str, str] = DECIDING_FACTS
 
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         return self

@@ -12,6 +12,9 @@ ExtraKind = Literal["tools", "brought"]
 
 EXTRA_KINDS: tuple[ExtraKind, ...] = ("tools", "brought")
 
+DECIDING_EXTRAS = {"tools": "set of tools", "brought": "set of brought programs"}
+"""What `manifest_of` says that decides the numbers, each with its name."""
+
 
 class Extra(Image, Protocol):
     """One of them; `folder` also has its programs in `bin`."""

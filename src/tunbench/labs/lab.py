@@ -3,7 +3,7 @@
 What one lab does otherwise than the others it says here, so that nobody else asks which kind it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -41,6 +41,10 @@ class Lab(Protocol):
     @property
     def hidden_folders(self) -> tuple[Path, ...]:
         """Folders of this machine that its runner does not see: a run cannot lie in them."""
+
+    @property
+    def deciding_facts(self) -> Mapping[str, str]:
+        """What `check` says that decides the numbers, each with its name: within a run none of it may change."""
 
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""

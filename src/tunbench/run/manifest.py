@@ -14,17 +14,13 @@ from tunbench.plan.shard import canonical
 from tunbench.run.order import Order
 from tunbench.runner.declare import axes
 
-DEPENDS_ON = {
-    "shards": "plan",
-    "runner": "runner",
-    "image": "image",
-    "addons": "set of add-on images",
-    "tools": "set of tools",
-    "brought": "set of brought programs",
-    "qemu": "version of QEMU",
-    "command": "command line of QEMU",
-}
-"""What of the manifest decides the numbers in virtual time, and its name; it must not change within a run."""
+DECIDING_FACTS = {"shards": "plan", "runner": "runner"}
+"""What decides the numbers in whatever lab, and its name; the lab adds its own."""
+
+
+def deciding_facts(order: Order) -> dict[str, str]:
+    """What of the manifest decides the numbers, and its name: within a run none of it may change."""
+    return {**DECIDING_FACTS, **order.lab.deciding_facts}
 
 
 def describe(order: Order) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tunbench.journal import read
-from tunbench.run.manifest import DEPENDS_ON, describe
+from tunbench.run.manifest import deciding_facts, describe
 from tunbench.run.order import Order, RunError, read_order
 from tunbench.toolbox import brought
 
@@ -19,7 +19,7 @@ def reopen(folder: Path) -> Order:
         brought.check_known(name, file)
     again = read_order(text, str(folder / "plan.toml"), head.overrides, given)
     now = describe(again)
-    for key, name in DEPENDS_ON.items():
+    for key, name in deciding_facts(again).items():
         if now.get(key) != head.manifest.get(key):
             raise RunError(
                 f"the {name} is not the one that {folder} was begun with; begin a new run with: tunbench run"

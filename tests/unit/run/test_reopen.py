@@ -10,7 +10,6 @@ from tunbench.journal.journal import JournalError
 from tunbench.labs import payload
 from tunbench.labs import registry as labs
 from tunbench.plan.load import PlanError
-from tunbench.run import manifest
 from tunbench.run.execution import create
 from tunbench.run.order import RunError, read_order
 from tunbench.run.resume import reopen
@@ -45,7 +44,7 @@ def test_a_run_does_not_go_on_with_another_machine(name: str, value: Any, tmp_pa
     create(tmp_path, ordered(lab))
     lab.facts[name] = value
     with pytest.raises(
-        RunError, match=f"the {manifest.DEPENDS_ON[name]} is not the one that .* was begun with; begin a new run"
+        RunError, match=f"the {lab.deciding_facts[name]} is not the one that .* was begun with; begin a new run"
     ):
         reopen(tmp_path)
 

@@ -17,7 +17,7 @@ from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.stack import parse
-from tunbench.run import execution, manifest, resume
+from tunbench.run import execution, resume
 from tunbench.run import order as run_order
 from tunbench.run.order import RunError, read_order
 from tunbench.runner import registry
@@ -312,5 +312,5 @@ def test_a_run_does_not_go_on_with_other_ones(kind: str, home: Path, monkeypatch
     lab.facts[kind] = {"it": {"version": "1", "digest": "a"}}
     execution.create(home / "run", read_order(PLAN, "any.toml", {}))
     lab.facts[kind] = {"it": {"version": "1", "digest": "b"}}
-    with pytest.raises(RunError, match=rf"the {manifest.DEPENDS_ON[kind]} is not the one that .* begun with"):
+    with pytest.raises(RunError, match=rf"the {lab.deciding_facts[kind]} is not the one that .* begun with"):
         resume.reopen(home / "run")

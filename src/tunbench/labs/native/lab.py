@@ -2,14 +2,14 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from tunbench.labs import payload
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import Extra, manifest_of, needed
+from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
 from tunbench.labs.lab import LabError
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
@@ -42,6 +42,11 @@ class NativeLab:
     extras: tuple[Extra, ...] = ()
     exclusive: bool = True
     hidden_folders: tuple[Path, ...] = MOUNTED
+
+    @property
+    def deciding_facts(self) -> Mapping[str, str]:
+        """What `check` says that decides the numbers."""
+        return DECIDING_EXTRAS
 
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""

@@ -3,14 +3,14 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from tunbench.labs import image, payload
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import Extra, manifest_of, needed
+from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
 from tunbench.labs.image import Image, cache
 from tunbench.labs.lab import LabError
 from tunbench.labs.process_group import ProcessGroup
@@ -57,6 +57,14 @@ stamp counter counts virtual ns, and stays at 1 GHz on each of them."""
 PAYLOAD_SIZE = 1 << 20
 """Bytes: the archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
 
+DECIDING_FACTS = {
+    "image": "image",
+    "addons": "set of add-on images",
+    **DECIDING_EXTRAS,
+    "qemu": "version of QEMU",
+    "command": "command line of QEMU",
+}
+
 
 @dataclass(frozen=True)
 class VmLab:
@@ -70,6 +78,11 @@ class VmLab:
     extras: tuple[Extra, ...] = ()
     exclusive: bool = False
     hidden_folders: tuple[Path, ...] = ()
+
+    @property
+    def deciding_facts(self) -> Mapping[str, str]:
+        """What `check` says that decides the numbers."""
+        return DECIDING_FACTS
 
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""
