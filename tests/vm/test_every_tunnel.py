@@ -9,10 +9,10 @@ import pytest
 from tests.helpers.leaks import FORMS, leaks
 from tests.helpers.measuring import execute, values, verdicts
 from tunbench.analysis.overhead import workloads
-from tunbench.cli.run import finish
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.plan import load
+from tunbench.report.conclusion import finish
 from tunbench.run import overhead
 from tunbench.runner import registry
 from tunbench.runner.declare import spelling

@@ -6,10 +6,10 @@ import pytest
 
 from tests.helpers.leaks import leaks
 from tests.helpers.measuring import execute, verdicts
-from tunbench.cli.run import finish
 from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.labs import payload
+from tunbench.report.conclusion import finish
 from tunbench.runner import registry
 from tunbench.toolbox.tools import TOOLS
 

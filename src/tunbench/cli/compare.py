@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from tunbench.cli.console import say, screen
+from tunbench.cli.console import screen, show
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.journal import read
@@ -51,28 +50,20 @@ def compare(
       tunbench compare runs/before runs/after --metric all --csv > changes.csv
     """
     from tunbench.analysis.compare.compared_cell import frame, worst_first
-    from tunbench.report import change_wording
-    from tunbench.report.terminal import changes_table
+    from tunbench.report.export import comparison as exported
+    from tunbench.report.terminal import comparison as shown
 
     if as_json and as_csv:
         typer.echo("--json and --csv exclude each other; give one of them", err=True)
         raise typer.Exit(BAD_INPUT)
     compared = comparison(a, b, metric, stack, workload)
-    rows = worst_first(compared.rows)
     if as_csv:
-        typer.echo(frame(rows).write_csv(), nl=False)
+        typer.echo(frame(worst_first(compared.rows)).write_csv(), nl=False)
     elif as_json:
-        print_json(as_data(compared))
+        print_json(exported.as_json(compared))
     else:
         console = screen()
-        if not compared.identical:
-            console.print(changes_table.table(rows if show_all else rows[: changes_table.MAX_ROWS], console.width))
-            if len(rows) > changes_table.MAX_ROWS and not show_all:
-                say(console, f"and {len(rows) - changes_table.MAX_ROWS} more; --all shows them")
-        say(console, change_wording.headline(compared))
-        for note in change_wording.notes(rows):
-            say(console, f"  {note}")
-        conclude(compared, console)
+        show(console, shown.compared_runs(compared, show_all, console.width))
 
 
 def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "RunComparison":
@@ -89,29 +80,3 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Run
                 missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
                 typer.echo(f"{line(str(folder))}: {missing}; go on with: {resume_command(folder)}", err=True)
         return compared(find(records[0]), find(records[1]), Selection(names, stack, workload))
-
-
-def conclude(compared: "RunComparison", console: Console) -> None:
-    """Prints what differs of the runs besides their numbers, and what the numbers are."""
-    from tunbench.report import change_wording
-
-    if compared.differences:
-        say(console, "the runs differ in:")
-        for one in change_wording.differing(compared):
-            say(console, f"  {one}")
-    if not compared.identical:
-        console.print(change_wording.method(compared), style="dim")
-
-
-def as_data(compared: "RunComparison") -> dict[str, object]:
-    """The comparison as JSON holds it, the worst row first."""
-    from tunbench.analysis.compare.compared_cell import worst_first
-    from tunbench.analysis.compare.runs import LEVEL
-
-    return {
-        "identical": compared.identical,
-        "level": LEVEL,
-        "tests": compared.tests,
-        "differences": [one._asdict() for one in compared.differences],
-        "rows": [row._asdict() for row in worst_first(compared.rows)],
-    }

@@ -3,13 +3,12 @@
 from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from tunbench.cli.console import screen
 from tunbench.cli.errors import BAD_INPUT
 from tunbench.cli.listing import print_json
 from tunbench.doctor import examine
+from tunbench.report.terminal import doctor_table
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
@@ -21,10 +20,6 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON."
     if as_json:
         print_json([check._asdict() for check in checks])
     else:
-        table = Table("", "what", "found", "mend", box=None, pad_edge=False)
-        for check in checks:
-            answer = Text("yes", "green") if check.ok else Text("no", "red")
-            table.add_row(answer, check.what, check.found, check.mend)
-        screen().print(table)
+        screen().print(doctor_table.table(checks))
     if not all(check.ok for check in checks if check.needed):
         raise typer.Exit(BAD_INPUT)

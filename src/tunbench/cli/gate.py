@@ -1,20 +1,15 @@
 """`tunbench gate`: whether a new run may pass, for continuous integration."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from tunbench.cli.compare import Metrics, Stacks, Workloads, as_data, comparison, conclude
-from tunbench.cli.console import say, screen
+from tunbench.cli.compare import Metrics, Stacks, Workloads, comparison
+from tunbench.cli.console import screen, show
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.listing import print_json
 from tunbench.runner.declare import quantity
-
-if TYPE_CHECKING:
-    from tunbench.analysis.compare.gate import GateResult
-    from tunbench.analysis.compare.runs import RunComparison
 
 STOPPED = 1
 """Exit code of a run that may not pass."""
@@ -49,8 +44,10 @@ def gate(
       tunbench gate runs/base runs/new --summary "$GITHUB_STEP_SUMMARY" --junit gate.xml
     """
     from tunbench.analysis.compare.gate import gate as judge
+    from tunbench.report.export import comparison as exported
     from tunbench.report.export import junit as cases
     from tunbench.report.export import markdown as page
+    from tunbench.report.terminal import comparison as shown
 
     with bad_input_exits(ValueError):
         share = quantity.ratio(tolerance)
@@ -61,9 +58,10 @@ def gate(
     if junit is not None:
         _write(junit, cases.xml(judged), "w")
     if as_json:
-        print_json(_data(judged, compared))
+        print_json(exported.gate_as_json(judged, compared))
     else:
-        _print(judged, compared, screen())
+        console = screen()
+        show(console, shown.gate(judged, compared, console.width))
     raise typer.Exit(0 if judged.passes else STOPPED)
 
 
@@ -71,40 +69,3 @@ def _write(path: Path, text: str, mode: str) -> None:
     """Writes a file; ends the command where that cannot be."""
     with unwritable_exits(path, "name another file"), path.open(mode, encoding="utf-8") as file:
         file.write(text)
-
-
-def _print(judged: "GateResult", compared: "RunComparison", console: Console) -> None:
-    from tunbench.report import change_wording
-    from tunbench.report.export.markdown import sentence
-    from tunbench.report.terminal import changes_table
-
-    # Undecided cells are counted below; in a strict gate they stop the run, and stand in the table.
-    if judged.stopping:
-        shown = judged.stopping[: changes_table.MAX_ROWS]
-        console.print(changes_table.table([one.row for one in shown], console.width))
-        if len(judged.stopping) > changes_table.MAX_ROWS:
-            say(console, f"and {len(judged.stopping) - changes_table.MAX_ROWS} more; --json has them")
-        for one in shown:
-            where = ", ".join(
-                (one.row.stack, one.row.condition, one.row.workload, change_wording.metric_label(one.row))
-            )
-            say(console, f"  {one.outcome}: {where}: {change_wording.reason(one.why)}")
-    if not judged.strict:
-        for line in change_wording.notes([one.row for one in judged.undecided]):
-            say(console, f"  {line}")
-    say(console, f"{'passed' if judged.passes else 'not passed'}: {sentence(judged)}")
-    if judged.undecided and len(judged.undecided) == len(judged.cells):
-        say(console, "nothing was decided; --strict makes that an error")
-    conclude(compared, console)
-
-
-def _data(judged: "GateResult", compared: "RunComparison") -> dict[str, object]:
-    cells = [{**one.row._asdict(), "outcome": one.outcome, "reason": one.why} for one in judged.cells]
-    about = {
-        "passes": judged.passes,
-        "tolerance": judged.tolerance,
-        "strict": judged.strict,
-        "counts": judged.counts,
-        "missing_trials": judged.lacking,
-    }
-    return {**about, **as_data(compared), "rows": cells}

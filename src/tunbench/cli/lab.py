@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from tunbench.cli.console import say, screen
@@ -18,6 +17,7 @@ from tunbench.labs.lab import LabError
 from tunbench.labs.vm import explore, image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.lab import QEMU
+from tunbench.report.terminal import listings
 from tunbench.toolbox import selection
 from tunbench.toolbox.command import ToolError
 
@@ -51,11 +51,8 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print the whole m
         manifest = image.check(BASE)
     if as_json:
         print_json(manifest)
-        return
-    table = Table("package", "version", title=f"image {manifest['digest'][:12]} in {BASE.folder}")
-    for package, version in manifest["packages"].items():
-        table.add_row(package, version)
-    screen().print(table)
+    else:
+        screen().print(listings.packages(manifest, BASE.folder))
 
 
 @app.command()

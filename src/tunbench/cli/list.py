@@ -1,8 +1,7 @@
 """`tunbench list`: what there is to measure, and with what."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,10 +14,11 @@ from tunbench.plan.axes.profile import shipped
 from tunbench.plan.axes.tuning import shipped as shipped_tunings
 from tunbench.plan.load import shipped_plans
 from tunbench.report.export import tunnel_pages as page
-from tunbench.report.export.declarations import options, plan, probe, tunnel, workload
+from tunbench.report.export.declarations import plan, probe, topology, tunnel, workload
+from tunbench.report.terminal import listings
 from tunbench.runner import registry
-from tunbench.runner.declare import topology
 from tunbench.runner.declare.netem_terms import TERMS
+from tunbench.runner.declare.topology import SUMMARIES
 
 app = typer.Typer(
     no_args_is_help=True, help="List what there is: tunnels, workloads, profiles, tunings, machines, plans."
@@ -48,7 +48,7 @@ def tunnels(
     installed = image.installed([BASE, *ADDONS.values()])
     with bad_input_exits(ValueError):
         rows = [tunnel(name, installed) for name in names or registry.tunnel_names()]
-    print_rows(rows, as_json, ("name", "layer", "claims", "needs", "version", "summary"), _tunnel_row)
+    print_rows(rows, as_json, ("name", "layer", "claims", "needs", "version", "summary"), listings.tunnel_row)
     for name in [] if as_json else names or []:
         heads = (f"option of {name}", *page.OPTION_COLUMNS[1:])
         print_table(heads, page.option_rows(registry.tunnel(name), mark=""))
@@ -64,7 +64,7 @@ def workloads(as_json: AsJson = False) -> None:
       tunbench list workloads --json
     """
     rows = [workload(name) for name in registry.workload_names()]
-    print_rows(rows, as_json, ("name", "options (default)", "metrics", "summary"), _workload_row)
+    print_rows(rows, as_json, ("name", "options (default)", "metrics", "summary"), listings.workload_row)
 
 
 @app.command()
@@ -79,7 +79,7 @@ def profiles(as_json: AsJson = False) -> None:
     rows = [asdict(profile) for profile in shipped().values()]
     used = [term for term in TERMS if any(term in row["forward"] for row in rows)]
     columns = ("name", "placement", *(term.replace("_", " ") for term in used))
-    print_rows(rows, as_json, columns, lambda row: _profile_row(row, used))
+    print_rows(rows, as_json, columns, lambda row: listings.profile_row(row, used))
 
 
 @app.command()
@@ -92,7 +92,7 @@ def tunings(as_json: AsJson = False) -> None:
       tunbench list tunings --json
     """
     rows = [tuning.spec() for tuning in shipped_tunings().values()]
-    print_rows(rows, as_json, ("name", "sysctls", "congestion", "offloads", "mtu"), _tuning_row)
+    print_rows(rows, as_json, ("name", "sysctls", "congestion", "offloads", "mtu"), listings.tuning_row)
 
 
 @app.command()
@@ -107,7 +107,7 @@ def machines(as_json: AsJson = False) -> None:
       tunbench list machines --json
     """
     rows = [machine.spec() for machine in shipped_machines().values()]
-    print_rows(rows, as_json, ("name", "speed", "without"), _machine_row)
+    print_rows(rows, as_json, ("name", "speed", "without"), listings.machine_row)
 
 
 @app.command()
@@ -121,11 +121,8 @@ def topologies(as_json: AsJson = False) -> None:
       tunbench list topologies
       tunbench list topologies --json
     """
-    rows = [
-        {"name": name, "options": options(topology.OPTIONS.get(name, {})), "summary": summary}
-        for name, summary in topology.SUMMARIES.items()
-    ]
-    print_rows(rows, as_json, ("name", "options (default)", "summary"), _topology_row)
+    rows = [topology(name) for name in SUMMARIES]
+    print_rows(rows, as_json, ("name", "options (default)", "summary"), listings.topology_row)
 
 
 @app.command()
@@ -140,7 +137,7 @@ def probes(as_json: AsJson = False) -> None:
       tunbench list probes --json
     """
     rows = [probe(name) for name in registry.probe_names()]
-    print_rows(rows, as_json, ("name", "metrics", "summary"), _probe_row)
+    print_rows(rows, as_json, ("name", "metrics", "summary"), listings.probe_row)
 
 
 @app.command()
@@ -156,71 +153,3 @@ def plans(as_json: AsJson = False) -> None:
         rows = [plan(name) for name in shipped_plans()]
     columns = ("name", "shards", "trials", "summary")
     print_rows(rows, as_json, columns, lambda row: [str(row[column]) for column in columns])
-
-
-def _tunnel_row(row: Mapping[str, Any]) -> list[str]:
-    claims = [name.replace("_", " ") for name, claimed in row["claims"].items() if claimed]
-    needs = row["needs"]
-    fields = ("roles", "modules", "programs", "addons", "tools", "brought")
-    needed = [needs["underlay"], *(need for field in fields for need in needs[field])]
-    layer, unique = str(row["layer"]), list(dict.fromkeys(needed))
-    versions = [
-        f"{package.replace('linux-image-amd64', 'Linux')} {version or _absent(package, needs)}"
-        for package, version in row["version"].items()
-    ]
-    return [
-        row["name"],
-        layer,
-        "\n".join(claims),
-        "\n".join(unique),
-        "\n".join(versions),
-        row["summary"],
-    ]
-
-
-def _absent(package: str, needs: Mapping[str, Any]) -> str:
-    return "not installed" if package in needs["tools"] else "not in the image"
-
-
-def _workload_row(row: Mapping[str, Any]) -> list[str]:
-    return [row["name"], _written(row["options"]), _metrics(row), row["summary"]]
-
-
-def _topology_row(row: Mapping[str, Any]) -> list[str]:
-    return [row["name"], _written(row["options"]), row["summary"]]
-
-
-def _probe_row(row: Mapping[str, Any]) -> list[str]:
-    return [row["name"], _metrics(row), row["summary"]]
-
-
-def _machine_row(row: Mapping[str, Any]) -> list[str]:
-    return [row["name"], str(row["speed"]), ", ".join(row["without"])]
-
-
-def _metrics(row: Mapping[str, Any]) -> str:
-    return "\n".join(f"{name} ({declared['unit']})" for name, declared in row["metrics"].items())
-
-
-def _profile_row(row: Mapping[str, Any], used: Sequence[str]) -> list[str]:
-    return [row["name"], row["placement"], *(_in_units(term, row["forward"].get(term, 0)) for term in used)]
-
-
-def _tuning_row(row: Mapping[str, Any]) -> list[str]:
-    sysctls = [f"{name} = {value}" for name, value in row["sysctl"].items()]
-    offloads = [f"{name} {'on' if wanted else 'off'}" for name, wanted in row["offloads"].items()]
-    return [row["name"], "\n".join(sysctls), row["congestion"], "\n".join(offloads), str(row["mtu"])]
-
-
-def _written(declared: Mapping[str, Mapping[str, Any]]) -> str:
-    return "\n".join(f"{name} ({option['default']})" for name, option in declared.items())
-
-
-def _in_units(term: str, value: float) -> str:
-    match TERMS[term].option.kind:
-        case "duration":
-            return f"{value * 1000:g} ms"
-        case "ratio":
-            return f"{value * 100:g} %"
-        case _:
-            return f"{value:g}"

@@ -1,14 +1,13 @@
 """Lists for the terminal: as JSON, or as a table with a row for each of what is listed."""
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
-from rich.table import Table
 
 from tunbench.cli.console import screen
+from tunbench.report.export.json_text import json_text
+from tunbench.report.terminal import listings
 
 
 def print_rows(
@@ -25,16 +24,8 @@ def print_rows(
 
 
 def print_json(value: Any) -> None:
-    """Prints a value as JSON; of a number that is not finite, which JSON cannot say, null."""
-    typer.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Prints a value as JSON."""
+    typer.echo(json_text(value))
 
 
 def alternatives(names: Sequence[str]) -> str:
@@ -45,9 +36,4 @@ def alternatives(names: Sequence[str]) -> str:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints rows as a table."""
-    shown = Table(show_lines=any("\n" in cell for row in rows for cell in row))
-    for column in columns:
-        shown.add_column(column, no_wrap=column == "name", overflow="fold")
-    for row in rows:
-        shown.add_row(*row)
-    screen().print(shown)
+    screen().print(listings.table(columns, rows))

@@ -8,7 +8,7 @@ import typer
 from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
-from tunbench.cli.run import MISTAKES, SOME_FAILED, execute, finish
+from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.report.export import overhead as exported
@@ -41,6 +41,8 @@ def overhead(
       tunbench overhead vxlan wireguard+vxlan ipsec:mode=transport+gre
       tunbench overhead openvpn --payload 100 --payload 1300 --json
     """
+    from tunbench.report.conclusion import finish
+
     console = screen(stderr=True)
     payloads = tuple(sorted(set(payload or measuring.PAYLOADS)))
     with bad_input_exits(ValueError, *MISTAKES):

@@ -1,34 +1,23 @@
 """`tunbench plan`: checks a plan, and shows what it would run."""
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from tunbench.cli.console import say, screen
+from tunbench.cli.console import screen
+from tunbench.cli.console import show as show_parts
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import alternatives, print_json
 from tunbench.doctor import choose_lab
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.expand import expand
 from tunbench.plan.extent import as_json as to_json
-from tunbench.plan.extent import extent, in_words, values_of
-from tunbench.plan.load import Loaded, load
+from tunbench.plan.extent import extent
+from tunbench.plan.load import load
 from tunbench.plan.model import CLOCKS, LAB_KINDS
-from tunbench.plan.shard import Shard
-from tunbench.plan.until import BLOCK
-from tunbench.runner.declare import axes
+from tunbench.report.terminal import plan_tables
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.selection import needs_of
-
-MAX_LISTED, LISTED_OF_MORE = 100, 10
-"""Shards that are listed without being asked for, and those that are listed of a plan that has more."""
-
-MAX_NAMED_VALUES = 12
-"""Values of an axis that the summary names; of more, the first and the last."""
-
-SHUFFLED = "On this clock the shards of a repeat are executed in a random order that follows from the seed."
 
 app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
 
@@ -96,7 +85,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the plan itself, as it was written.")] = False,
     every: Annotated[
-        bool, typer.Option("--all", help=f"List every shard, also where there are over {MAX_LISTED}.")
+        bool, typer.Option("--all", help=f"List every shard, also where there are over {plan_tables.MAX_LISTED}.")
     ] = False,
 ) -> None:
     """List the shards that a plan expands to, with their trials, and estimate how long they take.
@@ -122,70 +111,4 @@ def show(
     elif as_json:
         print_json(to_json(loaded, shards, count))
     else:
-        console = screen()
-        folded = len(shards) > MAX_LISTED and not every
-        if folded:
-            console.print(axes_table(loaded, shards))
-        console.print(table(loaded, shards, LISTED_OF_MORE if folded else len(shards)))
-        if folded:
-            console.print(f"… and {len(shards) - LISTED_OF_MORE} more shards: --all lists them")
-        if until := loaded.plan.until:
-            more = f"listed are the first {shards[-1].repeat} repeats; until asks for more in blocks of {BLOCK}"
-            console.print(f"{more}, up to {until.max}")
-        if loaded.plan.lab.clock != "virtual":
-            console.print(SHUFFLED)
-        for name, plan_of in loaded.plans.items() if len(loaded.plans) > 1 else (("", loaded.plan),):
-            of_scale = f"at the scale {name}: " if name else ""
-            say(console, of_scale + in_words(plan_of, count))
-
-
-def table(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
-    """One row for each of the first shards; an axis has a column where it is not the usual one throughout."""
-    plan = loaded.plan
-    same = len({shard.workloads for shard in shards}) == 1
-    others = [(axis, plan.axes[axis]) for axis in axes.USUAL]
-    fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [axes.USUAL[axis]])
-    shown = Table(
-        title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}{fixed}",
-        caption=_caption([one.name for one in shards[0].workloads] if same else ()),
-    )
-    varied = [axis for axis, names in others if len(names) > 1]
-    columns = ["shard", "repeat", *varied, "profile", "stack", "underlay", *([] if same else ["workloads"]), "trials"]
-    for column in columns:
-        whole = column in ("shard", "repeat", "underlay", "trials")
-        justify: Literal["right", "left"] = "right" if column in ("repeat", "trials") else "left"
-        shown.add_column(column, justify=justify, overflow="fold", no_wrap=whole)
-    for before, shard in zip([None, *shards], shards[:rows], strict=False):
-        if before and before.repeat != shard.repeat:
-            shown.add_section()
-        cells = {**shard.cell_of(""), "shard": shard.id, "repeat": str(shard.repeat), "underlay": shard.stack.underlay}
-        cells |= {"workloads": "\n".join(one.name for one in shard.workloads), "trials": str(len(shard.workloads))}
-        shown.add_row(*(cells[column] for column in columns))
-    return shown
-
-
-def _caption(workloads: Sequence[str]) -> str:
-    """What a shard is, and what each of them does where all do the same."""
-    each = f"each of these workloads: {', then '.join(workloads)}" if workloads else "each of its workloads in turn"
-    if len(workloads) == 1:
-        each = workloads[0]
-    return f"A shard starts a lab of its own, brings its stack up in it, and runs one trial of {each}."
-
-
-def _at_scale(loaded: Loaded) -> str:
-    return f" at the scale {loaded.scale}" if len(loaded.plans) > 1 else ""
-
-
-def axes_table(loaded: Loaded, shards: Sequence[Shard]) -> Table:
-    """One row an axis of the plan, with the values that are left of it."""
-    shown = Table(title=f"the axes of {loaded.plan.name}")
-    for column in ("axis", "values", ""):
-        shown.add_column(column, justify="right" if column == "values" else "left", overflow="fold")
-    for axis, names in values_of(shards).items():
-        shown.add_row(axis, str(len(names)), _elided(names))
-    return shown
-
-
-def _elided(names: Sequence[str]) -> str:
-    shown = names if len(names) <= MAX_NAMED_VALUES else [*names[: MAX_NAMED_VALUES - 2], "…", names[-1]]
-    return "\n".join(shown)
+        show_parts(screen(), plan_tables.expanded(loaded, shards, count, every))

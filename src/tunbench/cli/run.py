@@ -1,15 +1,14 @@
 """`tunbench run`: executes a plan, and goes on with one that was interrupted."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from tunbench.cli.console import say, screen
+from tunbench.cli.console import say, screen, show
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import alternatives
-from tunbench.cli.progress import Display
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
@@ -19,16 +18,14 @@ from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.load import Loaded
 from tunbench.plan.model import CLOCKS, LAB_KINDS
-from tunbench.run import execution, results
+from tunbench.report.terminal.progress import Display
+from tunbench.run import execution
 from tunbench.run.interrupt import INTERRUPTED
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
-
-if TYPE_CHECKING:
-    from tunbench.report.reported_run import ReportedRun
 
 SOME_FAILED = 1
 
@@ -125,41 +122,15 @@ def _order_in(
     return out or default_folder(order.plan.name), order
 
 
-def finish(folder: Path, loaded: Loaded | None = None) -> "ReportedRun":
-    """Writes what follows from the journal: manifest, samples and report. Raises JournalError and RunError.
-
-    `loaded` is the plan of the run, which else is read again where it is a study.
-    """
-    from tunbench.analysis.findings import Findings
-    from tunbench.report.page import html
-    from tunbench.report.reported_run import ReportedRun, reported_run
-
-    def write_report(findings: Findings) -> ReportedRun:
-        reported = reported_run(findings, folder, loaded=loaded)
-        html.write(reported, folder / "report.html")
-        return reported
-
-    return results.finish(folder, write_report)
-
-
 def conclude(folder: Path, loaded: Loaded, changed: list[str], console: Console) -> int:
-    """Prints the final table, how far a study's run agrees with it, and where the report is; returns the exit code."""
-    from tunbench.report.terminal import run_report, study_tables
-    from tunbench.report.view import side_by_side
+    """Writes what follows from the journal, and tells of it; returns the exit code."""
+    from tunbench.report.conclusion import finish
+    from tunbench.report.terminal import run_report
 
     # The published numbers of a study stand beside the copy that a run has of its plan.
     reported = finish(folder, loaded._replace(path=folder / "plan.toml"))
+    show(screen(), run_report.results(reported))
+    show(console, run_report.remarks(reported, folder, changed))
     record = reported.findings.record
-    screen().print(run_report.rendered(side_by_side([reported])))
-    if reported.assessment:
-        screen().print(study_tables.rendered(reported.assessment))
-    if reported.unreadable:
-        say(console, reported.unreadable)
-    say(console, f"report       {folder}/report.html")
-    say(console, f"fingerprint  {record.manifest['fingerprint']}")
-    for trial in changed:
-        say(console, f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)")
-    if record.interrupted:
-        say(console, f"{len(record.interrupted)} shards were interrupted; go on with: {resume_command(folder)}")
     failed = any(trial.verdict == Verdict.FAILED for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0

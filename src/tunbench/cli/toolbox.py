@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -11,9 +11,11 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
-from tunbench.cli.listing import print_json, print_table
+from tunbench.cli.listing import print_rows
 from tunbench.labs.image import ImageError
 from tunbench.plan.extent import duration_in_words
+from tunbench.report.export import tools
+from tunbench.report.terminal import listings
 from tunbench.run.interrupt import INTERRUPTED, interruptible
 from tunbench.toolbox import build_requirements, command
 from tunbench.toolbox import install as installing
@@ -57,10 +59,10 @@ def install(
     """
     console = screen(stderr=True)
     with bad_input_exits(UnknownTool, ToolError):
-        tools = _chosen(names, every, "install")
-        if lacking := build_requirements.missing([one for one in tools if force or not one.installed]):
+        wanted = _chosen(names, every, "install")
+        if lacking := build_requirements.missing([one for one in wanted if force or not one.installed]):
             raise ToolError("\n".join(lacking))
-    failed = [one for one in tools if not _provide(one, force, console)]
+    failed = [one for one in wanted if not _provide(one, force, console)]
     if failed:
         raise typer.Exit(BAD_INPUT)
 
@@ -76,11 +78,9 @@ def listed(as_json: AsJson = False) -> None:
       tunbench toolbox list
       tunbench toolbox list --json
     """
-    rows = [_row(one) for one in TOOLS.values()]
-    if as_json:
-        return print_json(rows)
+    rows = [tools.as_json(one) for one in TOOLS.values()]
     columns = ("name", "version", "programs", "installed", "to install it")
-    print_table(columns, [_cells(row) for row in rows])
+    print_rows(rows, as_json, columns, listings.tool_row)
 
 
 @app.command()
@@ -149,33 +149,3 @@ def _status(one: Tool, console: Console) -> Iterator[command.Progress]:
     with shown:
         task = shown.add_task(one.name)
         yield lambda text: shown.update(task, description=f"{one.name}: {text}"[: console.width - 12])
-
-
-def _row(one: Tool) -> dict[str, Any]:
-    return {
-        **{"name": one.name, "version": one.version, "programs": one.programs, "installed": one.installed},
-        **{"size": installing.size(one), "folder": str(one.folder), "from": one.module or f"crates {_crates(one)}"},
-        "takes": {
-            **{"seconds": one.seconds, "disk": int(one.space), one.language: one.oldest},
-            "packages": sorted({package for packages in one.calls.values() for package in packages.split()}),
-        },
-    }
-
-
-def _crates(one: Tool) -> str:
-    return ", ".join(dict.fromkeys(one.parts.values()))
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    takes = row["takes"]
-    [(language, oldest)] = [(name, takes[name]) for name in ("go", "rust") if name in takes]
-    time_and_disk = f"{duration_in_words(takes['seconds'])}, {size_of(takes['disk'])}"
-    pieces = [time_and_disk, f"{language} {oldest}", *takes["packages"]]
-    there = f"yes, {size_of(row['size'])}" if row["installed"] else "no"
-    effort = f"{pieces[0]}\n{', '.join(pieces[1:])}"
-    return [row["name"], row["version"], "\n".join(row["programs"]), there, effort]
-
-
-def size_of(number: float) -> str:
-    """Bytes as people say them."""
-    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.0f} MB"

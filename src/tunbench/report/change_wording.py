@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tunbench.analysis.compare.compared_cell import ComparedCell, counts
+from tunbench.analysis.compare.gate import GateResult
 from tunbench.analysis.compare.runs import LEVEL, RunComparison
 from tunbench.plain_text import line
 from tunbench.report import units
@@ -77,6 +78,16 @@ def headline(compared: RunComparison) -> str:
         return f"identical: both runs have the same fingerprint ({cells(len(compared.rows))})"
     listed = ", ".join(f"{number} {verdict}" for verdict, number in counts(compared.rows).items())
     return f"{cells(len(compared.rows))}: {listed}"
+
+
+def of_gate(judged: GateResult) -> str:
+    """What a gate says, in one sentence."""
+    if judged.identical:
+        return f"identical: both runs have the same fingerprint ({cells(len(judged.cells))})"
+    listed = ", ".join(f"{number} {outcome}" for outcome, number in judged.counts.items())
+    tolerance = units.plain(judged.tolerance, "ratio")
+    lacking = f"; {judged.lacking} trials of the new run are missing" if judged.lacking else ""
+    return f"{cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
 
 
 def cells(number: int) -> str:

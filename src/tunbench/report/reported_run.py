@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,3 +48,19 @@ def assessment(findings: Findings, folder: Path, loaded: Loaded | None = None) -
             return None
         loaded = of_run(folder)
     return assess(findings, loaded) if is_study(loaded) else None
+
+
+def way_to(run: Path, page: Path) -> str:
+    """The way from the page's folder to the run's."""
+    return plain(Path(os.path.relpath(os.path.realpath(run), os.path.realpath(page.parent))).as_posix())
+
+
+def labels_of(runs: Sequence[Path]) -> list[str]:
+    """What tells the runs apart: nothing for one, else their folders' names, with those above where they are equal."""
+    if len(runs) == 1:
+        return [""]
+    ways = [tuple(map(plain, Path(os.path.realpath(run)).parts)) for run in runs]
+    longest = max(map(len, ways))
+    named = (["/".join(way[-depth:]) for way in ways] for depth in range(1, longest + 1))
+    labels = next((names for names in named if len(set(names)) == len(names)), None)
+    return labels or [f"run {number}" for number in range(1, len(runs) + 1)]

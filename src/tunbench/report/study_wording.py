@@ -1,13 +1,11 @@
-"""What a run says of a study, in words, and as JSON can say it."""
+"""What a run says of a study, in words."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tunbench.analysis.statistics import Estimate
-from tunbench.analysis.study.assessment import Assessment
-from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues
+from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.claims import (
     NOT_REPRODUCED,
     REPRODUCED,
@@ -164,90 +162,6 @@ def counted(judged: Iterable[ClaimResult | ComparisonResult]) -> str:
     found = Counter(one.verdict for one in judged)
     counts = {verdict: found[verdict] for verdict in VERDICTS}
     return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
-
-
-def as_json(assessment: Assessment) -> dict[str, Any]:
-    """An assessment as JSON can say it; values are in SI units."""
-    study = assessment.study
-    return {
-        "study": None if study is None else {"title": study.title, "year": study.year, "source": study.source},
-        "scale": assessment.scale or None,
-        "tables": [_table(one) for one in assessment.tables],
-        "claims": [_claim(one) for one in assessment.claims],
-        "clusters": [_clusters(one) for one in assessment.clusters],
-    }
-
-
-def _table(one: TableAgreement) -> dict[str, Any]:
-    return {
-        "table": one.table.table,
-        "metric": one.table.metric,
-        "statistic": one.table.statistic,
-        "agreement": one.whole._asdict(),
-        "conditions": {name: found._asdict() for name, found in one.conditions.items()},
-        "rows": [_row(row) for row in one.rows],
-    }
-
-
-def _row(row: ComparedNumber) -> dict[str, Any]:
-    return {
-        **row.published._asdict(),
-        "stack": row.stack or None,
-        "measured": _estimate(row.measured),
-        "ratio": row.ratio,
-        "trials": _trials(row.found),
-        "published_rank": row.published_rank,
-        "measured_rank": row.measured_rank,
-        "why": row.why or None,
-    }
-
-
-def _claim(one: ClaimResult) -> dict[str, Any]:
-    return {
-        **{"name": one.claim.name, "text": one.claim.text, "source": one.claim.source, "verdict": one.verdict},
-        "not_testable": one.claim.not_testable,
-        "compared": [
-            {
-                "left": _side(each.left),
-                "right": each.right and _side(each.right),
-                "trials": {"left": _trials(each.left), "right": _trials(each.right)},
-                "expect": each.comparison.expect.text,
-                "estimate": _estimate(each.estimate),
-                "verdict": each.verdict,
-                "why": each.why or None,
-            }
-            for each in one.compared
-        ],
-    }
-
-
-def _trials(found: CellValues | None) -> dict[str, int] | None:
-    """How many trials of a cell are ok, of how many."""
-    return found.trials._asdict() if found and found.trials.of else None
-
-
-def _side(found: CellValues) -> dict[str, str]:
-    return dict(found.cell)
-
-
-def _estimate(found: Estimate | None) -> dict[str, Any] | None:
-    """JSON knows no infinity."""
-    if found is None:
-        return None
-    return {
-        name: None if isinstance(value, float) and math.isinf(value) else value
-        for name, value in found._asdict().items()
-    }
-
-
-def _clusters(found: ClusterAgreement) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "published": dict(found.published),
-        "measured": [one._asdict() for one in found.measured],
-        "silhouettes": dict(found.silhouettes),
-        **{"rand": found.rand, "n": found.n, "why": found.why or None, "notes": list(found.notes)},
-    }
 
 
 def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: Sequence[str] = axes.NAMES) -> str:

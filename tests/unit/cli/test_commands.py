@@ -15,7 +15,6 @@ from rich.console import Console
 
 from tests.helpers.fakes import FakeExecution, FakeLab
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, real_lab, runs_here
-from tunbench.cli.progress import Display
 from tunbench.doctor import examine
 from tunbench.doctor.examine import HostCheck
 from tunbench.executors.pool import ShardEvent
@@ -25,6 +24,7 @@ from tunbench.labs import registry as labs
 from tunbench.labs.vm import explore, image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.shard import Shard
+from tunbench.report.terminal.progress import Display
 
 
 @pytest.fixture(autouse=True)

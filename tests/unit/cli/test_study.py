@@ -19,8 +19,8 @@ from tunbench.analysis.findings import find
 from tunbench.analysis.study.assessment import Assessment, assess
 from tunbench.plan import load as loading
 from tunbench.plan.load import Loaded
-from tunbench.report import study_wording
-from tunbench.report.export import files
+from tunbench.report.export import files, study
+from tunbench.report.export.json_text import json_text
 from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.study import rendered
 from tunbench.report.reported_run import ReportedRun
@@ -38,7 +38,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     path = studies.written(tmp_path)
     monkeypatch.setattr(loading, "shipped_studies", lambda: {"tiny": path})
-    for module in ("tunbench.cli.study", "tunbench.plan.extent"):
+    for module in ("tunbench.report.export.publications", "tunbench.plan.extent"):
         monkeypatch.setattr(f"{module}.estimate", lambda shards, *_: 60.0 * len(shards))
     monkeypatch.setattr("tunbench.cli.study.shipped_studies", lambda: {"tiny": path})
     return tmp_path
@@ -92,7 +92,7 @@ def test_what_stands_below_the_table_of_a_run(here: Path) -> None:
 
 
 def test_agreement_as_json(here: Path) -> None:
-    told = json.loads(json.dumps(study_wording.as_json(of(here, "quick")), allow_nan=False))
+    told = json.loads(json_text(study.as_json(of(here, "quick"))))
     assert [claim["verdict"] for claim in told["claims"]][2] == "not run at this scale"
     assert told["tables"][0]["agreement"]["n"] == 4 and told["scale"] == "quick"
     lan, wan = told["clusters"]

@@ -18,8 +18,8 @@ from tests.helpers.events import EVENTS
 from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN, finished
 from tests.helpers.strangers import OPENED, SECONDS, Property, commands, run_of_ours, told, write
-from tunbench.cli.run import finish
 from tunbench.journal import files, journal, read
+from tunbench.report.conclusion import finish
 from tunbench.run import execution, trial_folders
 from tunbench.run.order import RunError, read_order
 from tunbench.run.trial_folders import TrialFolders

@@ -13,13 +13,13 @@ import pytest
 
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import FACTS, PLAN, ScriptedLab, batches, ending_after, events, finished, ordered
-from tunbench.cli.run import finish
 from tunbench.executors import pool
 from tunbench.executors.pool import ShardEvent
 from tunbench.journal import files, journal, read
 from tunbench.journal.journal import Journal
 from tunbench.labs.lab import LabError
 from tunbench.plan.shard import Shard
+from tunbench.report.conclusion import finish
 from tunbench.run import manifest
 from tunbench.run import order as run_order
 from tunbench.run.execution import create, go

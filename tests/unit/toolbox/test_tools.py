@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.cli.toolbox import size_of
 from tunbench.labs import extras
 from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.plan.axes.stack import parse
 from tunbench.plan.extent import duration_in_words
+from tunbench.report.terminal.listings import size_of
 from tunbench.runner import registry
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.tunnel import About

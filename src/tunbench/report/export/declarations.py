@@ -6,6 +6,7 @@ from typing import Any
 from tunbench.plan.expand import expand, trials
 from tunbench.plan.load import load
 from tunbench.runner import invocation, registry
+from tunbench.runner.declare import topology as topologies
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.tunnel import About
@@ -59,6 +60,12 @@ def probe(name: str) -> dict[str, Any]:
     """What a probe declares."""
     about = registry.probe(name).ABOUT
     return {"name": about.name, "summary": about.summary, "metrics": metrics(about.metrics)}
+
+
+def topology(name: str) -> dict[str, Any]:
+    """What a topology declares."""
+    declared = topologies.OPTIONS.get(name, {})
+    return {"name": name, "options": options(declared), "summary": topologies.SUMMARIES[name]}
 
 
 def plan(name: str) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from tunbench.analysis.compare.gate import GatedCell, GateResult
 from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import change_wording as wording
-from tunbench.report import units
 
 HEAD = ("stack", "condition", "workload", "metric", "base", "new", "change [low, high]", "p", "outcome")
 
@@ -24,7 +23,7 @@ SPECIAL = {
 
 def markdown(judged: GateResult, compared: RunComparison) -> str:
     """The whole summary: the verdict, what stops the run, what is undecided, and what differs of the runs."""
-    parts = [f"## Tunbench: {'passed' if judged.passes else 'not passed'}", sentence(judged)]
+    parts = [f"## Tunbench: {'passed' if judged.passes else 'not passed'}", wording.of_gate(judged)]
     if judged.stopping:
         parts += ["### What stops it", _table(judged.stopping)]
     if judged.undecided and not judged.strict:
@@ -35,16 +34,6 @@ def markdown(judged: GateResult, compared: RunComparison) -> str:
     if not judged.identical:
         parts += [f"<sub>{_escaped(wording.method(compared))}. A is the base, B the new run.</sub>"]
     return "\n\n".join(parts) + "\n"
-
-
-def sentence(judged: GateResult) -> str:
-    """The verdict in one sentence."""
-    if judged.identical:
-        return f"identical: both runs have the same fingerprint ({wording.cells(len(judged.cells))})"
-    listed = ", ".join(f"{number} {outcome}" for outcome, number in judged.counts.items())
-    tolerance = units.plain(judged.tolerance, "ratio")
-    lacking = f"; {judged.lacking} trials of the new run are missing" if judged.lacking else ""
-    return f"{wording.cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
 
 
 def _table(cells: Sequence[GatedCell]) -> str:

@@ -1,12 +1,41 @@
-"""What the terminal says of a run at its end: the tables of its sections, and the warnings below them."""
+"""What the terminal says of a run at its end: the tables of its sections, the warnings below them, and where all is."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tunbench.analysis.audit.warnings import WarningGroup
+from tunbench.journal.folders import resume_command
+from tunbench.report.conclusion import REPORT
+from tunbench.report.reported_run import ReportedRun
 from tunbench.report.sections import Medium, tables_on
-from tunbench.report.terminal import rich_tables
-from tunbench.report.view import View
+from tunbench.report.terminal import rich_tables, study_tables
+from tunbench.report.view import View, side_by_side
+
+
+def results(reported: ReportedRun) -> Iterator[RenderableType]:
+    """What was measured, and how far it agrees with the study that the run reproduces."""
+    yield rendered(side_by_side([reported]))
+    if reported.assessment:
+        yield study_tables.rendered(reported.assessment)
+
+
+def remarks(reported: ReportedRun, folder: Path, changed: Sequence[str]) -> Iterator[str]:
+    """Where the report is, the fingerprint, and what is not as it should be.
+
+    `changed` are the trials that came out otherwise when they were executed again.
+    """
+    record = reported.findings.record
+    if reported.unreadable:
+        yield reported.unreadable
+    yield f"report       {folder}/{REPORT}"
+    yield f"fingerprint  {record.manifest['fingerprint']}"
+    for trial in changed:
+        yield f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)"
+    if record.interrupted:
+        yield f"{len(record.interrupted)} shards were interrupted; go on with: {resume_command(folder)}"
 
 
 def rendered(view: View) -> RenderableType:

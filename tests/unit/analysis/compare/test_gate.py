@@ -10,6 +10,7 @@ from tests.helpers.records import PING
 from tunbench.analysis.compare.gate import GateResult, gate
 from tunbench.analysis.compare.runs import RunComparison, Selection
 from tunbench.journal.record import TrialResult
+from tunbench.report import change_wording
 from tunbench.report.export import junit, markdown
 
 
@@ -69,7 +70,7 @@ def test_a_run_that_lacks_trials_does_not_pass() -> None:
     both = comparison_of(speeds("gre", spread(1e9, 1)), speeds("gre", spread(1e9, 2)))
     found = gate(both._replace(lacking=3), 0.02)
     assert gate(both, 0.02).passes and not found.passes
-    assert markdown.sentence(found).endswith("; 3 trials of the new run are missing")
+    assert change_wording.of_gate(found).endswith("; 3 trials of the new run are missing")
     assert "3 trials are missing" in junit.xml(found)
 
 

@@ -13,8 +13,8 @@ from tests.helpers.events import EVENTS
 from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN
 from tests.helpers.strangers import SCRIPT, Property, commands, run_of_ours, told, write
-from tunbench.cli.progress import Display
 from tunbench.executors.pool import ShardEvent
+from tunbench.report.terminal.progress import Display
 
 CLAIM = '[[claim]]\nname = "a"\ntext = "t"\nsource = "s"\nnot_testable = "n"\n'
 

@@ -1,0 +1,31 @@
+"""Two runs compared, and what a gate says of it, as JSON can say it; values are in SI units."""
+
+from typing import Any
+
+from tunbench.analysis.compare.compared_cell import worst_first
+from tunbench.analysis.compare.gate import GateResult
+from tunbench.analysis.compare.runs import LEVEL, RunComparison
+
+
+def as_json(compared: RunComparison) -> dict[str, Any]:
+    """The comparison, the worst row first."""
+    return {
+        "identical": compared.identical,
+        "level": LEVEL,
+        "tests": compared.tests,
+        "differences": [one._asdict() for one in compared.differences],
+        "rows": [row._asdict() for row in worst_first(compared.rows)],
+    }
+
+
+def gate_as_json(judged: GateResult, compared: RunComparison) -> dict[str, Any]:
+    """What the gate says, and the comparison that it is said of: each row with its outcome."""
+    about = {
+        "passes": judged.passes,
+        "tolerance": judged.tolerance,
+        "strict": judged.strict,
+        "counts": judged.counts,
+        "missing_trials": judged.lacking,
+    }
+    rows = [{**one.row._asdict(), "outcome": one.outcome, "reason": one.why} for one in judged.cells]
+    return {**about, **as_json(compared), "rows": rows}

@@ -1,0 +1,88 @@
+"""How far a run agrees with the study that it reproduces, as JSON can say it; values are in SI units."""
+
+from typing import Any
+
+from tunbench.analysis.statistics import Estimate
+from tunbench.analysis.study.assessment import Assessment
+from tunbench.analysis.study.cell_lookup import CellValues
+from tunbench.analysis.study.claims import ClaimResult
+from tunbench.analysis.study.cluster_agreement import ClusterAgreement
+from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
+
+
+def as_json(assessment: Assessment) -> dict[str, Any]:
+    """The agreement of each table and clustering, and the verdict of each claim."""
+    study = assessment.study
+    return {
+        "study": None if study is None else {"title": study.title, "year": study.year, "source": study.source},
+        "scale": assessment.scale or None,
+        "tables": [_table(one) for one in assessment.tables],
+        "claims": [_claim(one) for one in assessment.claims],
+        "clusters": [_clusters(one) for one in assessment.clusters],
+    }
+
+
+def _table(one: TableAgreement) -> dict[str, Any]:
+    return {
+        "table": one.table.table,
+        "metric": one.table.metric,
+        "statistic": one.table.statistic,
+        "agreement": one.whole._asdict(),
+        "conditions": {name: found._asdict() for name, found in one.conditions.items()},
+        "rows": [_row(row) for row in one.rows],
+    }
+
+
+def _row(row: ComparedNumber) -> dict[str, Any]:
+    return {
+        **row.published._asdict(),
+        "stack": row.stack or None,
+        "measured": _estimate(row.measured),
+        "ratio": row.ratio,
+        "trials": _trials(row.found),
+        "published_rank": row.published_rank,
+        "measured_rank": row.measured_rank,
+        "why": row.why or None,
+    }
+
+
+def _claim(one: ClaimResult) -> dict[str, Any]:
+    return {
+        **{"name": one.claim.name, "text": one.claim.text, "source": one.claim.source, "verdict": one.verdict},
+        "not_testable": one.claim.not_testable,
+        "compared": [
+            {
+                "left": _side(each.left),
+                "right": each.right and _side(each.right),
+                "trials": {"left": _trials(each.left), "right": _trials(each.right)},
+                "expect": each.comparison.expect.text,
+                "estimate": _estimate(each.estimate),
+                "verdict": each.verdict,
+                "why": each.why or None,
+            }
+            for each in one.compared
+        ],
+    }
+
+
+def _trials(found: CellValues | None) -> dict[str, int] | None:
+    """How many trials of a cell are ok, of how many."""
+    return found.trials._asdict() if found and found.trials.of else None
+
+
+def _side(found: CellValues) -> dict[str, str]:
+    return dict(found.cell)
+
+
+def _estimate(found: Estimate | None) -> dict[str, Any] | None:
+    return found and found._asdict()
+
+
+def _clusters(found: ClusterAgreement) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "published": dict(found.published),
+        "measured": [one._asdict() for one in found.measured],
+        "silhouettes": dict(found.silhouettes),
+        **{"rand": found.rand, "n": found.n, "why": found.why or None, "notes": list(found.notes)},
+    }

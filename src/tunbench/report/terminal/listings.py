@@ -1,0 +1,119 @@
+"""What there is to measure, and with what, as rows of a table: texts made of what `export` says of each."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from tunbench.plan.extent import duration_in_words
+from tunbench.runner.declare.netem_terms import TERMS
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table of what is listed, with lines between rows where one takes several."""
+    shown = Table(show_lines=any("\n" in cell for row in rows for cell in row))
+    for column in columns:
+        shown.add_column(column, no_wrap=column == "name", overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def packages(manifest: Mapping[str, Any], folder: Path) -> Table:
+    """The packages of an image, each with its version."""
+    shown = Table("package", "version", title=f"image {manifest['digest'][:12]} in {folder}")
+    for package, version in manifest["packages"].items():
+        shown.add_row(package, version)
+    return shown
+
+
+def tunnel_row(row: Mapping[str, Any]) -> list[str]:
+    """A tunnel: its layer, claims, needs, versions and what it is."""
+    claims = [name.replace("_", " ") for name, claimed in row["claims"].items() if claimed]
+    needs = row["needs"]
+    fields = ("roles", "modules", "programs", "addons", "tools", "brought")
+    needed = [needs["underlay"], *(need for field in fields for need in needs[field])]
+    layer, unique = str(row["layer"]), list(dict.fromkeys(needed))
+    versions = [
+        f"{package.replace('linux-image-amd64', 'Linux')} {version or _absent(package, needs)}"
+        for package, version in row["version"].items()
+    ]
+    return [
+        row["name"],
+        layer,
+        "\n".join(claims),
+        "\n".join(unique),
+        "\n".join(versions),
+        row["summary"],
+    ]
+
+
+def _absent(package: str, needs: Mapping[str, Any]) -> str:
+    return "not installed" if package in needs["tools"] else "not in the image"
+
+
+def workload_row(row: Mapping[str, Any]) -> list[str]:
+    """A workload: its options with their defaults, its metrics and what it is."""
+    return [row["name"], _written(row["options"]), _metrics(row), row["summary"]]
+
+
+def topology_row(row: Mapping[str, Any]) -> list[str]:
+    """A topology: its options with their defaults, and what it is."""
+    return [row["name"], _written(row["options"]), row["summary"]]
+
+
+def probe_row(row: Mapping[str, Any]) -> list[str]:
+    """A probe: its metrics and what it is."""
+    return [row["name"], _metrics(row), row["summary"]]
+
+
+def machine_row(row: Mapping[str, Any]) -> list[str]:
+    """A model machine: its speed and what it lacks."""
+    return [row["name"], str(row["speed"]), ", ".join(row["without"])]
+
+
+def _metrics(row: Mapping[str, Any]) -> str:
+    return "\n".join(f"{name} ({declared['unit']})" for name, declared in row["metrics"].items())
+
+
+def profile_row(row: Mapping[str, Any], used: Sequence[str]) -> list[str]:
+    """A profile: where netem stands, and the terms of netem that any profile has, in their units."""
+    return [row["name"], row["placement"], *(_in_units(term, row["forward"].get(term, 0)) for term in used)]
+
+
+def tuning_row(row: Mapping[str, Any]) -> list[str]:
+    """A tuning: its sysctls, congestion control, offloads and MTU."""
+    sysctls = [f"{name} = {value}" for name, value in row["sysctl"].items()]
+    offloads = [f"{name} {'on' if wanted else 'off'}" for name, wanted in row["offloads"].items()]
+    return [row["name"], "\n".join(sysctls), row["congestion"], "\n".join(offloads), str(row["mtu"])]
+
+
+def _written(declared: Mapping[str, Mapping[str, Any]]) -> str:
+    return "\n".join(f"{name} ({option['default']})" for name, option in declared.items())
+
+
+def _in_units(term: str, value: float) -> str:
+    match TERMS[term].option.kind:
+        case "duration":
+            return f"{value * 1000:g} ms"
+        case "ratio":
+            return f"{value * 100:g} %"
+        case _:
+            return f"{value:g}"
+
+
+def tool_row(row: Mapping[str, Any]) -> list[str]:
+    """A tool: its version and programs, whether it is there, and what installing it takes."""
+    takes = row["takes"]
+    [(language, oldest)] = [(name, takes[name]) for name in ("go", "rust") if name in takes]
+    time_and_disk = f"{duration_in_words(takes['seconds'])}, {size_of(takes['disk'])}"
+    pieces = [time_and_disk, f"{language} {oldest}", *takes["packages"]]
+    there = f"yes, {size_of(row['size'])}" if row["installed"] else "no"
+    effort = f"{pieces[0]}\n{', '.join(pieces[1:])}"
+    return [row["name"], row["version"], "\n".join(row["programs"]), there, effort]
+
+
+def size_of(number: float) -> str:
+    """Bytes as people say them."""
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.0f} MB"

@@ -1,0 +1,86 @@
+"""The publications that Tunbench reproduces, on the terminal."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tunbench.plan.load import Loaded
+from tunbench.plan.study.claim import Claim
+from tunbench.plan.study.grid import grid
+from tunbench.plan.study.publication import Study
+from tunbench.report.export import publications
+from tunbench.report.export.publications import Numbers
+
+NUMBER_COLUMNS = ("numbers", "empty")
+"""The columns that are aligned to the right."""
+
+
+def summary(row: Mapping[str, Any]) -> Text:
+    """A study on a few lines: its name and title, its scales, and how much of it can be compared."""
+    block = Text(row["name"], style="bold").append(f"  {row['title']} ({row['year']})\n", style="not bold")
+    for scale, found in row["scales"].items():
+        block.append(f"  {_scale(scale, found)}\n", style="not bold")
+    without = f", {row['illegible']} illegible or never measured" if row["illegible"] else ""
+    return block.append(f"  {row['claims']} claims, {row['published']} published numbers{without}\n", style="not bold")
+
+
+def whole(name: str, loaded: Loaded) -> Iterator[RenderableType]:
+    """A study part by part: systems, tables, claims, scales, and the commands that run it. Raises PlanError."""
+    study, numbers = publications.study_of(loaded), publications.numbers_of(loaded)
+    yield Text(f"{study.title}\n{study.authors}, {study.year}\n{study.source}\n")
+    yield _systems(study)
+    yield _tables(study, numbers)
+    unit_of = {name: metric.unit for metrics in grid(loaded.plan).metrics.values() for name, metric in metrics.items()}
+    for claim in loaded.claims:
+        yield from _claim(claim, unit_of)
+    yield ""
+    yield from (_scale(scale, found) for scale, found in publications.scales(loaded).items())
+    option, folder = " --scale quick" if "quick" in loaded.plans else "", f"runs/{loaded.plan.name}"
+    yield f"\ntunbench run {name}{option} --out {folder}\ntunbench study agree {folder}"
+
+
+def _scale(name: str, found: Mapping[str, Any]) -> str:
+    return f"{name + ': ' if name else ''}{found['words']}"
+
+
+def _systems(study: Study) -> Table:
+    shown = _table("published system", "stack here")
+    for name, stack in study.systems.items():
+        shown.add_row(Text(name), Text(stack))
+    for name, why in study.missing.items():
+        shown.add_row(Text(name), Text(f"none: {why}", style="dim"))
+    return shown
+
+
+def _tables(study: Study, numbers: Mapping[tuple[str, str, str], Numbers]) -> Table:
+    used = {(table.table, table.metric, table.statistic) for table in study.table}
+    shown = _table("published table", "metric", "statistic", "numbers", "empty", "compared")
+    for (table, metric, statistic), (published, illegible) in numbers.items():
+        compared = (table, metric, statistic) in used or (table, metric, None) in used
+        cells = [table, metric, statistic, str(published), str(illegible or ""), "yes" if compared else "no"]
+        shown.add_row(*map(Text, cells))
+    return shown
+
+
+def _claim(claim: Claim, unit_of: Mapping[str, str]) -> Iterator[RenderableType]:
+    """A claim, and below it how it is tested, or why it is not."""
+    # What is said of results takes a second to import, and a list of studies does without.
+    from tunbench.report.study_wording import MAX_COMPARISONS, comparison_in_words
+
+    yield Text(claim.name, style="bold").append(f"  {claim.text} ({claim.source})", style="default")
+    below = [f"not testable here: {claim.not_testable}"] if claim.not_testable else []
+    below += [comparison_in_words(one, unit_of) for one in claim.compare[:MAX_COMPARISONS]]
+    if len(claim.compare) > MAX_COMPARISONS:
+        below.append(f"and {len(claim.compare) - MAX_COMPARISONS} more")
+    yield from (Padding(Text(text, style="dim"), (0, 0, 0, 4), expand=False) for text in below)
+
+
+def _table(*columns: str) -> Table:
+    shown = Table()
+    for column in columns:
+        shown.add_column(column, justify="right" if column in NUMBER_COLUMNS else "left", overflow="fold")
+    return shown
