@@ -8,7 +8,7 @@ from tunbench.runner import registry
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.options import Option, Options, resolve
 from tunbench.runner.declare.topology import Pair, Topology
-from tunbench.runner.workload import About
+from tunbench.runner.workload import About, Load
 
 PAIRS = {
     "first": "the first pair of the topology",
@@ -46,6 +46,17 @@ class Invocation(NamedTuple):
     def busy(self) -> float:
         """About how long it keeps a processor busy for one pair, in seconds: all the time, unless it says otherwise."""
         return float(self.module.busy(self.options)) if self.waits else self.seconds
+
+    @property
+    def load(self) -> Load | None:
+        """What it offers, if it sends all the time."""
+        found: Load | None = self.module.load(self.options) if hasattr(self.module, "load") else None
+        return found
+
+    @property
+    def restarts(self) -> int:
+        """How often it lets the stack begin again."""
+        return int(self.module.restarts(self.options)) if self.module.ABOUT.restarts else 0
 
 
 def takes(about: About) -> dict[str, Option]:

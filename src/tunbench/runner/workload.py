@@ -36,6 +36,19 @@ class About(NamedTuple):
         return frozenset(self.programs.values())
 
 
+class Load(NamedTuple):
+    """What a workload offers that sends all the time, in `flows` at once: in virtual time its cost follows from it.
+
+    `rate` are the bits a second of each flow, 0: as many as TCP takes. `size` are the bytes with which it ends, 0: it
+    sends for its time. With `reverse` they go from the server to the client.
+    """
+
+    rate: float = 0
+    flows: int = 1
+    size: float = 0
+    reverse: bool = False
+
+
 class Sample(NamedTuple):
     """One measured value.
 

@@ -14,6 +14,7 @@ from tunbench.plan.axes.stack import Stack
 from tunbench.runner.declare.netem_arithmetic import mean_delay, mean_loss
 from tunbench.runner.declare.netem_terms import Terms, number
 from tunbench.runner.invocation import Invocation
+from tunbench.runner.workload import Load
 
 BOOT_SECONDS = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
@@ -67,7 +68,7 @@ def bring_up(stack: Stack, workloads: Iterable[Invocation] = ()) -> float:
 
     The programs begin once more each time that one of the workloads takes the stack down.
     """
-    times = 1 + sum(int(what.options.get("times", 1)) for what in workloads if what.module.ABOUT.restarts)
+    times = 1 + sum(what.restarts for what in workloads)
     return BOOT_SECONDS + times * sum(about.startup_seconds for about in stack.abouts)
 
 
@@ -136,32 +137,32 @@ def busy(what: Invocation, speed: int = FULL_SPEED, profile: Profile | None = No
     In a second of a slow machine there are fewer instructions. What is held back, by its own rate or the profile's,
     leaves the machine idle for the rest of the time, which virtual time skips.
     """
-    if what.waits or "duration" not in what.options:
+    load = what.load
+    if load is None:
         return what.busy * (1 if what.waits else speed / FULL_SPEED)
-    offered = float(what.options.get("rate", 0)) * int(what.options.get("parallel", 1))
-    held = _held(what, offered, profile)
-    carried = (UNHELD_BITS_A_BUSY_SECOND if _at_once(what, offered, profile) else HELD_BITS_A_BUSY_SECOND)[encrypted]
-    if (bits := 8 * float(what.options.get("bytes", 0))) and not offered:
+    held = _held(load, what.seconds, profile)
+    carried = (UNHELD_BITS_A_BUSY_SECOND if _at_once(load, profile) else HELD_BITS_A_BUSY_SECOND)[encrypted]
+    if load.size and not load.rate:
+        bits = 8 * load.size
         return bits / carried + IDLE_SHARE * bits / held
     share = min(speed / FULL_SPEED, IDLE_SHARE + held / carried)
     return what.seconds * share
 
 
-def _held(what: Invocation, offered: float, profile: Profile | None) -> float:
-    """Bits a second at most of a workload that offers so many; 0 offers as much as TCP takes, in all of its flows."""
+def _held(load: Load, seconds: float, profile: Profile | None) -> float:
+    """Bits a second of a load, in all of its flows, that a profile lets pass on average."""
+    offered = load.flows * load.rate
     if profile is None:
         return offered or math.inf
-    limit = rate_limit(_way(what, profile))
-    back = bool(what.options.get("reverse", False))
-    flows = int(what.options.get("parallel", 1))
-    return min(offered or flows * tcp_limit(profile, what.seconds, back), limit)
+    limit = rate_limit(_way(load, profile))
+    return min(offered or load.flows * tcp_limit(profile, seconds, load.reverse), limit)
 
 
-def _at_once(what: Invocation, offered: float, profile: Profile | None) -> bool:
+def _at_once(load: Load, profile: Profile | None) -> bool:
     """Whether segments are handed on many at once: those of TCP, where no rate holds them back."""
-    return not offered and (profile is None or math.isinf(rate_limit(_way(what, profile))))
+    return not load.rate and (profile is None or math.isinf(rate_limit(_way(load, profile))))
 
 
-def _way(what: Invocation, profile: Profile) -> Terms:
-    """The direction of a profile that a workload's bulk takes."""
-    return profile.reverse if what.options.get("reverse", False) else profile.forward
+def _way(load: Load, profile: Profile) -> Terms:
+    """The direction of a profile that a load takes."""
+    return profile.reverse if load.reverse else profile.forward

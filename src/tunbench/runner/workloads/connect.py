@@ -36,6 +36,11 @@ def seconds(options: Options) -> float:
     return 0.5 * float(options["times"])
 
 
+def restarts(options: Options) -> int:
+    """How often it lets the stack begin again."""
+    return int(options["times"])
+
+
 def execute(trial: Trial) -> None:
     """Starts the stack as often as asked. Keys and configuration are there already."""
     assert trial.site

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial, now
+from tunbench.runner.workload import About, Load, Sample, Trial, now
 from tunbench.runner.workloads.shared import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.iperf3_report import Total
 
@@ -127,6 +127,11 @@ class Search(NamedTuple):
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return 8.0 * float(options["duration"])
+
+
+def load(options: Options) -> Load:
+    """What it offers."""
+    return Load()
 
 
 def execute(trial: Trial) -> None:

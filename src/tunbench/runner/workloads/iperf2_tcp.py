@@ -5,7 +5,7 @@ import re
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workload import About, Load, Sample, Trial
 from tunbench.runner.workloads.shared import congestion_control, iperf2
 from tunbench.runner.workloads.shared.output_bounds import COUNT
 
@@ -54,6 +54,11 @@ SENDER = re.compile(rf" +\d+/\d+ +({COUNT}) +(?:NA|({COUNT})K)/({COUNT})\(\d+\) 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return iperf2.expected(options)
+
+
+def load(options: Options) -> Load:
+    """What it offers."""
+    return Load(flows=int(options["parallel"]), size=float(options["bytes"]))
 
 
 def execute(trial: Trial) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workload import About, Load, Sample, Trial
 from tunbench.runner.workloads.shared import iperf2
 from tunbench.runner.workloads.shared.output_bounds import COUNT, IDENTIFIER, SECONDS
 
@@ -49,6 +49,11 @@ ENDS = 200
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return max(iperf2.expected(options), _by_rate(options))
+
+
+def load(options: Options) -> Load:
+    """What it offers."""
+    return Load(float(options["rate"]), int(options["parallel"]), float(options["bytes"]))
 
 
 def execute(trial: Trial) -> None:

@@ -6,7 +6,7 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node import json_output
-from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workload import About, Load, Sample, Trial
 from tunbench.runner.workloads.shared import congestion_control, iperf3, iperf3_report
 from tunbench.runner.workloads.shared.iperf3_report import Interval, Total
 
@@ -59,6 +59,11 @@ SERVER_HEAD_START = 0.5
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return iperf3.expected(options)
+
+
+def load(options: Options) -> Load:
+    """What it offers."""
+    return Load(flows=int(options["parallel"]), size=float(options["bytes"]), reverse=bool(options["reverse"]))
 
 
 def check(options: Options) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workload import About, Load, Sample, Trial
 from tunbench.runner.workloads.shared import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.iperf3_report import Interval, Total
 
@@ -47,6 +47,11 @@ COPIES = 10
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return float(options["duration"])
+
+
+def load(options: Options) -> Load:
+    """What it offers."""
+    return Load(float(options["rate"]), int(options["parallel"]), reverse=bool(options["reverse"]))
 
 
 def check(options: Options) -> None:

@@ -12,7 +12,7 @@ from tunbench.runner.declare.metrics import ANY, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.json_output import at
 from tunbench.runner.node.shell import Process, wait_until
-from tunbench.runner.workload import About, Sample, Trial, now
+from tunbench.runner.workload import About, Load, Sample, Trial, now
 from tunbench.runner.workloads.shared import iperf3, iperf3_report, irtt
 from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, last_words
 from tunbench.runner.workloads.shared.server_process import serving
@@ -76,6 +76,11 @@ class Interval(NamedTuple):
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return (float(options["duration"]) + RAMP) * len(_phases(options)) + float(options["duration"])
+
+
+def load(options: Options) -> Load:
+    """What it offers."""
+    return Load()
 
 
 def execute(trial: Trial) -> None:

@@ -68,6 +68,11 @@ def busy(options: Options) -> float:
     return 0.3 * seconds(options)
 
 
+def restarts(options: Options) -> int:
+    """How often it lets the stack begin again."""
+    return int(options["times"])
+
+
 def execute(trial: Trial) -> None:
     """Lets the event happen to the server, as often as asked."""
     site, event = trial.site, str(trial.options["event"])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.workload import About, Sample, Trial
+from tunbench.runner.workload import About, Load, Sample, Trial
 from tunbench.runner.workloads.shared.output_bounds import COUNT, SECONDS, last_words
 from tunbench.runner.workloads.shared.server_process import serving
 
@@ -64,6 +64,11 @@ LOG_ROW = re.compile(
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     return float(options["duration"])
+
+
+def load(options: Options) -> Load:
+    """What it offers."""
+    return Load()
 
 
 def execute(trial: Trial) -> None:
