@@ -2,12 +2,15 @@
 
 import json
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from tunbench.labs.vm import image_build
+from tunbench.runner import registry
 from tunbench.toolbox import libraries
 from tunbench.toolbox.command import Done
 
@@ -15,6 +18,36 @@ from tunbench.toolbox.command import Done
 def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets every program be linked statically, without asking."""
     monkeypatch.setattr(libraries, "linked", lambda _: {})
+
+
+def user_with_nothing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """A user without configuration and cache; the tunnel wireguard wants a program brought, and ipip a tool."""
+    for variable, name in (("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config"), ("HOME", "home")):
+        monkeypatch.setenv(variable, str(folder / name))
+    (folder / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{folder}/bin")
+    for tunnel, fields in (
+        ("wireguard", {"brought": ("zerotier-one",)}),
+        ("ipip", {"tools": ("headscale", "tailscale")}),
+    ):
+        kind = registry.tunnel(tunnel)
+        monkeypatch.setattr(kind, "about", kind.about.needing(**fields))
+    monkeypatch.setattr(image_build, "compress", lambda tree, target: shutil.copyfile(tree, target))
+    no_libraries(monkeypatch)
+    return folder
+
+
+def program(path: Path, prints: str = "ZeroTier One version 1.14.2 build 0") -> Path:
+    """A program that a user could bring."""
+    path.write_text(f"#!/bin/sh\necho '{prints}'\nexit 1\n")
+    path.chmod(0o755)
+    return path
+
+
+def configure(home: Path, text: str) -> None:
+    """Writes the user's configuration."""
+    (home / "config" / "tunbench").mkdir(parents=True, exist_ok=True)
+    (home / "config" / "tunbench" / "config.toml").write_text(text)
 
 
 class FakeRun:

@@ -1,60 +1,24 @@
-"""Programs that the user brings: where they are found, what the cache keeps of them, and what a run says of them."""
+"""Programs that the user brings: where they are found, and what the cache keeps of them."""
 
 import hashlib
 import os
-import shutil
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.runs import PLAN, ScriptedLab
-from tests.helpers.toolboxes import no_libraries
+from tests.helpers.toolboxes import configure, program, user_with_nothing
 from tunbench.labs import extras, image
-from tunbench.labs import registry as labs
-from tunbench.labs.extras import Extra
-from tunbench.labs.native.lab import NativeLab
-from tunbench.labs.vm import image_build
-from tunbench.labs.vm.lab import VmLab
-from tunbench.plan.axes.stack import parse
-from tunbench.run import execution, resume
-from tunbench.run import order as run_order
-from tunbench.run.order import RunError, read_order
-from tunbench.runner import registry
-from tunbench.toolbox import brought, libraries, selection
+from tunbench.toolbox import brought, libraries
 from tunbench.toolbox.brought import Brought
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.selection import ToolboxNeeds
-from tunbench.toolbox.tools import TOOLS, tools_folder
+from tunbench.toolbox.tools import tools_folder
 
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A user without configuration and cache; the tunnel wireguard wants a program brought, and ipip a tool."""
-    for variable, folder in (("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config"), ("HOME", "home")):
-        monkeypatch.setenv(variable, str(tmp_path / folder))
-    (tmp_path / "bin").mkdir()
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin")
-    for name, fields in (
-        ("wireguard", {"brought": ("zerotier-one",)}),
-        ("ipip", {"tools": ("headscale", "tailscale")}),
-    ):
-        kind = registry.tunnel(name)
-        monkeypatch.setattr(kind, "about", kind.about.needing(**fields))
-    monkeypatch.setattr(image_build, "compress", lambda tree, target: shutil.copyfile(tree, target))
-    no_libraries(monkeypatch)
-    return tmp_path
-
-
-def program(path: Path, prints: str = "ZeroTier One version 1.14.2 build 0") -> Path:
-    path.write_text(f"#!/bin/sh\necho '{prints}'\nexit 1\n")
-    path.chmod(0o755)
-    return path
-
-
-def configure(home: Path, text: str) -> None:
-    (home / "config" / "tunbench").mkdir(parents=True, exist_ok=True)
-    (home / "config" / "tunbench" / "config.toml").write_text(text)
+    """The folder of a user without configuration and cache."""
+    return user_with_nothing(monkeypatch, tmp_path)
 
 
 def test_a_given_file_comes_before_a_configured_one_and_that_before_the_path(home: Path) -> None:
@@ -204,113 +168,3 @@ def test_a_version_is_what_the_program_says_in_time(
     (home / "it").write_text(f"#!/bin/sh\n{script}\n")
     (home / "it").chmod(0o755)
     assert brought.version(home / "it") == version
-
-
-def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) -> None:
-    both = {parse("wireguard+ipip"), parse("ipip")}
-    assert selection.needs_of(both, {}).notes == [
-        "not installed: headscale, tailscale; install with: tunbench toolbox install headscale tailscale",
-        "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
-        "(docs/toolbox.md#bring-a-program)",
-    ]
-    assert selection.needs_of({parse("vxlan")}, {}) == ToolboxNeeds((), {})
-    unneeded = selection.needs_of({parse("vxlan")}, {"zerotier-one": str(home / "zt")})
-    assert unneeded.notes == ["not used: --tool zerotier-one; no stack of the plan needs it"]
-    program(home / "bin" / "zerotier-one")
-    install("headscale")
-    [line] = selection.needs_of(both, {}).notes
-    assert line == "not installed: tailscale; install with: tunbench toolbox install tailscale"
-
-
-def install(name: str) -> None:
-    """What installing a tool leaves behind, with a program that is empty."""
-    (TOOLS[name].folder / "bin").mkdir(parents=True)
-    for program in TOOLS[name].programs:
-        (TOOLS[name].folder / "bin" / program).touch(0o755)
-    image.write_manifest(TOOLS[name].folder, {"name": name, "version": TOOLS[name].version}, {})
-
-
-@pytest.mark.parametrize("lab", [VmLab("virtual"), NativeLab()])
-def test_a_lab_gets_what_is_there(lab: VmLab | NativeLab, home: Path) -> None:
-    assert lab.with_extras(selection.at_hand(selection.needs_of([parse("wireguard+ipip")], {}))) == lab
-    install("tailscale")
-    needs = selection.needs_of([parse("wireguard+ipip")], {"zerotier-one": str(program(home / "zt"))})
-    got = lab.with_extras(selection.at_hand(needs)).extras
-    assert [(one.kind, one.name) for one in got] == [("tools", "tailscale"), ("brought", "zerotier-one")]
-
-
-def test_images_are_had_by_name(home: Path) -> None:
-    install("headscale")
-    program(home / "bin" / "zerotier-one")
-    tool, own = selection.images(["headscale", "zerotier-one"])
-    assert (tool, own.name) == (TOOLS["headscale"], "zerotier-one")
-    with pytest.raises(
-        image.ImageError, match="the image tailscale is not built; build it with: tunbench toolbox insta"
-    ):
-        selection.images(["tailscale"])
-    with pytest.raises(ToolError, match=r'^there is no image "headscal"; did you mean "headscale"\?$'):
-        selection.images(["headscal"])
-
-
-def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = ScriptedLab()
-    monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
-    taken: list[ToolboxNeeds] = []
-
-    def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:
-        taken.append(needs)
-        return ()
-
-    monkeypatch.setattr(run_order, "at_hand", at_hand)
-    file = str(program(home / "zt"))
-    order = read_order(PLAN, "any.toml", {}, {"zerotier-one": file})
-    execution.create(home / "run", order)
-    brought.packed_program("zerotier-one", file)
-    resume.reopen(home / "run")
-    assert [needs.files for needs in taken] == [{"zerotier-one": file}] * 2
-
-
-def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab())
-    monkeypatch.setattr(run_order, "at_hand", lambda needs: ())
-    file = program(home / "zt")
-    execution.create(home / "run", read_order(PLAN, "any.toml", {}, {"zerotier-one": str(file)}))
-    file.write_text(f"#!/bin/sh\ntouch {home}/started\n")
-    with pytest.raises(ToolError, match="zt was never brought on this machine, and no program is started because"):
-        resume.reopen(home / "run")
-    assert not (home / "started").exists()
-    # A pipe or device would be read for ever.
-    file.unlink()
-    os.mkfifo(file)
-    with pytest.raises(ToolError, match="zt cannot be read: zt is no regular file"):
-        resume.reopen(home / "run")
-    # As the kernel's own log, which is no pipe.
-    file.unlink()
-    file.symlink_to("/proc/self/maps")
-    with pytest.raises(ToolError, match="zt cannot be read: it is empty"):
-        resume.reopen(home / "run")
-    # All of it would be read.
-    file.unlink()
-    file.touch(0o755)
-    os.truncate(file, brought.LARGEST_PROGRAM + 1)
-    with pytest.raises(ToolError, match="zt cannot be read: it is larger than 1024 MiB"):
-        resume.reopen(home / "run")
-
-
-def test_a_run_from_elsewhere_names_no_place_in_the_cache(home: Path) -> None:
-    file = program(home / "zt")
-    with pytest.raises(ToolError, match=r'^the run\'s folder: no tunnel asks for a program "\.\./\.\./evil"'):
-        brought.check_known("../../evil", str(file))
-
-
-@pytest.mark.parametrize("kind", ["tools", "brought"])
-def test_a_run_does_not_go_on_with_other_ones(kind: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = ScriptedLab()
-    monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
-    lab.facts[kind] = {"it": {"version": "1", "digest": "a"}}
-    execution.create(home / "run", read_order(PLAN, "any.toml", {}))
-    lab.facts[kind] = {"it": {"version": "1", "digest": "b"}}
-    with pytest.raises(RunError, match=rf"the {lab.deciding_facts[kind]} is not the one that .* begun with"):
-        resume.reopen(home / "run")

@@ -1,29 +1,22 @@
-"""What the labs start, without starting it: command lines, payload, and what is checked before."""
+"""What the vm lab starts, without starting it: command lines, archive, and what is checked before."""
 
-import hashlib
-import json
-import os
-import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.fakes import shard
+from tests.helpers.host import install_program
 from tests.helpers.labs import after, members, started
 from tests.helpers.machines import one_core
 from tunbench.labs import image, payload
-from tunbench.labs import registry as labs
 from tunbench.labs.lab import LabError
-from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm import host_core, image_build, kvm
 from tunbench.labs.vm import lab as vm
 from tunbench.labs.vm.image_definition import BASE, Definition
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import parse
-from tunbench.plan.model import LAB_CLOCKS
 from tunbench.plan.shard import canonical
 from tunbench.runner import registry
 
@@ -41,6 +34,11 @@ def images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def command(clock: str = "virtual", *addons: Definition) -> list[str]:
     return VmLab(clock).command(Path("/run/folder"), 7, addons, ["file:console", "file:events"])
+
+
+def qemu_is_there(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    install_program(folder, "qemu-system-x86_64", "echo QEMU emulator version 7.2.22; echo Copyright")
+    monkeypatch.setenv("PATH", str(folder))
 
 
 def icount(shift: int) -> str:
@@ -135,32 +133,6 @@ def test_the_length_of_a_shard_moves_nothing(tmp_path: Path) -> None:
     assert prepared(tmp_path, {"shard.json": b"same"}) == prepared(tmp_path, {"shard.json": b"same"})
 
 
-def test_the_runner_is_what_the_package_has() -> None:
-    files = payload.runner_files()
-    assert files["tunbench/__init__.py"] == (payload.PACKAGE / "__init__.py").read_bytes()
-    assert {"tunbench/runner/__main__.py", "tunbench/runner/tunnels/wireguard.py"} <= set(files)
-    assert all(name == "tunbench/__init__.py" or name.startswith("tunbench/runner/") for name in files)
-
-
-def test_the_digest_of_the_runner_follows_names_and_contents(monkeypatch: pytest.MonkeyPatch) -> None:
-    digests = {payload.digest()}
-    for files in ({"a": b"1", "b": b"2"}, {"a": b"1", "b": b"3"}, {"a": b"1", "c": b"2"}, {"a": b"1b 12"}):
-        monkeypatch.setattr(payload, "runner_files", lambda files=files: files)
-        assert payload.digest() == payload.digest()
-        digests.add(payload.digest())
-    assert len(digests) == 5
-
-
-def test_the_runner_is_unpacked_over_what_was_there(tmp_path: Path) -> None:
-    (tmp_path / "payload").mkdir()
-    (tmp_path / "payload" / "old").write_text("")
-    payload.unpack(tmp_path / "payload")
-    found = {
-        str(path.relative_to(tmp_path / "payload")) for path in (tmp_path / "payload").rglob("*") if path.is_file()
-    }
-    assert found == set(payload.runner_files())
-
-
 @pytest.mark.parametrize(("clock", "where"), [("virtual", [{2}, {2, 3}]), ("real", [])])
 def test_a_vm_that_counts_instructions_is_bound_to_a_core(
     clock: str, where: list[set[int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -192,42 +164,6 @@ def test_a_vm_is_the_machine_of_its_shard(monkeypatch: pytest.MonkeyPatch, tmp_p
     )
 
 
-def test_the_native_runner_is_the_first_process_of_its_namespaces(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    execution = started(monkeypatch, NativeLab(), tmp_path)
-    assert execution.argv[0] == "unshare"
-    assert {"--net", "--mount", "--pid", "--fork", "--kill-child"} <= set(execution.argv)
-    assert execution.argv[-5:] == [
-        *(sys.executable, "-m", "tunbench.runner", str(tmp_path / "shard.json"), str(tmp_path / "events.jsonl"))
-    ]
-    assert execution.environment["PYTHONPATH"] == str(tmp_path / "payload")
-    assert json.loads((tmp_path / "shard.json").read_text()) == shard("wireguard").spec()
-    assert (tmp_path / "payload" / "tunbench" / "runner" / "shard.py").exists()
-
-
-def test_programs_in_the_native_lab_see_nothing_of_the_callers_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name, value in {"TMPDIR": "/nowhere", "LC_ALL": "de_DE.UTF-8", "HOME": "/root", "PATH": "/bin"}.items():
-        monkeypatch.setenv(name, value)
-    environment = started(monkeypatch, NativeLab(), tmp_path).environment
-    assert {name: value for name, value in environment.items() if not name.startswith(("PYTHON", "TUNBENCH_"))} == {
-        **{"PATH": "/bin", "LANG": "C.UTF-8", "HOME": "/run"},
-        **{name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-    }
-
-
-def test_the_native_lab_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(
-        LabError, match="needs root for its namespaces: run the same command with sudo, or use --lab vm"
-    ):
-        NativeLab().check([])
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert NativeLab().check([]) == {"tools": {}, "brought": {}}
-
-
 def test_the_vm_lab_needs_qemu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LabError, match="qemu-system-x86_64 is not installed; install it with: apt-get install qemu-"):
@@ -235,9 +171,7 @@ def test_the_vm_lab_needs_qemu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_the_manifest_says_what_the_numbers_depend_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2.22\necho Copyright\n")
-    (tmp_path / "qemu-system-x86_64").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    qemu_is_there(monkeypatch, tmp_path)
     image_build._write_manifest(BASE, BASE.folder, {"kmod": "30"})
     facts = VmLab("virtual").check([])
     assert facts["qemu"] == "QEMU emulator version 7.2.22"
@@ -251,9 +185,7 @@ def test_the_manifest_says_what_the_numbers_depend_on(monkeypatch: pytest.Monkey
 
 
 def test_the_manifest_has_the_command_of_each_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2.22\n")
-    (tmp_path / "qemu-system-x86_64").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    qemu_is_there(monkeypatch, tmp_path)
     image_build._write_manifest(BASE, BASE.folder, {})
     commands = VmLab("virtual").check([], [Machine("full"), Machine("x", speed=250)])["command"]
     assert {name: after(words, "-icount") for name, words in commands.items()} == {
@@ -263,9 +195,7 @@ def test_the_manifest_has_the_command_of_each_machine(monkeypatch: pytest.Monkey
 
 
 def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "qemu-system-x86_64").write_text("#!/bin/sh\necho QEMU emulator version 7.2.22\n")
-    (tmp_path / "qemu-system-x86_64").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    qemu_is_there(monkeypatch, tmp_path)
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
     about = registry.tunnel("ipip").about.needing(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
@@ -283,88 +213,3 @@ def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
     assert vm.addons_of(parse("vxlan+ipip+ipip")) == [ADDON]
     assert vm.addons_of(parse("vxlan")) == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "clock", "lab"),
-    [("vm", "virtual", VmLab("virtual")), ("vm", "real", VmLab("real")), ("native", "real", NativeLab())],
-)
-def test_a_lab_is_chosen_by_its_name(kind: str, clock: str, lab: object) -> None:
-    assert labs.lab(kind, clock) == lab
-
-
-def test_every_lab_that_a_plan_may_ask_for_is_there() -> None:
-    assert labs.LABS.keys() == LAB_CLOCKS.keys()
-    assert all(labs.lab(kind, clock).clock == clock for kind, clocks in LAB_CLOCKS.items() for clock in clocks)
-    assert all(labs.lab(kind, clocks[0]).kind == kind for kind, clocks in LAB_CLOCKS.items())
-
-
-def kvm_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> bool:
-    (tmp_path / "qemu-system-x86_64").write_text(f"#!/bin/sh\n{script}\n")
-    (tmp_path / "qemu-system-x86_64").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(os, "access", lambda *_: True)
-    monkeypatch.setattr(kvm, "TRIAL_SECONDS", 0.5 if "sleep" in script else 20)
-    return kvm._try()
-
-
-CONSOLE = 'for word in "$@"; do case $word in file:*) console=${word#file:};; esac; done; '
-
-
-@pytest.mark.parametrize(
-    ("script", "works"),
-    [
-        (CONSOLE + "echo Linux version 6.1 >$console", True),
-        (CONSOLE + "echo SeaBIOS >$console", False),
-        (CONSOLE + "echo Linux version 6.1 >$console; exit 1", False),
-        ("exec sleep 20", False),
-    ],
-)
-def test_kvm_works_where_the_kernel_boots(
-    script: str, works: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert kvm_answers(monkeypatch, tmp_path, script) is works
-
-
-def test_kvm_is_not_tried_where_it_may_not_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    assert not kvm._try()
-
-
-def test_the_answer_of_kvm_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter([True])
-    monkeypatch.setattr(kvm, "_try", lambda: next(answers))
-    for _ in range(2):
-        kvm.works.cache_clear()
-        assert kvm.works()
-    kvm.works.cache_clear()
-
-
-def test_where_it_cannot_be_kept_kvm_is_asked_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(os, "access", lambda *_: True)
-    answers = iter([True, False])
-    monkeypatch.setattr(kvm, "_try", lambda: next(answers))
-    for answer in (True, False):
-        kvm.works.cache_clear()
-        assert kvm.works() is answer
-    kvm.works.cache_clear()
-
-
-def test_equal_runners_have_equal_digests_on_every_machine() -> None:
-    whole = hashlib.sha256()
-    files = sorted(payload.runner_files().items(), key=lambda item: Path(item[0]).parts)
-    files += [(f"guest/{path.name}", path.read_bytes()) for path in sorted(payload.GUEST.iterdir())]
-    for name, content in files:
-        whole.update(f"{name} {len(content)}\n".encode() + content)
-    assert payload.digest() == whole.hexdigest()
-
-
-def test_the_digest_of_the_runner_follows_what_starts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = payload.digest()
-    guest = shutil.copytree(payload.GUEST, tmp_path / "guest")
-    monkeypatch.setattr(payload, "GUEST", guest)
-    assert payload.digest() == before
-    (guest / "start").write_bytes((guest / "start").read_bytes() + b"true\n")
-    assert payload.digest() != before
