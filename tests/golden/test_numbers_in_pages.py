@@ -48,11 +48,11 @@ SENTENCES = {
     "methodology.md": [
         f"sends {proof.ECHOES} echo requests with {echo.PAYLOAD} B of payload",
         f"each {1000 * echo.INTERVAL:g} ms after the reply to the one before, or after {echo.REPLY_TIMEOUT:g} s",
-        f"a random marker of {proof.MARKER} B",
+        f"a random marker of {proof.MARKER_SIZE} B",
         f"Packets of at least {echo.PAYLOAD} B are counted",
         f"fewer than {2 * proof.ECHOES} of them, {proof.ECHOES} requests and {proof.ECHOES} replies",
         f"the last {command.TAIL_LENGTH:,} characters of every log",
-        f"there are {shard.SETTLE:g} s in which the lab does nothing",
+        f"there are {shard.REST_SECONDS:g} s in which the lab does nothing",
     ],
     "native.md": [
         f"more than {100 * noise.NOISY_SHARE:g} % of the machine's processor time",

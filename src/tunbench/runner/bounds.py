@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from tunbench.runner.declare.metrics import MOST_CORES, TIME, Bounds, Metric
+from tunbench.runner.declare.metrics import MAX_CORES, TIME, Bounds, Metric
 from tunbench.runner.workload import Sample
 
-MARGIN = 1.0
+CLOCK_TOLERANCE = 1.0
 """Seconds by which clocks and what they are rounded to may differ."""
 
 
 def impossible(samples: Sequence[Sample], metrics: Mapping[str, Metric], lasted: float) -> list[str]:
     """What is wrong with those of the samples that cannot be, of a trial that lasted so many seconds; once a metric."""
-    longest = 1.01 * lasted + MARGIN
+    longest = 1.01 * lasted + CLOCK_TOLERANCE
     limits = {name: _limits(metric, longest) for name, metric in metrics.items()}
     found: dict[str, str] = {}
     for metric, value, at, _ in samples:
@@ -27,5 +27,5 @@ def _limits(metric: Metric, longest: float) -> Bounds:
     if metric.unit != TIME:
         return metric.limits
     low, high = metric.limits
-    most = longest * (MOST_CORES if metric.summed_over_cores else 1)
+    most = longest * (MAX_CORES if metric.summed_over_cores else 1)
     return Bounds(max(low, -most), min(high, most))

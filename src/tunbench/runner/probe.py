@@ -16,8 +16,10 @@ from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.node.node import ROOT_NODE, Node
 from tunbench.runner.workload import Sample, Trial, now
 
-SHARE = "probe-share"
-OF_ALL = {SHARE: Metric("ratio", "processor time of the runner for all probes ÷ time from the first look to the last")}
+PROBE_SHARE = "probe-share"
+OF_ALL_PROBES = {
+    PROBE_SHARE: Metric("ratio", "processor time of the runner for all probes ÷ time from the first look to the last")
+}
 """What is measured of the probes themselves, where there are any."""
 
 
@@ -63,13 +65,13 @@ def probing(names: Sequence[str], *trials: Trial) -> Iterator[None]:
     for one, first, last in zip(probes, before, reversed(after), strict=True):
         trials[0].samples += one.samples(first, last)
     if probes and ended > began:
-        trials[0].samples.append(Sample(SHARE, spent / (ended - began), node=ROOT_NODE))
+        trials[0].samples.append(Sample(PROBE_SHARE, spent / (ended - began), node=ROOT_NODE))
 
 
 def metrics(names: Sequence[str]) -> dict[str, Metric]:
     """The metrics of the probes of these names, and what is measured of them all. Raises ValueError."""
     found = {metric: declared for name in names for metric, declared in registry.probe(name).ABOUT.metrics.items()}
-    return {**found, **OF_ALL} if names else found
+    return {**found, **OF_ALL_PROBES} if names else found
 
 
 def scene(trials: Sequence[Trial]) -> Scene:

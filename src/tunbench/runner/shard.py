@@ -24,7 +24,7 @@ Spec = Mapping[str, Any]
 MAX_NAMED = 10
 """Things left behind that a warning names at most."""
 
-SETTLE = 0.1
+REST_SECONDS = 0.1
 """Seconds between what the lab tells and what is timed: whoever hears it has then done with it, and the machine rests.
 Without them some 10 ms of the controlling process fell into the beginning of each test (docs/decisions.md)."""
 
@@ -124,7 +124,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> 
 def _begin(events: Events, phase: str, **fields: Any) -> float:
     """Tells a phase in which something is timed, and returns the moment at which that may begin."""
     _tell_phase(events, phase, **fields)
-    time.sleep(SETTLE)
+    time.sleep(REST_SECONDS)
     return now()
 
 

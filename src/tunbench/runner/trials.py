@@ -6,7 +6,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tunbench.runner import bounds, evidence, invocation, probe, stack
+from tunbench.runner import bounds, invocation, probe, stack
 from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
@@ -18,7 +18,7 @@ from tunbench.runner.node import limits
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.shell import wait_until
-from tunbench.runner.proof import proof
+from tunbench.runner.proof import claims, proof
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Sample, Trial, now
 
@@ -80,7 +80,7 @@ def _prove(site: Site, pair: Pair, events: Events, least: int) -> None:
     if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.ANSWER_TIMEOUT):
         raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.ANSWER_TIMEOUT:g} s")
     prefix = "" if pair == site.pair else f"{pair.name}-"
-    findings = proof.prove(evidence.claims(site, pair), client, target, events, prefix, least)
+    findings = proof.prove(claims.of_stack(site, pair), client, target, events, prefix, least)
     events.tell("proof", pair=pair.name, findings=[finding._asdict() for finding in findings])
 
 
@@ -135,7 +135,7 @@ def journaled(samples: Sequence[Sample], metrics: Mapping[str, Metric], pair: Pa
 
 def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
     client, server = site.nodes[pair.client], site.nodes[pair.server]
-    return Trial(options, client, server, site.overlays, evidence.views(site, pair), number, site)
+    return Trial(options, client, server, site.overlays, claims.views(site, pair), number, site)
 
 
 def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) -> list[Judgement]:

@@ -8,10 +8,10 @@ from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
 from tunbench.runner.stack import Stack
 
-ALWAYS = (("ip", "-V"), ("tcpdump", "--version"))
+ALWAYS_USED = (("ip", "-V"), ("tcpdump", "--version"))
 """What prints the versions of the programs that every shard uses."""
 
-KERNEL = ("uname", "-srvm")
+KERNEL_VERSION = ("uname", "-srvm")
 
 
 def tell(stack: Stack, workloads: Sequence[str], node: Node, events: Events) -> None:
@@ -19,9 +19,9 @@ def tell(stack: Stack, workloads: Sequence[str], node: Node, events: Events) -> 
     of_layers = [layer.declared.version for layer in stack.layers]
     of_workloads = [registry.workload(spelling.part(text).name).ABOUT.version for text in workloads]
     used = {version for version in (*of_layers, *of_workloads) if version}
-    for argv in sorted({*used, *ALWAYS}):
+    for argv in sorted({*used, *ALWAYS_USED}):
         events.tell("version", program=argv[0], text=_first_line(node, *argv))
-    events.tell("version", program="kernel", text=_first_line(node, *KERNEL))
+    events.tell("version", program="kernel", text=_first_line(node, *KERNEL_VERSION))
 
 
 def _first_line(node: Node, *argv: str) -> str:

@@ -67,7 +67,7 @@ def test_every_metric_has_bounds_and_answers_a_question() -> None:
         assert metric.limits.low < metric.limits.high, name
         assert metric.answers in Question, name
     assert {name for name, metric in known_metrics.metrics_by_name().items() if metric.answers is Question.OTHER} == {
-        probe.SHARE
+        probe.PROBE_SHARE
     }
 
 

@@ -27,7 +27,7 @@ from tunbench.runner import registry, stack
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node import limits
 from tunbench.runner.node.shell import Result
-from tunbench.runner.shard import SETTLE, live
+from tunbench.runner.shard import REST_SECONDS, live
 
 PING, TCP = "ping:count=5,interval=0.01", "iperf3-tcp:duration=3"
 PROOFS = {"none": "proof-none.pcap", "wireguard": "proof-wireguard.pcap", "vxlan": "proof-vxlan.pcap"}
@@ -70,7 +70,8 @@ def test_a_shard_lives(name: str, home: Path) -> None:
 def test_the_machine_rests_between_what_is_told_and_what_is_timed(home: Path) -> None:
     events = lived(home, shard("none", 1, PING))
     timed = [one["at"] for one in events.of("phase") if one["name"] in ("up", "trial")]
-    assert [trial["began"] - at >= SETTLE for trial, at in zip(events.of("trial"), timed, strict=True)] == [True, True]
+    rests = [trial["began"] - at for trial, at in zip(events.of("trial"), timed, strict=True)]
+    assert [rest >= REST_SECONDS for rest in rests] == [True, True]
 
 
 def test_samples_have_units_and_moments_and_raw_output_is_kept(home: Path) -> None:

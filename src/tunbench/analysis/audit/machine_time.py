@@ -46,7 +46,7 @@ def costly_probes(cells: pl.DataFrame) -> list[Warned]:
         .select("stack", *COMPARED_WITHIN)
         .unique()
     )
-    found = _of_machine(cells, probe.SHARE).join(timed, on=["stack", *COMPARED_WITHIN], how="semi")
+    found = _of_machine(cells, probe.PROBE_SHARE).join(timed, on=["stack", *COMPARED_WITHIN], how="semi")
     return _warned(
         WarningKind.COSTLY_PROBE,
         found,

@@ -14,7 +14,7 @@ from tunbench.plan.toml.mistakes import MistakeAt
 from tunbench.runner import probe, registry
 from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP, Metric
-from tunbench.runner.declare.options import MOST_LISTED, nearest
+from tunbench.runner.declare.options import MAX_LISTED, nearest
 from tunbench.runner.workload import About
 
 
@@ -103,11 +103,11 @@ def _value(axis: str, value: str, of: Grid) -> str:
 
 def _nearest(value: str, known: Sequence[str]) -> str:
     """The end of a message about an unknown value; of many known ones it is compared with those that begin alike."""
-    if len(known) <= MOST_LISTED:
+    if len(known) <= MAX_LISTED:
         return nearest(value, list(known))
     ordered = sorted(known)
     place = bisect(ordered, value)
-    few = ordered[max(0, place - MOST_LISTED // 2) : place + MOST_LISTED // 2]
+    few = ordered[max(0, place - MAX_LISTED // 2) : place + MAX_LISTED // 2]
     hint = nearest(value, few)
     return hint if hint.endswith("?") else f"{hint}, and {len(known) - len(few)} more"
 

@@ -12,9 +12,9 @@ class Bounds(NamedTuple):
     high: float
 
 
-ANY = Bounds(-math.inf, math.inf)
+UNBOUNDED = Bounds(-math.inf, math.inf)
 
-MOST_CORES = 1024
+MAX_CORES = 1024
 """Processors of a machine at most: so many times a trial's length they compute in it."""
 
 TIME = "s"

@@ -9,7 +9,7 @@ from tunbench.runner.declare import quantity
 Value = str | int | float | bool
 Options = Mapping[str, Value]
 
-MOST_COMPARED, LONGEST_COMPARED, MOST_LISTED = 2000, 200, 60
+MAX_COMPARED, MAX_COMPARED_LENGTH, MAX_LISTED = 2000, 200, 60
 """Known names that an unknown one is compared with, characters of it that are, and known names that are listed."""
 
 SWITCH = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
@@ -89,9 +89,9 @@ def resolve(declared: Mapping[str, Option], given: Mapping[str, str], owner: str
 
 def nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or all of them, as far as they are few."""
-    some = list(known)[:MOST_COMPARED]
-    close = get_close_matches(name[:LONGEST_COMPARED], some, n=1, cutoff=0.6)
+    some = list(known)[:MAX_COMPARED]
+    close = get_close_matches(name[:MAX_COMPARED_LENGTH], some, n=1, cutoff=0.6)
     if close:
         return f'; did you mean "{close[0]}"?'
-    more = f", and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
-    return f"; known: {', '.join(sorted(some)[:MOST_LISTED]) or 'none'}{more}"
+    more = f", and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
+    return f"; known: {', '.join(sorted(some)[:MAX_LISTED]) or 'none'}{more}"

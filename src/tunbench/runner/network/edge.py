@@ -8,8 +8,8 @@ from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
 from tunbench.runner.proof import capture
 
-# What every Linux interface says on its own: address resolution, group membership, discovery of IPv6 neighbours. On a
-# bridge it arrives at the edge inside MACsec too, beside the agreement on its keys.
+# What every Linux interface says on its own: address resolution, group membership, discovery of IPv6 neighbours. Where
+# a bridge stands in the middle it arrives at the edge as IEEE 802.1AE protects it too, beside the frames of 802.1X.
 CHATTER = (
     "not arp and not icmp6 and not igmp and not (ip6 multicast and ip6 proto 0) and not ether proto 0x888e "
     "and not (ether proto 0x88e5 and ether multicast)"

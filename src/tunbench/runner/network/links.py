@@ -75,7 +75,7 @@ def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     ports = [f"to-{name}" for name in underlay.leaves]
     nodes[underlay.middle].ip(
         "link set lo up",
-        # Bit 3 lets the EAPOL frames of MACsec's key agreement pass (IEEE 802.1D reserves their address).
+        # A cable passes the frames of IEEE 802.1X; a bridge does with bit 3, since IEEE 802.1D reserves their address.
         "link add br0 type bridge group_fwd_mask 8",
         *(f"link set {port} master br0 up" for port in ports),
         "link set br0 up",

@@ -6,10 +6,10 @@ from itertools import groupby
 from tunbench.runner.declare.netem_arithmetic import longest_delay
 from tunbench.runner.declare.netem_terms import TERMS, Clause, Terms, complete, number
 
-FASTEST = 10e9
+FASTEST_RATE = 10e9
 """Bits a second that a direction without `rate` is expected to carry at most; it sizes the queue."""
 
-PACKET = 1500 * 8
+FULL_PACKET_BITS = 1500 * 8
 """Bits of a full packet; it sizes the queue."""
 
 DEFAULTS = {name: term.option.value(term.option.default) for name, term in TERMS.items()}
@@ -27,7 +27,7 @@ def limit(terms: Terms) -> int:
     """Packets that netem must hold so that it drops none for want of room: rate × longest delay, at least 1,000."""
     if number(terms, "limit"):
         return int(number(terms, "limit"))
-    return max(1000, math.ceil((number(terms, "rate") or FASTEST) * longest_delay(terms) / PACKET))
+    return max(1000, math.ceil((number(terms, "rate") or FASTEST_RATE) * longest_delay(terms) / FULL_PACKET_BITS))
 
 
 def arguments(terms: Terms) -> list[str]:

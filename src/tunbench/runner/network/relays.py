@@ -11,7 +11,7 @@ from tunbench.runner.node.node import Node
 NOTABLE_SHARE = 0.1
 """The part of what a node with a role was sent, of what the endpoints were sent, from which on it is told."""
 
-LEAST_BYTES = 50_000
+MIN_RELAYED_BYTES = 50_000
 """Bytes below which nothing is told: keepalives and control messages, beside a workload that sends little. Netmaker's
 control plane was once sent 23 kB during a ping of which the endpoints were sent 60 kB."""
 
@@ -35,7 +35,7 @@ def watched(workload: str, underlay: Underlay, nodes: Mapping[str, Node], events
 def relayed(sent: dict[str, int], roles: list[str]) -> str:
     """Which nodes with a role were sent what others should have been; nothing where the paths were direct."""
     usual = sum(count for name, count in sent.items() if name not in roles)
-    through = [name for name in roles if sent[name] > max(LEAST_BYTES, NOTABLE_SHARE * usual)]
+    through = [name for name in roles if sent[name] > max(MIN_RELAYED_BYTES, NOTABLE_SHARE * usual)]
     return "; ".join(f"{name} was sent {sent[name]} bytes, the endpoints {usual}" for name in through)
 
 

@@ -7,10 +7,10 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-MODE = 0o600
+ROOT_ONLY = 0o600
 """Files are for root alone: what stands in them may be a secret."""
 
-PIECE = 1 << 16
+READ_SIZE = 1 << 16
 """Bytes that are read at once: most files of the kernel are smaller."""
 
 
@@ -22,7 +22,7 @@ class LocalFiles:
         pieces, size = [], 0
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            while (most is None or size <= most) and (piece := os.read(file, PIECE)):
+            while (most is None or size <= most) and (piece := os.read(file, READ_SIZE)):
                 pieces.append(piece)
                 size += len(piece)
         finally:
@@ -55,7 +55,7 @@ class LocalFiles:
         """Writes a file that only root reads, and makes the folder in which it is."""
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(MODE)
+        file.touch(ROOT_ONLY)
         file.write_text(text)
 
     def set_value(self, path: str, text: str) -> None:

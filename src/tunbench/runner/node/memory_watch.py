@@ -14,7 +14,7 @@ from tunbench.runner.node.node import Node
 INTERVAL = 1.0
 """Seconds between two looks."""
 
-MAX_SHARE = 0.005
+MAX_TIME_SHARE = 0.005
 """Of its time that it looks at most: with many nodes it looks less often."""
 
 HOLDER = "1"
@@ -52,7 +52,7 @@ def _watch(nodes: Sequence[Node], over: threading.Event) -> None:
         for node in nodes:
             if memory(node) > limits.MAX_MEMORY:
                 node.shell.kill_all(node.holder)
-        pause = max(INTERVAL, (time.monotonic() - began) / MAX_SHARE)
+        pause = max(INTERVAL, (time.monotonic() - began) / MAX_TIME_SHARE)
 
 
 def memory(node: Node) -> int:

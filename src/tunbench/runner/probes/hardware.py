@@ -31,7 +31,7 @@ ABOUT = About(
 )
 
 
-NOTHING = -273_000
+NO_READING = -273_000
 """m°C up to which a thermal zone tells of no reading: 0 K, which is 273.1 to 273.2 °C below zero as ACPI rounds it."""
 
 
@@ -51,7 +51,7 @@ def read(scene: Scene) -> Reading:
     energies = _numbers(machine, "/sys/class/powercap", "intel-rapl:[0-9]*/energy_uj")
     return Reading(
         [value * 1e3 for value in frequencies.values()],
-        [value / 1e3 for value in temperatures.values() if value > NOTHING],
+        [value / 1e3 for value in temperatures.values() if value > NO_READING],
         # A domain within a package has two numbers in its name, and is counted with its package.
         {
             path.parent.name: (value / 1e6, _number(machine.read_if_there(path.parent / "max_energy_range_uj")) / 1e6)

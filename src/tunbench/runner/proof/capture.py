@@ -29,7 +29,7 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", dire
     # What an earlier capture of that name printed says nothing of this one.
     node.remove(printed)
     process = node.start(
-        *("tcpdump", "-i", interface, "-n", "-p", "-U", "--immediate-mode", "-s", str(pcap.SNAP), "-Z", "root"),
+        *("tcpdump", "-i", interface, "-n", "-p", "-U", "--immediate-mode", "-s", str(pcap.SNAP_LENGTH), "-Z", "root"),
         *("-Q", direction, "-w", str(path), *([expression] if expression else [])),
         log=path.name,
     )

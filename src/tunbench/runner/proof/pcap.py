@@ -3,10 +3,10 @@
 import struct
 from typing import NamedTuple
 
-HEADER = 24
+FILE_HEADER_SIZE = 24
 """Bytes before the first packet of a file; section 4."""
 
-SNAP = 65535
+SNAP_LENGTH = 65535
 """Bytes of a packet that are kept: all of it."""
 
 LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
@@ -30,9 +30,9 @@ class Capture(NamedTuple):
 def read(data: bytes) -> Capture:
     """What is in a file, as far as it is whole. Raises ValueError where it is no pcap file."""
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
-    if order is None or len(data) < HEADER:
+    if order is None or len(data) < FILE_HEADER_SIZE:
         raise ValueError("is no pcap file")
-    found, offset = [], HEADER
+    found, offset = [], FILE_HEADER_SIZE
     while offset + 16 <= len(data):
         length, sent = struct.unpack_from(order + "II", data, offset + 8)
         if offset + 16 + length > len(data):
@@ -48,6 +48,6 @@ def sizes(capture: Capture) -> list[int]:
         raise ValueError(f"has the unknown link type {capture.link_type}")
     header = LINK_HEADERS[capture.link_type]
     for data, sent in capture.packets:
-        if not header < len(data) == min(sent, SNAP):
+        if not header < len(data) == min(sent, SNAP_LENGTH):
             raise ValueError(f"has {len(data)} B of a packet of {sent} B, whose link header has {header} B")
     return [len(packet.data) - header for packet in capture.packets]

@@ -23,7 +23,7 @@ ECHOES = 5
 ALL_ECHOES = 2 * ECHOES
 """Packets that are to be seen unless something on the way loses some: all requests and replies."""
 
-MARKER = 16
+MARKER_SIZE = 16
 """Bytes of the marker with which the payload of each echo begins."""
 
 
@@ -69,7 +69,7 @@ def prove(
 
     The names of captures begin with the `prefix`. Raises ProofFailed, also where fewer than `least` packets are seen.
     """
-    marker = os.urandom(MARKER)
+    marker = os.urandom(MARKER_SIZE)
     found = []
     for index, claim in enumerate(claims):
         seen = _send(claim, client, target, marker, f"proof-{index}.pcap", prefix, events)

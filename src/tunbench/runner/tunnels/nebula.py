@@ -37,8 +37,10 @@ firewall:
     - {{port: any, proto: any, host: any}}
 """
 
-KNOWN = "# Every host knows where every other one is: no lighthouse is asked, and all paths are direct."
-ASKED = "# The lighthouse knows where the others are; no host carries packets of others, so that all paths are direct."
+KNOWN_PEERS_COMMENT = "# Every host knows where every other one is: no lighthouse is asked, and all paths are direct."
+LIGHTHOUSE_COMMENT = (
+    "# The lighthouse knows where the others are; no host carries packets of others, so that all paths are direct."
+)
 
 LIGHTHOUSE = """\
 lighthouse:
@@ -48,10 +50,10 @@ lighthouse:
 
 PEER = '  "{inside}": ["{outside}:{port}"]'
 
-ANY = {4: "0.0.0.0", 6: "::"}
+ANY_ADDRESS = {4: "0.0.0.0", 6: "::"}
 """Every address of a host, by address family; the daemon's own default is that of IPv4."""
 
-LAST = 254
+LIGHTHOUSE_NUMBER = 254
 """The number of the lighthouse among the addresses of the overlay."""
 
 LARGEST_MTU = 9001 - 32
@@ -144,7 +146,7 @@ class Nebula(Tunnel):
             text = CONFIG.format(
                 ca=ca,
                 host=host,
-                any=ANY[self.context.outer],
+                any=ANY_ADDRESS[self.context.outer],
                 interface=above.interface,
                 size=above.mtu,
                 **self._found(node),
@@ -157,7 +159,7 @@ class Nebula(Tunnel):
         if name != CONTROL:
             return self.context.above[name]
         some = next(iter(self.context.above.values()))
-        inside, prefix = address(some.family, self.context.position, LAST)
+        inside, prefix = address(some.family, self.context.position, LIGHTHOUSE_NUMBER)
         return some._replace(address=inside, prefix=prefix)
 
     def _found(self, node: Node) -> dict[str, str]:
@@ -172,7 +174,7 @@ class Nebula(Tunnel):
         hosts = ", ".join(f'"{self._above(name).address}"' for name in known)
         here = str(node.name == CONTROL).lower()
         return {
-            "reason": ASKED if asked else KNOWN,
+            "reason": LIGHTHOUSE_COMMENT if asked else KNOWN_PEERS_COMMENT,
             "peers": "\n".join(peers) or "  {}",
             "lighthouse": LIGHTHOUSE.format(here=here, hosts=hosts) if asked else "",
         }

@@ -62,11 +62,11 @@ DIGESTS = {"sha256": 32, "sha512": 64, "none": 0}
 """Bytes of each digest (FIPS 180-4, figure 1), the most that MACLength can be."""
 
 
-FIRST_LZO = 10
+LOWEST_LZO_LEVEL = 10
 """The first level of compression that is LZO; those below are zlib's."""
 
 # The daemon sends what came out of the compression, also where that is larger than what went in.
-GROWTH = {
+COMPRESSION_GROWTH = {
     "none": (),
     "zlib": (Header("growth by zlib, at most", 43, "tinc 1.0.36, src/net.h, MAXSIZE: MTU / 64 + 20"),),
     "lzo": (Header("growth by LZO, at most", 161, "tinc 1.0.36, src/net_packet.c, compress_packet(): n / 16 + 67"),),
@@ -212,5 +212,6 @@ def _outside(options: Options) -> tuple[Header, ...]:
 def _inside(options: Options) -> tuple[Header, ...]:
     """What is encrypted together with the packet; the Ethernet header is there in router mode too."""
     padding = (Header("least padding", 1, "RFC 5652, section 6.3"),) if CIPHERS[str(options["cipher"])] else ()
-    method = "none" if not options["compression"] else "zlib" if int(options["compression"]) < FIRST_LZO else "lzo"
-    return (Header("sequence number", 4, PACKET), ETHERNET, *GROWTH[method], *padding)
+    level = int(options["compression"])
+    method = "none" if not level else "zlib" if level < LOWEST_LZO_LEVEL else "lzo"
+    return (Header("sequence number", 4, PACKET), ETHERNET, *COMPRESSION_GROWTH[method], *padding)

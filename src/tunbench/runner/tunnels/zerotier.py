@@ -43,7 +43,7 @@ ping -n -I "$interface" -c 1 -W 0.5 "$there"
 DEFAULT_MTU = 2800
 """Bytes of the interface, whatever is below: ZeroTier One 1.14.1, node/Constants.hpp, ZT_DEFAULT_MTU."""
 
-LEAST_MTU, LARGEST_MTU = 1280, 10000
+SMALLEST_MTU, LARGEST_MTU = 1280, 10000
 """Bytes: ZeroTier One 1.14.1, include/ZeroTierOne.h, ZT_MIN_MTU and ZT_MAX_MTU."""
 
 PACKET = "ZeroTier One 1.14.1, node/Packet.hpp"
@@ -91,7 +91,7 @@ class Zerotier(Tunnel):
     def takes(cls) -> dict[str, Option]:
         """The MTU is what the controller tells all members."""
         text = "MTU of the overlay in bytes; derived: the daemon's own default"
-        return super().takes() | {"mtu": Option("mtu", "derived", text, low=LEAST_MTU, high=LARGEST_MTU)}
+        return super().takes() | {"mtu": Option("mtu", "derived", text, low=SMALLEST_MTU, high=LARGEST_MTU)}
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes identities, a planet whose only root is the node `control`, and the records of the controller."""

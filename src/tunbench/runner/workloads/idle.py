@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.declare.metrics import MOST_CORES, Bounds, Metric, Question
+from tunbench.runner.declare.metrics import MAX_CORES, Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import Node
 from tunbench.runner.workload import About, Sample, Trial, now
@@ -26,7 +26,7 @@ ABOUT = About(
             "ratio",
             "processor time of the processes of both ends ÷ time",
             question=Question.COSTLY,
-            bounds=Bounds(0, MOST_CORES),
+            bounds=Bounds(0, MAX_CORES),
         ),
     },
 )
@@ -39,7 +39,7 @@ STEP = 60
 
 COUNTERS = ("tx_bytes", "tx_packets")
 
-LOOK = (
+READ_COUNTERS = (
     f"grep -Hs . {' '.join(f'/sys/class/net/{INTERFACE}/statistics/{name}' for name in COUNTERS)}"
     " /proc/[0-9]*/task/[0-9]*/schedstat"
 )
@@ -85,7 +85,7 @@ def execute(trial: Trial) -> None:
 
 
 def parse(text: str, at: float) -> Counters:
-    """The state of a node at a moment in seconds, as LOOK prints it. Raises WorkloadFailed."""
+    """The state of a node at a moment in seconds, as READ_COUNTERS prints it. Raises WorkloadFailed."""
     counters = {name: int(value) for name, value in COUNTED.findall(text)}
     threads = {(int(process), int(thread)): int(ns) for process, thread, ns in SCHEDULED.findall(text)}
     # Every line is one of these, and none is there twice.
@@ -128,4 +128,4 @@ def _look(trial: Trial, began: float) -> list[Counters]:
 
 
 def _state(node: Node, began: float) -> Counters:
-    return parse(node.ask("sh", "-c", LOOK).stdout, now() - began)
+    return parse(node.ask("sh", "-c", READ_COUNTERS).stdout, now() - began)

@@ -42,7 +42,7 @@ ARRIVED = re.compile(rf" pps +({COUNT})/", re.ASCII)
 RECEIVER = re.compile(rf" +({SECONDS}\.\d{{3}}) ms +({COUNT})/ *({COUNT}) \((\S{{1,12}})%\)", re.ASCII)
 LATE = r"^\[ *{stream}\] 0\.0000-{end:.4f} sec +(\d{{1,15}}) datagrams received out-of-order"
 
-ENDS = 200
+MAX_LAST_DATAGRAMS = 200
 """Times that the last datagram of a stream is sent again at most: iperf 2.1, src/Client.cpp, RETRYCOUNT."""
 
 
@@ -92,7 +92,7 @@ def parse(client: str, server: str, streams: int = 1) -> list[Sample]:
     lost, packets = sum(one.lost for one in counted), sum(one.packets for one in counted)
     # A datagram that ends a stream is sent again until it is answered, and the server counts those that did not arrive.
     ends = packets - sent
-    if sent < 1 or not 0 <= ends <= ENDS * streams or not ends <= lost <= packets:
+    if sent < 1 or not 0 <= ends <= MAX_LAST_DATAGRAMS * streams or not ends <= lost <= packets:
         raise WorkloadFailed(f"iperf counted {lost:g} lost of {packets:g} datagrams, and had sent {sent:g}")
     return [
         Sample("throughput", iperf2.throughput(received.totals)),

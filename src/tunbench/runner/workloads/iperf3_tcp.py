@@ -125,7 +125,7 @@ def parse(data: dict[str, Any], bidir: tuple[str, str] | None = None) -> list[Sa
     if bidir is None:
         return samples(consistent(read(data, "")), "", "")
     client, server = bidir
-    there, back = consistent(read(data, "")), consistent(read(data, iperf3_report.BACK))
+    there, back = consistent(read(data, "")), consistent(read(data, iperf3_report.REVERSE_SUFFIX))
     return samples(there, client, server) + samples(back, server, client)
 
 

@@ -40,7 +40,7 @@ ABOUT = About(
     version=("iperf3", "--version"),
 )
 
-COPIES = 10
+MAX_COPIES = 10
 """Times that a datagram may arrive: iperf3 counts the copies as well, on the way back without telling."""
 
 
@@ -118,7 +118,7 @@ def parse(data: dict[str, Any], reverse: bool = False, bidir: tuple[str, str] | 
     """
     if bidir:
         client, server = bidir
-        return _there(data, server) + _back(data, client, iperf3_report.BACK)
+        return _there(data, server) + _back(data, client, iperf3_report.REVERSE_SUFFIX)
     return _back(data, "", "") if reverse else _there(data, "")
 
 
@@ -201,7 +201,7 @@ def consistent(one: Direction) -> Direction:
     size = one.received.size
     if one.late * one.length > size:
         raise WorkloadFailed(f"iperf3 counted {one.late:g} datagrams of {one.length:g} B out of order in {size:g} B")
-    iperf3_report.check_room(one.length, size, COPIES * one.packets)
+    iperf3_report.check_room(one.length, size, MAX_COPIES * one.packets)
     return one
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.declare.metrics import ANY, Metric, Question
+from tunbench.runner.declare.metrics import UNBOUNDED, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.json_output import at
 from tunbench.runner.node.shell import Process, wait_until
@@ -40,7 +40,7 @@ ABOUT = About(
             ("rtt", Metric("s", f"round-trip time beside TCP {way}", main=True)),
             ("loss", Metric("ratio", f"requests without a reply beside TCP {way}", question=Question.LATE)),
             # What a load adds may be less than nothing.
-            ("increase", Metric("s", f"what TCP {way} adds to the median round-trip time", bounds=ANY)),
+            ("increase", Metric("s", f"what TCP {way} adds to the median round-trip time", bounds=UNBOUNDED)),
             ("rpm", Metric("1/min", f"round trips a minute, one after the other, beside TCP {way}", True)),
             ("throughput", Metric("bit/s", f"payload of TCP {way} that arrived meanwhile", True, main=True)),
         )

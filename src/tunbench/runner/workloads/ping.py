@@ -37,7 +37,7 @@ ABOUT = About(
     version=("ping", "-V"),
 )
 
-LINGER = 5.0
+LINGER_SECONDS = 5.0
 """Seconds that ping waits for the last reply."""
 
 REPLY = re.compile(rf"icmp_seq=(\d{{1,5}}) ttl=\d+ time=({COUNT}(?:{FRACTION})?) ms( \(DUP!\))?", re.ASCII)
@@ -73,9 +73,9 @@ def execute(trial: Trial) -> None:
     result = trial.client.try_run(
         *("ping", "-n", "-c", str(options["count"]), "-i", f"{options['interval']:g}", "-s", str(options["size"])),
         *(("-M", "do") if options["df"] else ()),
-        *("-W", f"{LINGER:g}", trial.target),
+        *("-W", f"{LINGER_SECONDS:g}", trial.target),
         # ping may send as late as a few ticks of the kernel after its interval.
-        timeout=float(options["count"]) * (float(options["interval"]) + 0.02) + LINGER + 10,
+        timeout=float(options["count"]) * (float(options["interval"]) + 0.02) + LINGER_SECONDS + 10,
     )
     trial.outputs["ping.txt"] = result.stdout + result.stderr
     trial.samples += parse(trial.outputs["ping.txt"], float(options["interval"]), bool(options["df"]))

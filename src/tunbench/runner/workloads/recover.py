@@ -43,7 +43,7 @@ ABOUT = About(
 WITH_TUNNEL = {"restart": "there is no tunnel to restart", "address": "there is no tunnel that could move"}
 """Events that need a tunnel, and why."""
 
-CALM = 0.2
+CALM_SECONDS = 0.2
 """Seconds for which probes are answered before an event, and for which they go on after the recovery."""
 
 RECOVERY_TIMEOUT = 60.0
@@ -104,10 +104,10 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
         blocked_time.begin(prober, log)
         if not blocked_time.answers(prober, log, stack.ANSWER_TIMEOUT):
             raise WorkloadFailed("the overlay did not answer before the event")
-        prober.run("sleep", f"{CALM:g}")
+        prober.run("sleep", f"{CALM_SECONDS:g}")
         happened = _happen(trial, event)
         if wait_until(lambda: blocked_time.answered_since(trial.client, log, happened.over), RECOVERY_TIMEOUT):
-            time.sleep(CALM)
+            time.sleep(CALM_SECONDS)
         prober.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
     trial.outputs[_output(number)] = trial.client.read(log)
     return happened

@@ -221,9 +221,9 @@ def test_a_busy_machine_matters_beside_rates_alone(metric: str, unit: str, numbe
 
 
 def test_costly_probes_are_warned_of() -> None:
-    [one] = found("costly-probe", probed(probe.SHARE, [0.01, 0.06]))
+    [one] = found("costly-probe", probed(probe.PROBE_SHARE, [0.01, 0.06]))
     assert one.text == "1 of 2 stacks are so short that the probes took more than 5 % of the time: stack1 (6 %)"
-    assert found("costly-probe", probed(probe.SHARE, [0.01, 0.05])) == []
+    assert found("costly-probe", probed(probe.PROBE_SHARE, [0.01, 0.05])) == []
 
 
 # all of them

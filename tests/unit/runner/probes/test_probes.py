@@ -210,9 +210,9 @@ def test_what_the_probes_take_themselves_is_a_sample(machine: Machine, monkeypat
     one = trial(machine)
     with probe.probing(["memory"], one):
         pass
-    assert one.samples[-1].metric == probe.SHARE
+    assert one.samples[-1].metric == probe.PROBE_SHARE
     assert one.samples[-1].value == pytest.approx(0.03)
-    assert probe.metrics(["memory"])[probe.SHARE].unit == "ratio"
+    assert probe.metrics(["memory"])[probe.PROBE_SHARE].unit == "ratio"
 
 
 def test_what_other_threads_compute_meanwhile_is_not_the_probes_own(
@@ -231,7 +231,7 @@ def test_what_other_threads_compute_meanwhile_is_not_the_probes_own(
     one = trial(machine)
     with probe.probing(["memory"], one):
         pass
-    assert one.samples[-1].metric == probe.SHARE
+    assert one.samples[-1].metric == probe.PROBE_SHARE
     assert one.samples[-1].value < 0.5
 
 

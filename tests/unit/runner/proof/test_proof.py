@@ -8,12 +8,12 @@ from types import MappingProxyType
 import pytest
 
 from tests.helpers.fakes import CAPTURED, FILTERS, MARKER, FakeEvents, FakeLabShell, interface, move_home, packets_in
-from tunbench.runner import evidence, stack
+from tunbench.runner import stack
 from tunbench.runner.declare.failures import ProofFailed
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
-from tunbench.runner.proof import proof
+from tunbench.runner.proof import claims, proof
 from tunbench.runner.proof.proof import Claim, Finding, Seen, examine
 from tunbench.runner.site import Site
 
@@ -28,7 +28,7 @@ def seen(name: str) -> list[bytes]:
 def claims_of(spelling: str, nodes: Mapping[str, Node] = MappingProxyType({})) -> list[Claim]:
     """What a stack between two endpoints claims."""
     site = Site(nodes, PAIR_UNDERLAYS["ip"], stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints))
-    return evidence.claims(site, PAIR.pairs[0])
+    return claims.of_stack(site, PAIR.pairs[0])
 
 
 def examined(spelling: str, packets: list[bytes], index: int = 0) -> Finding:

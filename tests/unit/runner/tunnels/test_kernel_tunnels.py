@@ -7,9 +7,9 @@ from tunbench.plan.axes.stack import parse
 from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.topology import PAIR
-from tunbench.runner.evidence import expected
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
+from tunbench.runner.proof.claims import evidence_of
 from tunbench.runner.stack import Stack
 
 
@@ -20,7 +20,7 @@ def built(spelling: str) -> Stack:
 def evidence(spelling: str) -> str:
     """That of the uppermost layer."""
     layer = built(spelling).layers[-1]
-    return expected(layer, PAIR.pairs[0])
+    return evidence_of(layer, PAIR.pairs[0])
 
 
 # Each was the largest packet that passed, unfragmented, in the lab: Linux 6.1.

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
-from tunbench.runner import evidence, stack
+from tunbench.runner import stack
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY
 from tunbench.runner.network import links, relays, underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
+from tunbench.runner.proof import claims
 from tunbench.runner.site import Site
 from tunbench.runner.trials import execute
 
@@ -68,16 +69,16 @@ def test_layers_act_on_roles_before_endpoints_and_those_above_never() -> None:
 
 def test_what_could_be_relayed_must_go_from_end_to_end() -> None:
     [layer] = laboratory("headscale", FakeShell(), FakeEvents()).stack.layers
-    assert evidence.expected(layer, PAIR.pairs[0]) == (
+    assert claims.evidence_of(layer, PAIR.pairs[0]) == (
         "udp port 41641 and udp[8:4] = 0x04000000 and host 10.0.1.2 and host 10.0.2.2"
     )
 
 
 def test_what_a_control_plane_says_does_not_go_around_a_layer() -> None:
     for layer in laboratory("headscale+vxlan", FakeShell(), FakeEvents()).stack.layers:
-        assert "(host 10.0.252.2)" in evidence.other_traffic(layer, PAIR.pairs[0])
+        assert "(host 10.0.252.2)" in claims.other_traffic(layer, PAIR.pairs[0])
     [layer] = laboratory("wireguard", FakeShell(), FakeEvents()).stack.layers
-    assert evidence.other_traffic(layer, PAIR.pairs[0]) == ""
+    assert claims.other_traffic(layer, PAIR.pairs[0]) == ""
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_each_minute_is_looked_at_and_nothing_is_sent_meanwhile(
     trial, shell, events = executed(monkeypatch, tmp_path, duration="130")
     assert events.commands == [f"ip netns exec a sleep {step}" for step in (60, 60, 10)]
     assert {call.argv[0] for call in shell.calls} == {"sleep", "sh"}
-    assert [call.argv[2] for call in shell.calls if call.argv[0] == "sh"] == [idle.LOOK] * 8
+    assert [call.argv[2] for call in shell.calls if call.argv[0] == "sh"] == [idle.READ_COUNTERS] * 8
     # The fake clock ticks once a look, so that two looks at a node are 2 s apart.
     rates = [(one.value, one.at) for one in trial.samples if one.metric == "idle-rate"]
     assert rates == [(8000, 1), (8000, 3), (8000, 5), (8000, None)]

@@ -218,7 +218,7 @@ def test_udp_both_ways_has_the_nodes_that_received() -> None:
 def test_losses_of_both_ways_are_kept_apart() -> None:
     shell = FakeShell({"ss -H": LISTENING}, {"iperf3": lambda *_: 0})
     data = loaded("udp-bidir")
-    lose(data, data["end"]["streams"][2:3], iperf3_report.BACK, 481, 25)
+    lose(data, data["end"]["streams"][2:3], iperf3_report.REVERSE_SUFFIX, 481, 25)
     shell.answers["--client"] = json.dumps(data)
     client, server = two_nodes(shell, FakeEvents())
     options = resolve(iperf3_udp.ABOUT.options, {"bidir": "on"}, "")
@@ -253,7 +253,7 @@ def test_bytes_in_the_time_of_a_sender_that_sent_nothing_have_failed() -> None:
         iperf3_udp.parse(data, bidir=("a", "b"))
 
 
-@pytest.mark.parametrize("direction", ["", iperf3_report.BACK])
+@pytest.mark.parametrize("direction", ["", iperf3_report.REVERSE_SUFFIX])
 @pytest.mark.parametrize("what", ["sum_sent", "sum_received"])
 @pytest.mark.parametrize(("name", "factor"), [("bytes", 0.9), ("seconds", 0), ("bits_per_second", 100)])
 def test_a_rate_of_tcp_that_is_not_its_bytes_in_its_seconds_has_failed(
@@ -431,7 +431,7 @@ def test_more_segments_again_than_there_were_bytes_have_failed() -> None:
         iperf3_tcp.parse(data)
 
 
-@pytest.mark.parametrize("direction", ["", iperf3_report.BACK])
+@pytest.mark.parametrize("direction", ["", iperf3_report.REVERSE_SUFFIX])
 def test_more_bytes_of_tcp_than_were_sent_have_failed(direction: str) -> None:
     data = loaded("tcp-bidir")
     data["end"][f"sum_received{direction}"]["bytes"] *= 1000

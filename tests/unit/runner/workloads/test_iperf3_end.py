@@ -64,7 +64,7 @@ def test_what_is_lost_at_the_end_of_both_ways_is_lost() -> None:
     assert there["throughput"] == pytest.approx(8 * 1250600 / 2.000068)
     back = told(data, bidir=NAMES)
     assert (back["loss"], back["throughput"]) == (0, 8 * 2501200 / 2.000068)
-    silent_after(1, data, data, iperf3_report.BACK)
+    silent_after(1, data, data, iperf3_report.REVERSE_SUFFIX)
     back = told(data, bidir=NAMES)
     # The server sent for 2.000187 s.
     assert back["loss"] == pytest.approx(1 - 962 / (1924 * 2.000068 / 2.000187))

@@ -298,7 +298,7 @@ class Lab:
 @pytest.fixture
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Events have the moments of the captured output, and nothing is waited for."""
-    monkeypatch.setattr(recover, "CALM", 0)
+    monkeypatch.setattr(recover, "CALM_SECONDS", 0)
     monkeypatch.setattr(blocked_time, "answered_since", lambda node, log, moment: True)
     monkeypatch.setattr(recover, "now", lambda: 3.0)
     monkeypatch.setattr(outages, "now", lambda: 3.0)

@@ -13,7 +13,7 @@ from tunbench.runner.node.shell import wait_until
 from tunbench.runner.stack import ANSWER_TIMEOUT
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workloads.shared import probe_stream
-from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, MOST_DIGITS
+from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, MAX_DIGITS
 
 LONGEST_STREAM = 3600.0
 """Seconds after which a stream of probes ends by itself, if nobody ended it."""
@@ -23,7 +23,7 @@ START_TIMEOUT, END_TIMEOUT = 5.0, 5.0
 
 NANOSECONDS = 1e-9
 
-LINE = 200
+LAST_LINE_LENGTH = 200
 """Characters that hold the last line of the program at least."""
 
 FIELDS = {"ready": 0, "begin": 1, "gap": 3, "alive": 2, "end": 3}
@@ -203,7 +203,7 @@ def blocked(seen: Observed, event: float, interval: float) -> float:
 
 
 def _numbers(kind: str, words: list[str]) -> list[int]:
-    sound = all(word.isascii() and word.isdigit() and len(word) < MOST_DIGITS for word in words)
+    sound = all(word.isascii() and word.isdigit() and len(word) < MAX_DIGITS for word in words)
     if not sound or len(words) != FIELDS.get(kind):
         raise WorkloadFailed(f"the probe printed {' '.join([kind, *words])[:80]!r}")
     return [int(word) for word in words]
@@ -211,5 +211,5 @@ def _numbers(kind: str, words: list[str]) -> list[int]:
 
 def _last_line(node: Node, log: Path) -> str:
     """The last whole line of a file that grows; empty as long as there is none."""
-    lines = node.tail(log, LINE).split("\n")
+    lines = node.tail(log, LAST_LINE_LENGTH).split("\n")
     return lines[-2] if len(lines) > 1 else ""

@@ -11,22 +11,22 @@ from tunbench.runner.node.json_output import at, table
 REST = 0.1
 """Seconds below which an interval is what remains of the last second, and no sample."""
 
-ADRIFT = 0.01
+MAX_DRIFT = 0.01
 """Seconds that may lie between two intervals: iperf3 measures both ends of each anew."""
 
-LEFT_OUT = 0.1
+UNPRINTED_SHARE = 0.1
 """The part of an interval below which iperf3 does not print one in which nothing was sent or received."""
 
-BEHIND = 0.1
+TRAILING_SHARE = 0.1
 """The part of a test's bytes that may pass behind its last interval, or in one that was left out."""
 
 UNSENT = 0.1
 """The part of the datagrams that may not have left: iperf3 counts each before it writes it (iperf_udp_send)."""
 
-FLIGHT = 0.05
+FLIGHT_SECONDS = 0.05
 """Seconds of sending that may be on their way when the server stops to count."""
 
-BACK = "_bidir_reverse"
+REVERSE_SUFFIX = "_bidir_reverse"
 """What the JSON puts behind the names of the sums of the server's own streams."""
 
 
@@ -74,7 +74,7 @@ class Datagrams(NamedTuple):
         so little that it may be on its way, or the last one of each stream.
         """
         behind = self.packets - self.seen
-        on_their_way = behind <= self.streams or behind * self.sent.seconds <= self.packets * FLIGHT
+        on_their_way = behind <= self.streams or behind * self.sent.seconds <= self.packets * FLIGHT_SECONDS
         return (self.missing + (0 if self.seen and on_their_way else behind)) / self.packets
 
 
@@ -138,7 +138,7 @@ def datagrams(data: Any) -> Datagrams:
 
 
 def received_back(data: Any, suffix: str) -> Total:
-    """What arrived at the client; the suffix is BACK where it has sent as well. Raises WorkloadFailed.
+    """What arrived at the client; the suffix is REVERSE_SUFFIX where it has sent as well. Raises WorkloadFailed.
 
     With both directions iperf3 divides what the client received by the time of the server, which ends later.
     """
@@ -195,14 +195,14 @@ def check_intervals(found: Sequence[Interval]) -> None:
 
     Also where it has other seconds than lie in it, or other bytes than its streams.
     """
-    before, slack = 0.0, ADRIFT + _left_out(found)
+    before, slack = 0.0, MAX_DRIFT + _left_out(found)
     for begin, end, counted, of_streams, _ in found:
         check_rates(counted)
         if not math.isclose(of_streams, counted.size, rel_tol=0.01):
             raise WorkloadFailed(
                 f"iperf3 counted {counted.size:g} B, and {of_streams:g} B of its streams in an interval"
             )
-        if not -ADRIFT <= begin - before <= slack or abs(end - begin - counted.seconds) > ADRIFT:
+        if not -MAX_DRIFT <= begin - before <= slack or abs(end - begin - counted.seconds) > MAX_DRIFT:
             raise WorkloadFailed(
                 f"iperf3 has an interval of {counted.seconds:g} s from {begin:g} to {end:g} s behind one until"
                 f" {before:g} s"
@@ -214,9 +214,9 @@ def check_filling(found: Sequence[Interval], test: Total) -> None:
     """Raises WorkloadFailed where the intervals have other bytes than the whole test, or end at another time."""
     check_intervals(found)
     counted, end = sum(one.total.size for one in found), found[-1].end if found else 0.0
-    if not math.isclose(counted, test.size, rel_tol=BEHIND):
+    if not math.isclose(counted, test.size, rel_tol=TRAILING_SHARE):
         raise WorkloadFailed(f"iperf3 counted {counted:g} B in the intervals of a test of {test.size:g} B")
-    if not -ADRIFT <= test.seconds - end <= ADRIFT + _left_out(found):
+    if not -MAX_DRIFT <= test.seconds - end <= MAX_DRIFT + _left_out(found):
         raise WorkloadFailed(f"iperf3 has intervals until {end:g} s of a test of {test.seconds:g} s")
 
 
@@ -241,4 +241,4 @@ def _interval(data: Any, name: str) -> Interval:
 
 def _left_out(found: Sequence[Interval]) -> float:
     """How long an interval may be that was not printed, in seconds."""
-    return LEFT_OUT * max((one.total.seconds for one in found), default=0.0)
+    return UNPRINTED_SHARE * max((one.total.seconds for one in found), default=0.0)

@@ -18,14 +18,14 @@ from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
 LAST_RESORT = "metric 9999"
 """A route that is used where there is no other one to the same network."""
 
-HIGHER = 100
+OTHER_ADDRESS_OFFSET = 100
 """What is added to the last part of an address to have another one of its network."""
 
 FOLDERS = {"node-run": "/run", "node-tmp": "/tmp"}
 """What is empty after a reboot: a node's own file systems in memory, by their name. /var/lib outlives one."""
 
 # Only where it is the node's own: elsewhere it would be the machine's.
-EMPTY = 'if grep -q "^$0 $1 tmpfs" /proc/mounts; then find "$1" -xdev -mindepth 1 -delete; fi'
+EMPTY_FOLDER = 'if grep -q "^$0 $1 tmpfs" /proc/mounts; then find "$1" -xdev -mindepth 1 -delete; fi'
 
 
 def bare(site: Site) -> bool:
@@ -139,7 +139,7 @@ def other_address(leaf: Overlay) -> Overlay:
     """Another address of the same network."""
     mark = ":" if leaf.family == 6 else "."
     head, _, last = leaf.address.rpartition(mark)
-    return leaf._replace(address=f"{head}{mark}{int(last) + HIGHER}")
+    return leaf._replace(address=f"{head}{mark}{int(last) + OTHER_ADDRESS_OFFSET}")
 
 
 def move(node: Node, old: Overlay, new: Overlay) -> None:
@@ -163,7 +163,7 @@ def reboot(site: Site, node: Node) -> None:
         for daemon in layer.daemons.pop(node.name, []):
             daemon.kill()
     for name, folder in FOLDERS.items():
-        node.ask("sh", "-c", EMPTY, name, folder)
+        node.ask("sh", "-c", EMPTY_FOLDER, name, folder)
     # The link is down: nobody hears of it.
     stack.lower(site.stack.layers, [node])
     node.ip("xfrm state flush", "xfrm policy flush", f"address flush dev {leaf.interface}")

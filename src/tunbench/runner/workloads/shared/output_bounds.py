@@ -15,7 +15,7 @@ COUNTER = r"\d{1,20}"
 IDENTIFIER = r"\d{1,10}"
 """Digits of the number of a process, thread, stream or request."""
 
-MOST_DIGITS = 20
+MAX_DIGITS = 20
 """Digits of a number of nanoseconds of the lab's clock are fewer."""
 
 MOST_NANOSECONDS = 1e13

@@ -12,11 +12,11 @@ from tunbench.runner.site import Site
 from tunbench.runner.tunnel import Tunnel
 
 
-def claims(site: Site, pair: Pair) -> list[Claim]:
+def of_stack(site: Site, pair: Pair) -> list[Claim]:
     """What the capture below each layer shall show between a pair, the lowest first."""
     layers = site.stack.layers
     return [
-        Claim(layer.about.name, opening, expected(layer, pair), other_traffic(layer, pair), _hidden(layers[index:]))
+        Claim(layer.about.name, opening, evidence_of(layer, pair), other_traffic(layer, pair), _hidden(layers[index:]))
         for index, (layer, opening) in enumerate(zip(layers, views(site, pair), strict=True))
     ]
 
@@ -26,12 +26,12 @@ def _hidden(layers: Sequence[Tunnel]) -> bool:
     return any(layer.declared.claims.confidentiality for layer in layers)
 
 
-def expected(layer: Tunnel, pair: Pair) -> str:
+def evidence_of(layer: Tunnel, pair: Pair) -> str:
     """The pcap filter that every packet of a layer passes in its place, on its way between a pair.
 
     What could go through another node must go from end to end, where the two are joined.
     """
-    evidence = _between_whomever(layer)
+    evidence = _evidence_between_any(layer)
     context = layer.context
     if not layer.declared.relays or pair.second not in context.topology.peers[pair.first]:
         return evidence
@@ -45,13 +45,13 @@ def other_traffic(layer: Tunnel, pair: Pair) -> str:
     It is what the layer carries between other nodes, as where a daemon finds out what size passes, and what a node with
     a role sends and is sent: a control plane speaks when it likes.
     """
-    wanted, usual = expected(layer, pair), _between_whomever(layer)
+    wanted, usual = evidence_of(layer, pair), _evidence_between_any(layer)
     others = [usual] if wanted != usual else []
     others += [f"host {role.address}" for role in layer.context.roles.values()]
     return f"({' or '.join(f'({other})' for other in others)}) and not ({wanted})" if others else ""
 
 
-def _between_whomever(layer: Tunnel) -> str:
+def _evidence_between_any(layer: Tunnel) -> str:
     """The pcap filter that every packet of a layer passes in its place, between whichever nodes."""
     return layer.evidence(layer.options, layer.context.outer, layer.context.position)
 

@@ -8,9 +8,9 @@ import pytest
 from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner import stack
 from tunbench.runner.declare.topology import PAIR
-from tunbench.runner.evidence import view, views
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
+from tunbench.runner.proof.claims import view, views
 from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
 
