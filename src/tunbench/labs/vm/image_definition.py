@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tunbench.labs.image import cache
+from tunbench.runner import registry
 from tunbench.runner.variants import packages
 
 
@@ -69,20 +70,11 @@ class Definition:
 
 
 ADDONS = {
-    addon.name: addon
-    for addon in [
-        Definition(
-            name="libreswan",
-            packages=("libreswan",),
-            addon=True,
-            excludes=(
-                *("charon-systemd", "strongswan-swanctl"),
-                *("libstrongswan-standard-plugins", "libcharon-extra-plugins"),
-            ),
-        ),
-        Definition(name="mosquitto", packages=("mosquitto",), addon=True),
-    ]
+    addon.name: Definition(addon.name, addon.packages, addon=True, excludes=addon.excludes)
+    for name in registry.tunnel_names()
+    for addon in registry.tunnel(name).about.sources.addons
 }
+"""The add-ons that tunnels declare, by their names."""
 
 GROUND = (
     *("linux-image-amd64", "kmod", "busybox-static"),

@@ -27,7 +27,7 @@ class Needs(NamedTuple):
     modules: tuple[Module, ...] = ()
     # Programs that must be on PATH.
     programs: tuple[str, ...] = ()
-    # Images of the vm lab beside the base image.
+    # Images of the vm lab beside the base image, by the names of their add-ons.
     addons: tuple[str, ...] = ()
     # Tools of the toolbox that hold programs which Debian lacks, by the names of their recipes.
     tools: tuple[str, ...] = ()
@@ -35,11 +35,22 @@ class Needs(NamedTuple):
     brought: tuple[str, ...] = ()
 
 
+class Addon(NamedTuple):
+    """An image of the vm lab beside the base image, for packages of Debian that not all tunnels can live with."""
+
+    name: str
+    packages: tuple[str, ...]
+    # Packages of the base image that these cannot be installed beside.
+    excludes: tuple[str, ...] = ()
+
+
 class Sources(NamedTuple):
     """Where a tunnel's programs come from, whatever its options."""
 
     # The package of Debian that holds a program, where it has another name.
     packages: Mapping[str, str] = MappingProxyType({})
+    # The images of the vm lab with what is not in the base image.
+    addons: tuple[Addon, ...] = ()
     # How the toolbox builds what Debian lacks.
     recipes: tuple[Recipe, ...] = ()
 

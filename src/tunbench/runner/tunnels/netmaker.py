@@ -16,7 +16,7 @@ from pathlib import Path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
+from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel, ping
 from tunbench.runner.tunnels.shared import certificates, mesh, rest_api, secrets
@@ -169,7 +169,8 @@ class Netmaker(Tunnel):
             packages={
                 **Wireguard.about.sources.packages,
                 **{"mosquitto_passwd": "mosquitto", "nft": "nftables", "nginx": "nginx-light"},
-            }
+            },
+            addons=(Addon("mosquitto", ("mosquitto",)),),
         ),
         startup_seconds=12,
     )

@@ -7,7 +7,7 @@ from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import ADDRESS_BITS, Overlay
 from tunbench.runner.declare.packet_format import IP, UDP, Format
-from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
+from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, strongswan
@@ -17,6 +17,9 @@ from tunbench.runner.tunnels.ipsec.modes import MODES, Mode
 from tunbench.runner.tunnels.shared import certificates, secrets
 
 DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
+
+LIBRESWAN = Addon("libreswan", libreswan.DAEMON.packages, excludes=strongswan.DAEMON.packages)
+"""Debian has one server of IKE installed at most."""
 
 TRANSFORM = "proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128"
 ESP = (
@@ -68,6 +71,7 @@ class Ipsec(Tunnel):
                 "pk12util": "libnss3-tools",
                 "swanctl": "strongswan-swanctl",
             },
+            addons=(LIBRESWAN,),
         ),
         startup_seconds=4,
     )
