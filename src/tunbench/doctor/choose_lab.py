@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.doctor import native_requirements
-from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, Lab, clocks_of
+from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, LabChoice, clocks_of
 from tunbench.plan.shard import Shard
 
 PREFERRED_LAB_KIND = "native"
@@ -27,7 +27,7 @@ class Choice(NamedTuple):
         return {"lab": self.kind, "clock": self.clock}
 
 
-def auto(lab: Lab, shards: Sequence[Shard], files: Mapping[str, str | None]) -> Choice | None:
+def auto(lab: LabChoice, shards: Sequence[Shard], files: Mapping[str, str | None]) -> Choice | None:
     """The lab of a plan that leaves it open: native where that lacks nothing of these shards. None for any other plan.
 
     `files` are those of brought programs.

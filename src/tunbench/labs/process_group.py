@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from tunbench.labs import inotify
 
-BOUND = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
+ENDS_WITH_PROCESS = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
 """Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
 command does not begin where the process has ended before the kernel knew."""
 
@@ -18,9 +18,9 @@ LAST_WORDS_SIZE = 2000
 """Characters of the tail of a file that are last words."""
 
 
-def bound(argv: Sequence[str]) -> list[str]:
+def ends_with_this_process(argv: Sequence[str]) -> list[str]:
     """The command that ends with this process, however that happens."""
-    return [*BOUND, str(os.getpid()), *argv]
+    return [*ENDS_WITH_PROCESS, str(os.getpid()), *argv]
 
 
 class ProcessGroup:
@@ -41,7 +41,7 @@ class ProcessGroup:
         with (folder / "output.log").open("wb") as output:
             # A group of its own lets us end all of it.
             self.process = subprocess.Popen(
-                bound(argv),
+                ends_with_this_process(argv),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -50,11 +50,11 @@ class ProcessGroup:
             )
         self._tail: BinaryIO = self.events.open("rb")
         self._partial = b""
-        self.wakes = inotify.hung(self.events, self.process.pid)
+        self.wakes = inotify.wakes_of(self.events, self.process.pid)
 
     def lines(self) -> list[bytes]:
         """The whole lines that were written since the last call."""
-        inotify.silence(self.wakes)
+        inotify.drain(self.wakes)
         *whole, self._partial = (self._partial + self._tail.read()).split(b"\n")
         return whole
 

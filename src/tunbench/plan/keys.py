@@ -6,7 +6,16 @@ from typing import Any
 
 from tunbench.plan import consistency, cut
 from tunbench.plan.axes.reader import key_of, reader_of
-from tunbench.plan.model import CLOCKS, DEFAULT_LAB_KIND, LAB_CLOCKS, LAB_KINDS, LATER_LAB_KINDS, Lab, Plan, clocks_of
+from tunbench.plan.model import (
+    CLOCKS,
+    DEFAULT_LAB_KIND,
+    LAB_CLOCKS,
+    LAB_KINDS,
+    LATER_LAB_KINDS,
+    LabChoice,
+    Plan,
+    clocks_of,
+)
 from tunbench.plan.toml.bounds import MAX_REPEATS, MAX_SEED
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Key, alone, read_table
@@ -33,7 +42,7 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def read_lab(value: object) -> Lab:
+def read_lab(value: object) -> LabChoice:
     """The lab and clock of a table. Raises ValueError, Mistakes and MistakeAt."""
     found = read_table(value, LAB_KEYS, LAB_EXAMPLE, _unknown_in_lab)
     kind, clock = found["kind"], found["clock"]
@@ -42,7 +51,7 @@ def read_lab(value: object) -> Lab:
         having = " or ".join(other for other, clocks in LAB_CLOCKS.items() if clock in clocks)
         mend = f'write "{usual}", or take the {having} lab'
         raise MistakeAt(f"the {kind} lab has the {usual} clock only: {mend}", "clock")
-    return Lab(kind, clock or usual)
+    return LabChoice(kind, clock or usual)
 
 
 def read_probes(value: object) -> list[str]:
@@ -90,6 +99,6 @@ KEYS: dict[str, Key] = {
     "probes": Key(PROBES_EXAMPLE, alone(read_probes), lambda: None),
     # Behind the repeats, the workloads and the probes: it must fit them.
     "until": Key(UNTIL_EXAMPLE, read_until, lambda: None),
-    "lab": Key(LAB_EXAMPLE, alone(read_lab), Lab),
+    "lab": Key(LAB_EXAMPLE, alone(read_lab), LabChoice),
 }
 """The keys of a plan, in the order in which they are read."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from tunbench import plain_text
 from tunbench.plan import scales
 from tunbench.plan.keys import BESIDE_A_PLAN, read_plan
-from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, Lab, Plan
+from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, LabChoice, Plan
 from tunbench.plan.scales import FULL
 from tunbench.plan.study import named_cells
 from tunbench.plan.study.claim import CLAIM_EXAMPLE, Claim, read_claims
@@ -59,7 +59,7 @@ class Loaded(NamedTuple):
 
     def in_lab(self, kind: str, clock: str) -> "Loaded":
         """The same in another lab, which must be one that can run all of it."""
-        lab = Lab(kind, clock)
+        lab = LabChoice(kind, clock)
         plans = {scale: replace(plan, lab=lab) for scale, plan in self.plans.items()}
         return self._replace(plan=replace(self.plan, lab=lab), plans=plans)
 

@@ -31,7 +31,7 @@ def clocks_of(kind: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class Lab:
+class LabChoice:
     """Where a plan runs, and on which clock: one of those of LAB_CLOCKS."""
 
     kind: str = DEFAULT_LAB_KIND
@@ -53,7 +53,7 @@ class Plan:
     exclude: Sequence[Pattern]
     probes: Sequence[str] | None
     until: Until | None
-    lab: Lab
+    lab: LabChoice
 
     @property
     def axes(self) -> dict[str, list[str]]:

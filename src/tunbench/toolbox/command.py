@@ -11,8 +11,8 @@ from typing import NamedTuple
 Progress = Callable[[str], None]
 """Is told what is being done."""
 
-LAST = 20
-"""Lines of a program that failed which are told."""
+LAST_LINES = 20
+"""Of a program that failed they are told."""
 
 
 class ToolError(Exception):
@@ -51,7 +51,7 @@ def run(argv: Sequence[str], folder: Path, environment: Mapping[str, str], progr
         try:
             assert process.stderr is not None
             for line in process.stderr:
-                words = [*words[1 - LAST :], line]
+                words = [*words[1 - LAST_LINES :], line]
                 progress(line.strip())
             process.wait()
         except BaseException:

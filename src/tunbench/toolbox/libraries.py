@@ -9,7 +9,9 @@ from tunbench.labs import image
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox.command import ToolError
 
-EVERYWHERE = ("ld-linux-x86-64", "libc", "libdl", "libgcc_s", "libm", "libpthread", "libresolv", "librt", "libutil")
+IN_EVERY_DEBIAN = (
+    *("ld-linux-x86-64", "libc", "libdl", "libgcc_s", "libm", "libpthread", "libresolv", "librt", "libutil"),
+)
 """The libraries of libc6 and libgcc-s1, which every Debian has."""
 
 GLIBC = (2, 36)
@@ -30,7 +32,7 @@ def missing_in_base(programs: Iterable[Path]) -> list[Path]:
     for program in programs:
         libraries = linked(program)
         _check(program, bool(libraries))
-        needed |= {name: path for name, path in libraries.items() if name.split(".so")[0] not in EVERYWHERE}
+        needed |= {name: path for name, path in libraries.items() if name.split(".so")[0] not in IN_EVERY_DEBIAN}
     there = in_base() if needed else set()
     lacking = [path for name, path in sorted(needed.items()) if name not in there]
     for library in lacking:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.processes import gone, written
 from tunbench.labs import inotify
-from tunbench.labs.process_group import BOUND, ProcessGroup, bound
+from tunbench.labs.process_group import ENDS_WITH_PROCESS, ProcessGroup, ends_with_this_process
 from tunbench.runner.node.shell import wait_until
 
 
@@ -97,7 +97,7 @@ def test_where_the_kernel_has_no_bell_left_there_is_none(
 ) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     monkeypatch.setattr(where, call, answer)
-    assert inotify.hung(tmp_path, os.getpid()) == ()
+    assert inotify.wakes_of(tmp_path, os.getpid()) == ()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     one = begun(tmp_path, 'echo told >"$FOLDER/events.jsonl"')
     assert one.wakes == ()
@@ -135,7 +135,7 @@ def test_stopping_needs_no_consent(tmp_path: Path) -> None:
 CONTROLLER = """
 import sys, time
 from pathlib import Path
-from tunbench.labs.process_group import BOUND, ProcessGroup, bound
+from tunbench.labs.process_group import ENDS_WITH_PROCESS, ProcessGroup, ends_with_this_process
 folder = Path(sys.argv[1])
 one = ProcessGroup(["sleep", "100"], folder)
 (folder / "pid").write_text(f"{one.process.pid}\\n")
@@ -153,10 +153,10 @@ def test_the_lab_dies_with_the_controlling_process_however_that_happens(tmp_path
 
 
 def test_a_lab_does_not_begin_where_the_controlling_process_has_ended_before_the_kernel_knew(tmp_path: Path) -> None:
-    argv = [*BOUND, "1", "touch", str(tmp_path / "begun")]
+    argv = [*ENDS_WITH_PROCESS, "1", "touch", str(tmp_path / "begun")]
     assert subprocess.run(argv).returncode == 1
     assert not (tmp_path / "begun").exists()
-    subprocess.run(bound(["touch", str(tmp_path / "begun")]), check=True)
+    subprocess.run(ends_with_this_process(["touch", str(tmp_path / "begun")]), check=True)
     assert (tmp_path / "begun").exists()
 
 

@@ -25,7 +25,7 @@ NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-c
 MOUNTED = (Path("/run"), HOME.parent)
 """Folders over which the runner mounts file systems of its own."""
 
-KEPT = ("LD_LIBRARY_PATH",)
+KEPT_VARIABLES = ("LD_LIBRARY_PATH",)
 """What this interpreter may need to start; other variables of the caller, such as TMPDIR or LC_ALL, would make the
 daemons of one user other ones than those of the next."""
 
@@ -74,7 +74,8 @@ class NativeLab:
 
     def _environment(self, shard: Shard, folder: Path) -> dict[str, str]:
         """What programs in the lab see: as in a VM, but for where they are found, and Tunbench's own."""
-        kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("TUNBENCH_")}
+        mine = os.environ.items()
+        kept = {name: value for name, value in mine if name in KEPT_VARIABLES or name.startswith("TUNBENCH_")}
         path = [*(str(extra.folder / "bin") for extra in needed(shard.stack, self.extras)), os.environ.get("PATH", "")]
         return {
             **kept,

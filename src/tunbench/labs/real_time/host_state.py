@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tunbench.labs.real_time import noise
@@ -67,33 +67,37 @@ def examine(shards: Sequence[Shard], cores: Iterable[int], nodes_share_kernel: b
     facts = {"load of others": _percent(load.others), "processes": _processes_seen(), **_processors(), **_system()}
     facts["to another core and back"] = apart
     facts |= {**_network(), "pinning": _pinning(shards, set(cores))} if nodes_share_kernel else {}
-    said = [(name, text) for name, text in _findings(facts, load) if text]
+    found = list(_findings(facts, load))
     if all(shard.tuning.congestion for shard in shards):
-        said = [one for one in said if one[0] is not WarningKind.CONGESTION_CONTROL]
-    return HostState(facts, said)
+        found = [one for one in found if one[0] is not WarningKind.CONGESTION_CONTROL]
+    return HostState(facts, found)
 
 
-def _findings(facts: dict[str, str], load: noise.Noise) -> list[tuple[WarningKind, str]]:
-    """What is wrong with each of the facts; an empty text where nothing is."""
+def _findings(facts: dict[str, str], load: noise.Noise) -> Iterator[tuple[WarningKind, str]]:
+    """What is wrong with each of the facts."""
     governors, turbo, clock = facts["governor"], facts["turbo"], facts["clocksource"]
     congestion, pinning_of = facts.get("congestion control", "cubic"), facts.get("pinning", "")
-    stolen, swap = facts["stolen since boot"], facts["swap used"]
-    others = f"other processes took {_percent(load.others)} of a second"
-    return [
-        (
-            WarningKind.OTHER_LOAD,
-            others * (load.others > noise.NOISY_SHARE),
-        ),
-        (WarningKind.HIDDEN_LOAD, "its PID namespace is not the first one" * (facts["processes"] != ALL_SEEN)),
-        (WarningKind.FREQUENCY_SCALING, f"the governor is {governors}" * (governors not in ("performance", UNKNOWN))),
-        (WarningKind.TURBO, "it is on" * (turbo == "on")),
-        (WarningKind.STOLEN_TIME, f"{stolen} of the time since it booted" * (_share(stolen) > MAX_STOLEN_SHARE)),
-        (WarningKind.VIRTUALISED, facts["virtualised"] * (facts["virtualised"] != "no")),
-        (WarningKind.CLOCKSOURCE, f"it is {clock}" * (clock not in ("tsc", UNKNOWN))),
-        (WarningKind.CONGESTION_CONTROL, f"it is {congestion}" * (congestion not in ("cubic", UNKNOWN))),
-        (WarningKind.SWAPPING, f"{swap} are swapped out" * (swap not in ("0 MiB", UNKNOWN))),
-        (WarningKind.NOT_PINNED, pinning_of.removeprefix(NOT_PINNED) * pinning_of.startswith(NOT_PINNED)),
-    ]
+    stolen, swap, virtualised = facts["stolen since boot"], facts["swap used"], facts["virtualised"]
+    if load.others > noise.NOISY_SHARE:
+        yield WarningKind.OTHER_LOAD, f"other processes took {_percent(load.others)} of a second"
+    if facts["processes"] != ALL_SEEN:
+        yield WarningKind.HIDDEN_LOAD, "its PID namespace is not the first one"
+    if governors not in ("performance", UNKNOWN):
+        yield WarningKind.FREQUENCY_SCALING, f"the governor is {governors}"
+    if turbo == "on":
+        yield WarningKind.TURBO, "it is on"
+    if _share(stolen) > MAX_STOLEN_SHARE:
+        yield WarningKind.STOLEN_TIME, f"{stolen} of the time since it booted"
+    if virtualised != "no":
+        yield WarningKind.VIRTUALISED, virtualised
+    if clock not in ("tsc", UNKNOWN):
+        yield WarningKind.CLOCKSOURCE, f"it is {clock}"
+    if congestion not in ("cubic", UNKNOWN):
+        yield WarningKind.CONGESTION_CONTROL, f"it is {congestion}"
+    if swap not in ("0 MiB", UNKNOWN):
+        yield WarningKind.SWAPPING, f"{swap} are swapped out"
+    if pinning_of.startswith(NOT_PINNED):
+        yield WarningKind.NOT_PINNED, pinning_of.removeprefix(NOT_PINNED)
 
 
 def _processes_seen() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tunbench.labs import image
 from tunbench.labs.image import Image
-from tunbench.labs.process_group import bound
+from tunbench.labs.process_group import ends_with_this_process
 from tunbench.labs.vm.lab import VmLab
 
 SHELL_PROGRAM = b"""\
@@ -29,7 +29,7 @@ def shell(clock: str, addons: Sequence[Image] = ()) -> int:
         program = {"program": SHELL_PROGRAM}
         # The terminal is the VM's: Ctrl-C goes to the program inside, and Ctrl-A X ends the VM.
         argv = VmLab(clock).prepare(program, Path(folder), 1, addons, ["mon:stdio"])
-        return subprocess.run(bound(argv)).returncode
+        return subprocess.run(ends_with_this_process(argv)).returncode
 
 
 def script(path: Path, seed: int, clock: str, addons: Sequence[Image] = ()) -> tuple[str, int]:
@@ -39,7 +39,7 @@ def script(path: Path, seed: int, clock: str, addons: Sequence[Image] = ()) -> t
         files = {"program": SCRIPT_PROGRAM, "script": path.read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/printed"]
         done = subprocess.run(
-            bound(VmLab(clock).prepare(files, folder, seed, addons, serial)),
+            ends_with_this_process(VmLab(clock).prepare(files, folder, seed, addons, serial)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

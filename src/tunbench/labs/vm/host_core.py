@@ -15,19 +15,19 @@ from tunbench.runner.node import pinning
 
 PROC = Path("/proc")
 
-BOUND = re.compile(r"^Cpus_allowed_list:\s*(\d+)$", re.MULTILINE)
+BOUND_TO_ONE_CORE = re.compile(r"^Cpus_allowed_list:\s*(\d+)$", re.MULTILINE)
 """A process that runs on one core alone, in /proc/PID/status: proc(5)."""
 
 
 def least_taken() -> int:
     """The core, of those that this thread may use, to which the fewest processes of this machine are bound."""
-    taken = Counter(_bound())
+    taken = Counter(_cores_bound_to())
     return min(pinning.in_order(os.sched_getaffinity(0)), key=lambda core: taken[core])
 
 
-def _bound() -> list[int]:
+def _cores_bound_to() -> list[int]:
     """The core of each process that is bound to one. Threads of the kernel, which have no memory, do not count."""
-    return [int(found[1]) for text in _statuses() if "VmSize:" in text and (found := BOUND.search(text))]
+    return [int(found[1]) for text in _statuses() if "VmSize:" in text and (found := BOUND_TO_ONE_CORE.search(text))]
 
 
 def _statuses() -> Iterator[str]:

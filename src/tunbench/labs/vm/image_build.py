@@ -18,8 +18,8 @@ from tunbench.labs.vm.image_definition import BASE, BOOT_MODULES, Definition
 
 Progress = Callable[[str], None]
 
-ALIGNMENT = 128 << 20
-"""Bytes: the size of persistent memory is a multiple of it, because Linux maps it in sections of 128 MiB."""
+ALIGNMENT_BYTES = 128 << 20
+"""The size of persistent memory is a multiple of it, because Linux maps it in sections of 128 MiB."""
 
 PROGRAMS = {"mmdebstrap": "mmdebstrap", "tar2sqfs": "squashfs-tools-ng"}
 """What building needs, and the Debian package of it."""
@@ -152,16 +152,16 @@ def _beyond_base(tree: Path, scratch: Path, progress: Progress, mirror: str) -> 
     base = scratch / "base.tar"
     _debootstrap(BASE, base, progress, mirror)
     with tarfile.open(base) as tar:
-        known = {_name(member): _print_of(tar, member) for member in tar}
+        known = {_name(member): _fingerprint(tar, member) for member in tar}
     rest = scratch / "rest.tar"
     with tarfile.open(tree) as tar, tarfile.open(rest, "w", format=tarfile.PAX_FORMAT) as out:
         for member in tar:
-            if member.isdir() or known.get(_name(member)) != _print_of(tar, member):
+            if member.isdir() or known.get(_name(member)) != _fingerprint(tar, member):
                 out.addfile(member, tar.extractfile(member) if member.isfile() else None)
     return rest
 
 
-def _print_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[Any, ...]:
+def _fingerprint(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[Any, ...]:
     content = hashlib.sha256(_content(tar, member)).digest() if member.isfile() else b""
     return (member.type, member.mode, member.uid, member.gid, member.linkname, content)
 
@@ -182,7 +182,7 @@ def compress(tree: Path, image: Path, definition: Definition = BASE) -> None:
         raise ImageError(f"tar2sqfs ended with status {done.returncode}: {done.stderr}")
     with image.open("ab") as file:
         size = file.tell()
-        file.truncate(size + -size % ALIGNMENT)
+        file.truncate(size + -size % ALIGNMENT_BYTES)
 
 
 def _packages(tree: Path) -> dict[str, str]:

@@ -24,9 +24,9 @@ from tunbench.plan.shard import Shard, canonical
 from tunbench.runner.node import pinning
 
 QEMU = "qemu-system-x86_64"
-MEMORY = "1G"
-TRANSLATIONS = "128"
-"""MiB that QEMU may fill with translated code; with MEMORY it keeps a VM below 1.5 GiB."""
+GUEST_MEMORY = "1G"
+TRANSLATED_CODE_MIB = 128
+"""What QEMU may fill with translated code; with GUEST_MEMORY it keeps a VM below 1.5 GiB."""
 
 BOOT_ARGUMENTS = (
     *("console=ttyS0", "loglevel=3", "panic=-1", "random.trust_cpu=on", "audit=0", "apparmor=0", "cryptomgr.notests"),
@@ -43,19 +43,19 @@ VIRTUAL_BOOT_ARGUMENTS = (
 
 FULL = Machine("full")
 
-WITHOUT = ("erms", "fsrm")
+MISSING_FEATURES = ("erms", "fsrm")
 """What no model machine has of all that QEMU can emulate: copy instructions that count as one a byte."""
 
-RECORDED = "sleep=off,rr=record,rrfile=/dev/null"
+RECORDING = "sleep=off,rr=record,rrfile=/dev/null"
 """QEMU skips idle time in its main thread, by a clock that must not be read while the guest executes. Where QEMU
 records, the two threads take turns. The record itself is of no use (docs/virtual-time.md)."""
 
-SHIFTS = {1000: 0, 500: 1, 250: 2, 125: 3}
+ICOUNT_SHIFTS = {1000: 0, 500: 1, 250: 2, 125: 3}
 """Binary logarithm of the ns of virtual time that an instruction takes, by million instructions a second. The time
 stamp counter counts virtual ns, and stays at 1 GHz on each of them."""
 
-PAYLOAD_SIZE = 1 << 20
-"""Bytes: the archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
+PAYLOAD_GRANULE_BYTES = 1 << 20
+"""The archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
 
 DECIDING_FACTS = {
     "image": "image",
@@ -138,7 +138,7 @@ class VmLab:
         contents = {**payload.runner_files(), **files, "start": start}
         archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in contents.items()})
         boot = (BASE.folder / "boot.cpio").read_bytes()
-        (folder / "boot.cpio").write_bytes(boot + cpio.padded(archive, PAYLOAD_SIZE))
+        (folder / "boot.cpio").write_bytes(boot + cpio.padded(archive, PAYLOAD_GRANULE_BYTES))
         return self.command(folder, seed, addons, serial, machine)
 
     def command(
@@ -154,7 +154,7 @@ class VmLab:
         images = [definition.folder / "image.squashfs" for definition in (BASE, *addons)]
         argv = [QEMU, "-M", "q35,nvdimm=on,hpet=on,smbus=off,sata=off"]
         argv += model(machine) if virtual else kvm.machine()
-        argv += ["-m", f"{MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
+        argv += ["-m", f"{GUEST_MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
         argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
         argv += ["-initrd", str(folder / "boot.cpio")]
         argv += ["-append", " ".join(BOOT_ARGUMENTS + (VIRTUAL_BOOT_ARGUMENTS if virtual else ()))]
@@ -169,9 +169,9 @@ class VmLab:
 
 def model(machine: Machine) -> list[str]:
     """QEMU's arguments for the model machine and its clock, which counts instructions."""
-    processor = ",".join(["max", *(f"-{feature}" for feature in (*WITHOUT, *machine.without))])
-    argv = ["-cpu", processor, "-smp", "1", "-accel", f"tcg,tb-size={TRANSLATIONS}"]
-    return [*argv, "-icount", f"shift={SHIFTS[machine.speed]},{RECORDED}", "-rtc", "clock=vm,base=2026-01-01"]
+    processor = ",".join(["max", *(f"-{feature}" for feature in (*MISSING_FEATURES, *machine.without))])
+    argv = ["-cpu", processor, "-smp", "1", "-accel", f"tcg,tb-size={TRANSLATED_CODE_MIB}"]
+    return [*argv, "-icount", f"shift={ICOUNT_SHIFTS[machine.speed]},{RECORDING}", "-rtc", "clock=vm,base=2026-01-01"]
 
 
 def addons_of(stack: Stack) -> list[Image]:

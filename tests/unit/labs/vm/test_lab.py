@@ -119,7 +119,7 @@ def test_the_payload_is_the_runner_and_the_shard_alone(tmp_path: Path) -> None:
     boot = prepared(tmp_path, {"shard.json": b"{}", "program": b"true\n"})
     assert boot.startswith(b"first stage;")
     archive = boot.removeprefix(b"first stage;")
-    assert len(archive) % vm.PAYLOAD_SIZE == 0
+    assert len(archive) % vm.PAYLOAD_GRANULE_BYTES == 0
     files = {name: content for name, mode, content, _ in members(archive) if mode == 0o100644}
     assert files.pop("payload/shard.json") == b"{}"
     assert files.pop("payload/program") == b"true\n"
