@@ -11,8 +11,8 @@ from tunbench.plan.expand import expand
 from tunbench.plan.load import load
 from tunbench.plan.toml import bounds
 from tunbench.runner import registry, stack
+from tunbench.runner.catalogue import variants
 from tunbench.runner.declare import spelling
-from tunbench.runner.variants import variants
 
 
 def shipped_plans() -> list[str]:

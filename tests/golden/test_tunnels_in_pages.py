@@ -6,11 +6,11 @@ import pytest
 
 from tests.helpers.documentation import DOCS, README, having, named, page, rows
 from tunbench.runner import registry
+from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.declare.tunnel import About
 from tunbench.runner.tunnel import Tunnel
-from tunbench.runner.variants import variants
 
 
 def groups() -> dict[str, list[str]]:

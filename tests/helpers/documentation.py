@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tunbench.runner import registry
+from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.tunnel import About
-from tunbench.runner.variants import variants
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

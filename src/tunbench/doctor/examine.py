@@ -13,8 +13,8 @@ from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import QEMU
 from tunbench.plan.axes.stack import Stack, parse
 from tunbench.runner import invocation, registry
+from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.kernel_module import over
-from tunbench.runner.variants import variants
 from tunbench.toolbox import brought
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool

@@ -18,12 +18,12 @@ from tunbench.journal.bounds import (
     MOST_FACTS,
 )
 from tunbench.plan.load import OVERRIDES
+from tunbench.runner.catalogue import metrics_by_name
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.verdicts import Verdict
-from tunbench.runner.known_metrics import metrics_by_name
 
 NAMED = re.compile(r"[0-9A-Za-zµ°][^\n]*")
 """A name begins with a letter or digit, so that no spreadsheet takes it for a formula."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from tunbench.analysis import metrics
+from tunbench.runner.catalogue import metrics_by_name
 from tunbench.runner.declare.metrics import OF_UNIT, Question
-from tunbench.runner.known_metrics import metrics_by_name
 
 
 def question(metric: str, unit: str) -> Question:

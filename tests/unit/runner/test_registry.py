@@ -1,6 +1,6 @@
 import pytest
 
-from tunbench.runner import known_metrics, probe, registry
+from tunbench.runner import catalogue, probe, registry
 from tunbench.runner.declare.metrics import Question
 from tunbench.runner.declare.options import resolve
 
@@ -57,16 +57,16 @@ def test_no_two_have_a_metric_of_one_name() -> None:
 def test_a_metric_of_one_name_means_the_same_in_every_workload() -> None:
     for name in registry.workload_names():
         for metric, declared in registry.workload(name).ABOUT.metrics.items():
-            there = known_metrics.metrics_by_name()[metric]
+            there = catalogue.metrics_by_name()[metric]
             same = ("unit", "answers", "main", "limits", "more_is_better", "summed_over_cores", "followed")
             assert [getattr(declared, key) for key in same] == [getattr(there, key) for key in same], (name, metric)
 
 
 def test_every_metric_has_bounds_and_answers_a_question() -> None:
-    for name, metric in known_metrics.metrics_by_name().items():
+    for name, metric in catalogue.metrics_by_name().items():
         assert metric.limits.low < metric.limits.high, name
         assert metric.answers in Question, name
-    assert {name for name, metric in known_metrics.metrics_by_name().items() if metric.answers is Question.OTHER} == {
+    assert {name for name, metric in catalogue.metrics_by_name().items() if metric.answers is Question.OTHER} == {
         probe.PROBE_SHARE
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tunbench.labs.image import cache
 from tunbench.runner import registry
-from tunbench.runner.variants import packages
+from tunbench.runner.catalogue import packages
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ import pytest
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry, stack
+from tunbench.runner.catalogue import variants
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.tunnels.shared import secrets
-from tunbench.runner.variants import variants
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "tunnels"
 SECRET = "sEcReTsEcReTsEcReTsEcReTsEcReTsEcReTsEcReT0="

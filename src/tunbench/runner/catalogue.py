@@ -1,9 +1,12 @@
-"""What tunnels declare whatever their options: as they are, and with each value of each choice."""
+"""What all tunnels, workloads and probes of this version declare, whatever a plan asks for."""
 
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 
-from tunbench.runner import registry, stack
+from tunbench.runner import probe, registry, stack
 from tunbench.runner.declare import spelling
+from tunbench.runner.declare.metrics import OF_BRING_UP, Metric
 from tunbench.runner.declare.tunnel import About
 
 
@@ -22,7 +25,15 @@ def variants(name: str) -> dict[str, About]:
 
 
 def packages() -> set[str]:
-    """Debian's packages that tunnels and workloads are made of, whatever their options."""
+    """Debian's packages that tunnels and workloads are made of."""
     of_tunnels = (about.packages for name in registry.tunnel_names() for about in variants(name).values())
     of_workloads = (registry.workload(name).ABOUT.packages for name in registry.workload_names())
     return {package for each in (*of_tunnels, *of_workloads) for package in each}
+
+
+@cache
+def metrics_by_name() -> Mapping[str, Metric]:
+    """All metrics, of workloads, of probes and of bringing a stack up: a name means one thing, whoever measures it."""
+    of_workloads = [registry.workload(name).ABOUT.metrics for name in registry.workload_names()]
+    every = (*of_workloads, probe.metrics(registry.probe_names()), OF_BRING_UP)
+    return {name: metric for metrics in every for name, metric in metrics.items()}
