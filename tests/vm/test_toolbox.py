@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.measuring import execute, plan, verdicts
 from tunbench.labs import image
 from tunbench.labs.vm import explore
-from tunbench.toolbox import brought, build_requirements, install, tools
+from tunbench.toolbox import brought_programs, build_requirements, install, tools
 from tunbench.toolbox.tools import TOOLS
 
 pytestmark = pytest.mark.vm
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.vm
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A cache of tools that is empty, beside that of the images."""
-    for module in (tools, install, brought):
+    for module in (tools, install, brought_programs):
         monkeypatch.setattr(module, "tools_folder", lambda: tmp_path / "tools")
     return tmp_path / "tools"
 
@@ -42,7 +42,7 @@ def test_a_brought_program_runs_in_the_vm_with_its_libraries(folder: Path, tmp_p
     # It is linked with libraries that the base image does not have.
     file = shutil.which("tshark")
     assert file
-    one = brought.packed_program("it", file)
+    one = brought_programs.packed_program("it", file)
     assert image.check(one)["libraries"]
     script = tmp_path / "script"
     script.write_text("command -v it; it --version 2>/dev/null | head -n 1\n")

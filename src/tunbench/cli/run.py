@@ -24,7 +24,7 @@ from tunbench.run.interrupt import INTERRUPTED
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
 from tunbench.runner.declare.verdicts import Verdict
-from tunbench.toolbox import brought
+from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
 
 SOME_FAILED = 1
@@ -118,7 +118,7 @@ def _order_in(
 
         # What cannot be compared afterwards is told before hours are spent on it.
         reference.read(loaded)
-    order = order_of(loaded, given, brought.parsed(tools))
+    order = order_of(loaded, given, brought_programs.parsed(tools))
     return out or default_folder(order.plan.name), order
 
 

@@ -15,7 +15,7 @@ from tunbench.plan.axes.stack import Stack, parse
 from tunbench.runner import invocation, registry
 from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.kernel_module import over
-from tunbench.toolbox import brought
+from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool
 
@@ -54,7 +54,7 @@ def host_checks() -> list[HostCheck]:
 def _toolbox() -> list[HostCheck]:
     return [
         *(_tool(tool) for tool in TOOLS.values()),
-        *(_brought(program) for program in sorted(brought.declared_programs())),
+        *(_brought(program) for program in sorted(brought_programs.declared_programs())),
     ]
 
 
@@ -65,9 +65,9 @@ def _tool(tool: Tool) -> HostCheck:
 
 def _brought(program: str) -> HostCheck:
     try:
-        file = brought.files_at_hand([program], {}).get(program)
+        file = brought_programs.files_at_hand([program], {}).get(program)
     except ToolError as error:
-        return HostCheck(f"toolbox: {program}", False, str(error), f"mend {brought.config_file()}")
+        return HostCheck(f"toolbox: {program}", False, str(error), f"mend {brought_programs.config_file()}")
     mend = "" if file else f"tunbench run … --tool {program}=FILE"
     return HostCheck(f"toolbox: {program}", bool(file), file or "not on PATH", mend)
 
@@ -133,7 +133,7 @@ def _tunnel(name: str) -> HostCheck:
 def _at_hand(tunnel: str) -> dict[str, str]:
     """The brought programs of a tunnel; what is wrong with the configuration is told in their own rows."""
     try:
-        return brought.files_at_hand(registry.tunnel(tunnel).about.needs.brought, {})
+        return brought_programs.files_at_hand(registry.tunnel(tunnel).about.needs.brought, {})
     except ToolError:
         return {}
 

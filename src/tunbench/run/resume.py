@@ -5,7 +5,7 @@ from pathlib import Path
 from tunbench.journal import read
 from tunbench.run.manifest import deciding_facts, describe
 from tunbench.run.order import Order, RunError, read_order
-from tunbench.toolbox import brought
+from tunbench.toolbox import brought_programs
 
 
 def reopen(folder: Path) -> Order:
@@ -16,7 +16,7 @@ def reopen(folder: Path) -> Order:
     head = read.begun(folder)
     text, given = read.plan(folder), head.files
     for name, file in given.items():
-        brought.check_known(name, file)
+        brought_programs.check_known(name, file)
     again = read_order(text, str(folder / "plan.toml"), head.overrides, given)
     now = describe(again)
     for key, name in deciding_facts(again).items():

@@ -9,7 +9,7 @@ from tunbench.labs.image import Image
 from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.plan.axes.stack import Stack
 from tunbench.runner.declare.options import nearest
-from tunbench.toolbox import brought
+from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS
 
@@ -46,7 +46,7 @@ def needs_of(stacks: Iterable[Stack], given: Mapping[str, str]) -> ToolboxNeeds:
     for stack in set(stacks):
         for kind, name in extras_of(stack):
             names[kind].add(name)
-    found = brought.files_at_hand(names["brought"], given)
+    found = brought_programs.files_at_hand(names["brought"], given)
     files = {name: found.get(name) for name in sorted(names["brought"])}
     return ToolboxNeeds(tuple(sorted(names["tools"])), files, tuple(sorted(given.keys() - files)))
 
@@ -54,20 +54,23 @@ def needs_of(stacks: Iterable[Stack], given: Mapping[str, str]) -> ToolboxNeeds:
 def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:
     """What is there of it now; what comes later is not taken along. Raises ToolError and ImageError."""
     tools = [TOOLS[name] for name in needs.tools if TOOLS[name].installed]
-    programs = [brought.packed_program(name, file) for name, file in needs.files.items() if file]
+    programs = [brought_programs.packed_program(name, file) for name, file in needs.files.items() if file]
     return (*tools, *programs)
 
 
 def images(names: Iterable[str]) -> list[Image]:
     """The images of these add-ons, tools and brought programs. Raises ToolError and ImageError."""
+    names = list(names)
     known: dict[str, Image] = {**ADDONS, **TOOLS}
+    declared = brought_programs.declared_programs()
+    files = brought_programs.files_at_hand(declared.intersection(names), {})
     found: list[Image] = []
     for name in names:
         if name in known:
             image.check(known[name])
             found.append(known[name])
-        elif file := brought.files_at_hand([name], {}).get(name) if name in brought.declared_programs() else None:
-            found.append(brought.packed_program(name, file))
+        elif name in files:
+            found.append(brought_programs.packed_program(name, files[name]))
         else:
-            raise ToolError(f'there is no image "{name}"{nearest(name, [*known, *brought.declared_programs()])}')
+            raise ToolError(f'there is no image "{name}"{nearest(name, [*known, *sorted(declared)])}')
     return found

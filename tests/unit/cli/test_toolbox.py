@@ -199,7 +199,7 @@ def test_a_brought_program_stands_in_the_journal(monkeypatch: pytest.MonkeyPatch
     lab = ScriptedLab()
     monkeypatch.setattr(labs, "lab", lambda kind, clock: lab)
     monkeypatch.setattr("tunbench.run.order.at_hand", lambda needs: ())
-    monkeypatch.setattr("tunbench.toolbox.brought.check_known", lambda name, file: None)
+    monkeypatch.setattr("tunbench.toolbox.brought_programs.check_known", lambda name, file: None)
     Path("zt").touch(0o755)
     assert invoke("run", "plan.toml", "--out", "begun", "--tool", "zerotier-one=zt").exit_code == 0
     head = json.loads(Path("begun/journal.jsonl").read_text().splitlines()[0])

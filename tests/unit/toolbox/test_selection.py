@@ -16,7 +16,7 @@ from tunbench.plan.axes.stack import parse
 from tunbench.run import execution, resume
 from tunbench.run import order as run_order
 from tunbench.run.order import RunError, read_order
-from tunbench.toolbox import brought, selection
+from tunbench.toolbox import brought_programs, selection
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.selection import ToolboxNeeds
 from tunbench.toolbox.tools import TOOLS
@@ -87,7 +87,7 @@ def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monk
     file = str(program(home / "zt"))
     order = read_order(PLAN, "any.toml", {}, {"zerotier-one": file})
     execution.create(home / "run", order)
-    brought.packed_program("zerotier-one", file)
+    brought_programs.packed_program("zerotier-one", file)
     resume.reopen(home / "run")
     assert [needs.files for needs in taken] == [{"zerotier-one": file}] * 2
 
@@ -116,7 +116,7 @@ def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
     # All of it would be read.
     file.unlink()
     file.touch(0o755)
-    os.truncate(file, brought.LARGEST_PROGRAM + 1)
+    os.truncate(file, brought_programs.LARGEST_PROGRAM + 1)
     with pytest.raises(ToolError, match="zt cannot be read: it is larger than 1024 MiB"):
         resume.reopen(home / "run")
 
@@ -124,7 +124,7 @@ def test_no_program_is_started_because_a_run_from_elsewhere_names_it(
 def test_a_run_from_elsewhere_names_no_place_in_the_cache(home: Path) -> None:
     file = program(home / "zt")
     with pytest.raises(ToolError, match=r'^the run\'s folder: no tunnel asks for a program "\.\./\.\./evil"'):
-        brought.check_known("../../evil", str(file))
+        brought_programs.check_known("../../evil", str(file))
 
 
 @pytest.mark.parametrize("kind", ["tools", "brought"])

@@ -9,8 +9,8 @@ import pytest
 
 from tests.helpers.toolboxes import configure, program, user_with_nothing
 from tunbench.labs import extras, image
-from tunbench.toolbox import brought, libraries
-from tunbench.toolbox.brought import Brought
+from tunbench.toolbox import brought_programs, libraries
+from tunbench.toolbox.brought_programs import BroughtProgram
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import tools_folder
 
@@ -22,19 +22,19 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_a_given_file_comes_before_a_configured_one_and_that_before_the_path(home: Path) -> None:
-    assert brought.files_at_hand(["zerotier-one"], {}) == {}
+    assert brought_programs.files_at_hand(["zerotier-one"], {}) == {}
     on_path = program(home / "bin" / "zerotier-one")
-    assert brought.files_at_hand(["zerotier-one"], {}) == {"zerotier-one": str(on_path)}
+    assert brought_programs.files_at_hand(["zerotier-one"], {}) == {"zerotier-one": str(on_path)}
     configure(home, '[tools]\nzerotier-one = "/opt/zt"\n')
-    assert brought.files_at_hand(["zerotier-one"], {}) == {"zerotier-one": "/opt/zt"}
-    assert brought.files_at_hand(["zerotier-one"], {"zerotier-one": "/mine"}) == {"zerotier-one": "/mine"}
+    assert brought_programs.files_at_hand(["zerotier-one"], {}) == {"zerotier-one": "/opt/zt"}
+    assert brought_programs.files_at_hand(["zerotier-one"], {"zerotier-one": "/mine"}) == {"zerotier-one": "/mine"}
 
 
 def test_a_configured_file_may_lie_beside_the_configuration_or_at_home(home: Path) -> None:
     configure(home, '[tools]\nzerotier-one = "zt"\n')
-    assert brought.configured() == {"zerotier-one": f"{home}/config/tunbench/zt"}
+    assert brought_programs.configured() == {"zerotier-one": f"{home}/config/tunbench/zt"}
     configure(home, '[tools]\nzerotier-one = "~/zt"\n')
-    assert brought.configured() == {"zerotier-one": f"{home}/home/zt"}
+    assert brought_programs.configured() == {"zerotier-one": f"{home}/home/zt"}
 
 
 @pytest.mark.parametrize(
@@ -57,28 +57,28 @@ def test_a_configured_file_may_lie_beside_the_configuration_or_at_home(home: Pat
 def test_a_wrong_configuration_is_named(text: str, message: str, home: Path) -> None:
     configure(home, text)
     with pytest.raises(ToolError, match=message):
-        brought.files_at_hand(["zerotier-one"], {})
-    assert brought.files_at_hand([], {}) == {}, "a plan that needs none does not look"
+        brought_programs.files_at_hand(["zerotier-one"], {})
+    assert brought_programs.files_at_hand([], {}) == {}, "a plan that needs none does not look"
 
 
 def test_a_configuration_that_leads_nowhere_is_named(home: Path) -> None:
     configure(home, "")
-    brought.config_file().unlink()
-    brought.config_file().symlink_to(brought.config_file())
+    brought_programs.config_file().unlink()
+    brought_programs.config_file().symlink_to(brought_programs.config_file())
     with pytest.raises(ToolError, match=r"config\.toml: cannot be read: Too many levels of symbolic links$"):
-        brought.configured()
+        brought_programs.configured()
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "a pipe"])
 def test_a_configuration_without_an_end_is_not_read(device: str, home: Path) -> None:
     configure(home, "")
-    brought.config_file().unlink()
+    brought_programs.config_file().unlink()
     if device == "a pipe":
-        os.mkfifo(brought.config_file())
+        os.mkfifo(brought_programs.config_file())
     else:
-        brought.config_file().symlink_to(device)
+        brought_programs.config_file().symlink_to(device)
     with pytest.raises(ToolError, match=r"config\.toml: cannot be read: .* is no regular file"):
-        brought.configured()
+        brought_programs.configured()
 
 
 @pytest.mark.parametrize(
@@ -92,19 +92,19 @@ def test_a_configuration_without_an_end_is_not_read(device: str, home: Path) -> 
 )
 def test_a_wrong_option_is_named(given: str, message: str) -> None:
     with pytest.raises(ToolError, match=message):
-        brought.parsed([given])
+        brought_programs.parsed([given])
 
 
 def test_a_given_file_is_kept_with_its_whole_path(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
-    assert brought.parsed(["zerotier-one=zt=1"]) == {"zerotier-one": f"{home}/zt=1"}
+    assert brought_programs.parsed(["zerotier-one=zt=1"]) == {"zerotier-one": f"{home}/zt=1"}
 
 
 def test_a_program_becomes_an_image_that_is_named_by_its_digest(home: Path) -> None:
     file = program(home / "zt")
-    one = brought.packed_program("zerotier-one", str(file))
+    one = brought_programs.packed_program("zerotier-one", str(file))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    assert one == Brought("zerotier-one", file, digest)
+    assert one == BroughtProgram("zerotier-one", file, digest)
     assert one.folder == tools_folder() / "brought" / f"zerotier-one-{digest[:12]}"
     manifest = image.check(one)
     assert (manifest["version"], manifest["sha256"]) == ("1.14.2", digest)
@@ -121,7 +121,7 @@ def test_its_libraries_go_along(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     library = home / "libstdc++.so.6"
     library.write_bytes(b"code")
     monkeypatch.setattr(libraries, "missing_in_base", lambda _: [library])
-    one = brought.packed_program("zerotier-one", str(program(home / "zt")))
+    one = brought_programs.packed_program("zerotier-one", str(program(home / "zt")))
     with tarfile.open(one.folder / "image.squashfs") as tar:
         assert "usr/lib/x86_64-linux-gnu/libstdc++.so.6" in tar.getnames()
     assert image.check(one)["libraries"] == ["libstdc++.so.6"]
@@ -129,27 +129,27 @@ def test_its_libraries_go_along(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_image_that_is_there_is_not_made_again_and_a_damaged_one_is(home: Path) -> None:
     file = program(home / "zt")
-    one = brought.packed_program("zerotier-one", str(file))
+    one = brought_programs.packed_program("zerotier-one", str(file))
     stamp = (one.folder / "manifest.json").stat().st_mtime_ns
-    assert brought.packed_program("zerotier-one", str(file)) == one
+    assert brought_programs.packed_program("zerotier-one", str(file)) == one
     assert (one.folder / "manifest.json").stat().st_mtime_ns == stamp
     (one.folder / "image.squashfs").write_bytes(b"torn")
-    brought.packed_program("zerotier-one", str(file))
+    brought_programs.packed_program("zerotier-one", str(file))
     image.check(one)
 
 
 def test_a_file_that_cannot_be_used_is_named(home: Path) -> None:
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt cannot be read: No such file or directory$"):
-        brought.packed_program("zerotier-one", str(home / "zt"))
+        brought_programs.packed_program("zerotier-one", str(home / "zt"))
     with pytest.raises(ToolError, match=r"^zerotier-one: .* cannot be read: embedded null byte$"):
-        brought.packed_program("zerotier-one", str(home / "z\0t"))
+        brought_programs.packed_program("zerotier-one", str(home / "z\0t"))
     (home / "loop").symlink_to(home / "loop")
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/loop cannot be read: Too many levels of symbolic links$"):
-        brought.packed_program("zerotier-one", str(home / "loop"))
+        brought_programs.packed_program("zerotier-one", str(home / "loop"))
     file = program(home / "zt")
     file.chmod(0o644)
     with pytest.raises(ToolError, match=r"^zerotier-one: .*/zt is not executable; make it so with: chmod \+x .*/zt$"):
-        brought.packed_program("zerotier-one", str(file))
+        brought_programs.packed_program("zerotier-one", str(file))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_file_that_cannot_be_used_is_named(home: Path) -> None:
 def test_a_version_is_what_the_program_says_in_time(
     script: str, version: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brought, "VERSION_TIMEOUT", 0.3 if "sleep" in script else 20)
+    monkeypatch.setattr(brought_programs, "VERSION_TIMEOUT", 0.3 if "sleep" in script else 20)
     (home / "it").write_text(f"#!/bin/sh\n{script}\n")
     (home / "it").chmod(0o755)
-    assert brought.version(home / "it") == version
+    assert brought_programs.version(home / "it") == version

@@ -34,7 +34,7 @@ LARGEST_CONFIGURATION = 256 << 10
 VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
-class Brought(NamedTuple):
+class BroughtProgram(NamedTuple):
     """A program and its SHA-256."""
 
     name: str
@@ -130,7 +130,7 @@ def files_at_hand(names: Iterable[str], given: Mapping[str, str]) -> dict[str, s
     return {name: file for name, file in every.items() if file}
 
 
-def packed_program(name: str, file: str) -> Brought:
+def packed_program(name: str, file: str) -> BroughtProgram:
     """The program of that file, with its image in the cache. Raises ToolError and ImageError."""
     one = _of(name, file)
     try:
@@ -155,7 +155,7 @@ def check_known(name: str, file: str) -> None:
         ) from None
 
 
-def _of(name: str, file: str) -> Brought:
+def _of(name: str, file: str) -> BroughtProgram:
     """The program of that file. Raises ToolError."""
     try:
         path = _target(Path(file))
@@ -173,10 +173,10 @@ def _of(name: str, file: str) -> Brought:
         raise ToolError(f"{name}: {file} cannot be read: {error}") from None
     if not os.access(path, os.X_OK):
         raise ToolError(f"{name}: {file} is not executable; make it so with: chmod +x {file}")
-    return Brought(name, path, sha256)
+    return BroughtProgram(name, path, sha256)
 
 
-def _pack(one: Brought) -> None:
+def _pack(one: BroughtProgram) -> None:
     with replacing(one.folder) as scratch:
         program = scratch / one.name
         shutil.copyfile(one.file, program)
