@@ -85,7 +85,7 @@ SECTIONS = (
         "study",
         "Beside the publication",
         (Exhibit(study.tables, Medium.EXPORT),),
-        (Exhibit(rank_slopes.figures),),
+        (Exhibit(rank_slopes.figures, Medium.EXPORT), Exhibit(rank_slopes.least_agreeing, Medium.PAGE)),
     ),
     Section(
         "narrow",

@@ -19,8 +19,10 @@ from tunbench.analysis.findings import find
 from tunbench.analysis.study.assessment import Assessment, assess
 from tunbench.plan import load as loading
 from tunbench.plan.load import Loaded
+from tunbench.report.charts import rank_slopes
 from tunbench.report.export import files, study
 from tunbench.report.export.json_text import json_text
+from tunbench.report.page.figures import drawn
 from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.study import rendered
 from tunbench.report.reported_run import ReportedRun
@@ -155,7 +157,9 @@ def test_plan_check_reads_the_published_numbers(here: Path) -> None:
 
 def section_of(loaded: Loaded) -> str:
     """The section of a report about a run of the tiny study."""
-    return rendered(assess(studies.found(), loaded), SectionFrame("study"))
+    assessment = assess(studies.found(), loaded)
+    figures = [drawn(one) for one in rank_slopes.least_agreeing_of(assessment.tables, "study")]
+    return rendered(assessment, SectionFrame("study"), figures)
 
 
 def test_the_section_of_the_report(here: Path) -> None:

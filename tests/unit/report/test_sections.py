@@ -41,20 +41,26 @@ def test_tables_and_charts_stand_on_their_media_alone() -> None:
     assert [len(list(on_medium(exhibits[1:], medium, view))) for medium in Medium] == [1, 0, 1]
 
 
-def test_an_entry_is_all_that_a_chart_and_a_table_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def figures(_: View) -> list[Figure]:
-        panel = Panel(
-            "", -1, lambda: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 360 9"><title>new</title></svg>'
-        )
-        return [Figure("new-figure", "a new chart", "", "", -1, [panel], unfolded=True)]
+def new_figures(_: View) -> list[Figure]:
+    panel = Panel(
+        "", -1, lambda: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>new</title></svg>'
+    )
+    return [Figure("new-figure", "a new chart", "", "", -1, [panel], unfolded=True)]
 
-    def tables(_: View) -> list[Table]:
-        columns = (Column("stack"), Column("profile"), Column("news"))
-        return [Table("news", "", columns, [TableRow(tuple(map(Field, ("gre", "medium", "much"))))])]
 
-    added = Section("new", "What is new", (Exhibit(tables, ~Medium(0)),), (Exhibit(figures),))
+def new_tables(_: View) -> list[Table]:
+    columns = (Column("stack"), Column("profile"), Column("news"))
+    return [Table("news", "", columns, [TableRow(tuple(map(Field, ("gre", "medium", "much"))))])]
+
+
+def list_sections(monkeypatch: pytest.MonkeyPatch, listed: tuple[Section, ...]) -> None:
     for module in (sections, body, files):
-        monkeypatch.setattr(module, "SECTIONS", (*SECTIONS, added))
+        monkeypatch.setattr(module, "SECTIONS", listed)
+
+
+def test_an_entry_is_all_that_a_chart_and_a_table_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    added = Section("new", "What is new", (Exhibit(new_tables, ~Medium(0)),), (Exhibit(new_figures),))
+    list_sections(monkeypatch, (*SECTIONS, added))
     view = view_of(realistic(1))
     page = html.page(view)
     assert '<a href="#new">What is new</a>' in page and "a new chart" in page and ">much</td>" in page
@@ -63,3 +69,17 @@ def test_an_entry_is_all_that_a_chart_and_a_table_need(tmp_path: Path, monkeypat
     console = Console(width=120, record=True)
     console.print(run_report.rendered(view))
     assert "much" in console.export_text()
+
+
+@pytest.mark.parametrize("name", [section.id for section in SECTIONS])
+def test_whatever_a_section_lists_is_on_the_page_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [
+        one._replace(charts=(*one.charts, Exhibit(new_figures)), long_tables=(*one.long_tables, Exhibit(new_tables)))
+        if one.id == name
+        else one
+        for one in SECTIONS
+    ]
+    list_sections(monkeypatch, tuple(listed))
+    for view in (view_of(realistic(1)), view_of(realistic(1), realistic(2), labels=("old", "new"))):
+        page = html.page(view)
+        assert (page.count("<title>new</title>"), page.count(">much</td>")) == (1, 1)

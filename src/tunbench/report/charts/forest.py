@@ -30,37 +30,44 @@ STACK_CHARACTERS, CELL_CHARACTERS = 34, 54
 MARGIN = 1.08
 """How much longer the axis is, so that no mark touches its end."""
 
+READING = (
+    "The Hodges-Lehmann shift of each cell as a share of A, with its interval; the dashed line is no change. A "
+    "triangle is the worse direction, a circle is not. A filled mark with a word is a difference that is shown after "
+    "correction; an open one is not."
+)
+
 CIRCLE, TRIANGLE = (Mark("var(--accent)", shape, -1) for shape in (0, 3))
 
 
 def figures(view: View) -> list[Figure]:
     """The plot of two runs that can be compared, of which some cell has a relative shift."""
-    compared = view.comparison
-    some = panels(compared, "compare", view.labels) if isinstance(compared, RunComparison) else []
-    heading = f"change from {' to '.join(view.labels)}"
-    return [Figure("compare-forest", heading, "", "", -1, some, unfolded=True)] if some else []
+    return plots(view.comparison, view.labels) if isinstance(view.comparison, RunComparison) else []
 
 
-def panels(compared: RunComparison, identifier: str, names: Sequence[str]) -> list[Panel]:
-    """The charts of a plot, the worst cells first, all on one scale; `identifier` begins the names of all."""
-    rows = plottable(worst_first(compared.rows))
+def plots(compared: RunComparison, names: Sequence[str]) -> list[Figure]:
+    """The plot of a comparison, the worst cells first, its charts on one scale; `names` are what the runs are called.
+
+    No plot where no cell has a relative shift.
+    """
+    every = [row for row in worst_first(compared.rows) if row.relative is not None]
+    rows = every[:MAX_CELLS]
+    if not rows:
+        return []
     ends = [MARGIN * 100 * (bound or 0.0) for row in rows for bound in (row.relative_low, row.relative_high)]
     span = axes.around([0.0, *ends])
     starts = range(0, len(rows), MAX_CELLS_OF_A_PANEL)
-    return [
+    panels = [
         Panel(
             f"cells {start + 1} to {start + len(some)}" if len(starts) > 1 else "",
             -1,
-            partial(draw, some, span, f"{identifier}-forest-{start}", f"Change from {names[0]} to {names[1]}"),
+            partial(draw, some, span, f"compare-forest-{start}", f"Change from {names[0]} to {names[1]}"),
         )
         for start in starts
         if (some := rows[start : start + MAX_CELLS_OF_A_PANEL])
     ]
-
-
-def plottable(rows: Sequence[ComparedCell]) -> list[ComparedCell]:
-    """The rows that have a relative shift, as many as fit."""
-    return [row for row in rows if row.relative is not None][:MAX_CELLS]
+    heading = f"change from {' to '.join(names)}"
+    note = READING + (f" The {len(rows)} worst are drawn; the table has all." if len(every) > len(rows) else "")
+    return [Figure("compare-forest", heading, "", note, -1, panels, unfolded=True)]
 
 
 def draw(rows: Sequence[ComparedCell], span: Span, name: str, heading: str) -> str:

@@ -12,11 +12,5 @@ MAX_TRIAL_LINKS = 20_000
 MAX_CHARACTERS_OF_A_LOG = 6000
 """Characters of a log's end; the whole log is in the trial's folder."""
 
-MAX_CHARTS_OF_A_STUDY_TABLE = 8
-"""Conditions of a published table that have a chart; of more, those that agree least."""
-
-MAX_CHARTS_OF_A_STUDY = 24
-"""Charts of all published tables together; each table has one at least."""
-
 MAX_UNFOLDED_COMPARISONS = 3
 """Comparisons of a claim that are shown without being asked for."""

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from tunbench.analysis.compare.compared_cell import BETTER, FAILED_A, FAILED_B, IDENTICAL, ONLY_A, WORSE, worst_first
 from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import change_wording
-from tunbench.report.charts import forest
+from tunbench.report.page.figures import DrawnFigure
 from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.template import template
 
@@ -21,23 +21,22 @@ CLASSES = {
 """The class of the page's style that a verdict has."""
 
 
-def rendered(compared: RunComparison, names: Sequence[str], frame: SectionFrame) -> Markup:
-    """The comparison of run A with run B as a `<section>`: what differs, a forest plot, and a table of every cell.
+def rendered(
+    compared: RunComparison, names: Sequence[str], frame: SectionFrame, figures: Sequence[DrawnFigure]
+) -> Markup:
+    """The comparison of run A with run B as a `<section>`: what differs, its figures, and a table of every cell.
 
     It uses the page's classes and its script for tables, and is right without the script. `names` are what the runs are
     called.
     """
     rows = worst_first(compared.rows)
-    plotted = forest.plottable(rows)
     context = {
         "id": frame.id,
         "names": names,
         "headline": change_wording.headline(compared),
         "notes": change_wording.notes(rows),
         "differences": compared.differences,
-        "charts": [(panel.heading, panel.draw()) for panel in forest.panels(compared, frame.id, names)],
-        "plotted": len(plotted),
-        "left_out": sum(row.relative is not None for row in rows) > len(plotted),
+        "figures": figures,
         "rows": [(row, frame.marks([row._asdict()])) for row in rows],
         "filtered": frame.filters is not None,
         "wording": change_wording,

@@ -1,18 +1,22 @@
 """The figures of a page, drawn as far as it can bear them."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tunbench.report.charts.figure import Figure
 from tunbench.report.page import bounds
 
 
 class DrawnPanel(NamedTuple):
-    """One chart: its heading, its condition's number in the filters (−1: none), and the chart as SVG."""
+    """One chart: its heading, its condition's number in the filters (−1: none), and the chart as SVG.
+
+    `cells` are those that it is about, where its condition alone does not tell.
+    """
 
     heading: str
     condition: int
     svg: str
+    cells: Sequence[Mapping[str, Any]] = ()
 
 
 class DrawnFigure(NamedTuple):
@@ -24,7 +28,7 @@ class DrawnFigure(NamedTuple):
 
 def drawn(figure: Figure) -> DrawnFigure:
     """The figure with all of its charts."""
-    return DrawnFigure(figure, [DrawnPanel(one.heading, one.condition, one.draw()) for one in figure.panels])
+    return DrawnFigure(figure, [DrawnPanel(one.heading, one.condition, one.draw(), one.cells) for one in figure.panels])
 
 
 def drawn_within_bounds(of_sections: Mapping[str, Sequence[Figure]]) -> tuple[dict[str, list[DrawnFigure]], int]:

@@ -12,8 +12,8 @@ from tunbench.analysis.study.rank_correlation import RankCorrelation
 from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
 from tunbench.report import study_wording, units
 from tunbench.report.charts import rank_slopes
-from tunbench.report.charts.figure import Panel
 from tunbench.report.page import bounds
+from tunbench.report.page.figures import DrawnFigure
 from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.template import template
 
@@ -47,35 +47,26 @@ class PublishedRow(NamedTuple):
     marks: Markup
 
 
-class MarkedChart(NamedTuple):
-    """The chart of one condition, as SVG that is safe to stand in the page."""
-
-    heading: str
-    svg: str
-    marks: Markup
-
-
 class StudyTable(NamedTuple):
-    """A table of a study: its agreement in words, that of each condition, charts, rows."""
+    """A table of a study: its agreement in words, that of each condition, its figure, rows."""
 
     number: int
     name: str
     whole: str
     conditions: list[tuple[str, RankCorrelation, str]]
-    charts: list[MarkedChart]
-    left_out: int
+    figures: list[DrawnFigure]
     rows: list[PublishedRow]
     illegible: int
 
 
-def rendered(assessment: Assessment, frame: SectionFrame) -> Markup:
-    """The section of an assessment, safe to stand in the page."""
+def rendered(assessment: Assessment, frame: SectionFrame, figures: Sequence[DrawnFigure]) -> Markup:
+    """The section of an assessment, safe to stand in the page: each figure stands with the table that it is about."""
     context = {
         "frame": frame,
         "marks_of": lambda each: frame.marks(side.cell for side in (each.left, each.right) if side),
         "study": assessment.study,
         "scale": assessment.scale,
-        "tables": _tables(assessment.tables, frame),
+        "tables": [_table(one, number, frame, figures) for number, one in enumerate(assessment.tables)],
         "claims": assessment.claims,
         "counts": study_wording.counted(assessment.claims),
         "clusterings": assessment.clusters,
@@ -86,36 +77,16 @@ def rendered(assessment: Assessment, frame: SectionFrame) -> Markup:
     return Markup(template(TEMPLATE).render(context))
 
 
-def _tables(tables: Sequence[TableAgreement], frame: SectionFrame) -> list[StudyTable]:
-    most = bounds.MAX_CHARTS_OF_A_STUDY // max(1, len(tables))
-    most = max(1, min(bounds.MAX_CHARTS_OF_A_STUDY_TABLE, most))
-    return [_table(one, number, most, frame) for number, one in enumerate(tables)]
-
-
-def _table(table: TableAgreement, number: int, most: int, frame: SectionFrame) -> StudyTable:
-    panels = rank_slopes.panels(table, f"{frame.id}-chart-{number}")
-    drawn = _least_agreeing(panels, table, most)
+def _table(table: TableAgreement, number: int, frame: SectionFrame, figures: Sequence[DrawnFigure]) -> StudyTable:
     return StudyTable(
         number,
         table.name,
         study_wording.of_table(table),
         [(name, found, study_wording.agreement(found)) for name, found in table.conditions.items()],
-        [MarkedChart(panel.heading, panel.draw(), frame.marks(panel.cells)) for panel in drawn],
-        len(panels) - len(drawn),
+        [one for one in figures if one.figure.id == rank_slopes.figure_id(frame.id, number)],
         [_row(row, frame) for row in table.rows],
         sum(row.published.value is None for row in table.rows),
     )
-
-
-def _least_agreeing(panels: Sequence[Panel], table: TableAgreement, most: int) -> list[Panel]:
-    """The charts of the conditions that agree least, in their order."""
-
-    def tau(panel: Panel) -> float:
-        found = table.conditions[panel.heading].tau
-        return 1.0 if found is None else found
-
-    kept = {panel.heading for panel in sorted(panels, key=tau)[:most]}
-    return [panel for panel in panels if panel.heading in kept]
 
 
 def _row(row: ComparedNumber, frame: SectionFrame) -> PublishedRow:

@@ -6,6 +6,7 @@ from tunbench.analysis.compare.runs import Selection, compare
 from tunbench.analysis.findings import Findings
 from tunbench.report.charts import forest
 from tunbench.report.page.comparison import rendered
+from tunbench.report.page.figures import drawn
 from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.template import text
 
@@ -32,7 +33,8 @@ ALL = Selection()
 
 
 def section(a: Findings, b: Findings, names: tuple[str, str] = ("A", "B"), choice: Selection = ALL) -> str:
-    return rendered(compare(a, b, choice), names, SectionFrame("compare"))
+    compared = compare(a, b, choice)
+    return rendered(compared, names, SectionFrame("compare"), [drawn(one) for one in forest.plots(compared, names)])
 
 
 class Page(HTMLParser):
