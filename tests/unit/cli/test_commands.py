@@ -174,7 +174,7 @@ def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch
         built.append((definition.name, mirror))
         shutil.rmtree(definition.folder, ignore_errors=True)
         definition.folder.mkdir(parents=True)
-        image_build._write_manifest(definition, definition.folder, {"kmod": "30"})
+        image_build.write_manifest_of(definition, definition.folder, {"kmod": "30"})
 
     monkeypatch.setattr(image_build, "build", build)
     assert "base is built" in invoke("lab", "build", "--mirror", "file:///mirror").stderr
@@ -191,7 +191,7 @@ def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch
 def test_a_script_runs_in_a_vm_and_a_shell_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     real_lab(monkeypatch)
     BASE.folder.mkdir(parents=True)
-    image_build._write_manifest(BASE, BASE.folder, {})
+    image_build.write_manifest_of(BASE, BASE.folder, {})
     monkeypatch.setattr(explore, "script", lambda path, seed, clock, images: (f"{path} {seed} {clock}\n", 4))
     result = invoke("lab", "shell", "--script", "commands.sh", "--seed", "3")
     assert (result.exit_code, result.stdout) == (4, "commands.sh 3 virtual\n")

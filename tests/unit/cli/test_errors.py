@@ -37,7 +37,7 @@ def damaged_image(monkeypatch: pytest.MonkeyPatch) -> None:
     real_lab(monkeypatch)
     BASE.folder.mkdir(parents=True)
     (BASE.folder / "vmlinux").write_bytes(b"kernel")
-    image_build._write_manifest(BASE, BASE.folder, {})
+    image_build.write_manifest_of(BASE, BASE.folder, {})
     (BASE.folder / "vmlinux").write_bytes(b"karnel")
 
 
@@ -68,7 +68,7 @@ def another_image(monkeypatch: pytest.MonkeyPatch) -> None:
 def built_image(monkeypatch: pytest.MonkeyPatch) -> None:
     real_lab(monkeypatch)
     BASE.folder.mkdir(parents=True)
-    image_build._write_manifest(BASE, BASE.folder, {})
+    image_build.write_manifest_of(BASE, BASE.folder, {})
 
 
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:

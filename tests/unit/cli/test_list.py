@@ -23,7 +23,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def base_is_built() -> None:
     BASE.folder.mkdir(parents=True)
-    image_build._write_manifest(BASE, BASE.folder, PACKAGES)
+    image_build.write_manifest_of(BASE, BASE.folder, PACKAGES)
 
 
 def names_in(table: str) -> list[str]:

@@ -56,7 +56,7 @@ def test_a_machine_with_qemu_and_image_can_run_the_vm_lab(
     install_program(path, "qemu-system-x86_64")
     BASE.folder.mkdir(parents=True)
     (BASE.folder / "vmlinux").write_bytes(b"kernel")
-    image_build._write_manifest(BASE, BASE.folder, {"kmod": "30"})
+    image_build.write_manifest_of(BASE, BASE.folder, {"kmod": "30"})
     assert found("vm lab: QEMU").found == str(path / "qemu-system-x86_64")
     assert found("vm lab: image").found.endswith(", 1 packages")
     assert word in found("vm lab: real clock").found
@@ -66,7 +66,7 @@ def test_a_machine_with_qemu_and_image_can_run_the_vm_lab(
 def test_a_damaged_image_is_found(path: Path) -> None:
     BASE.folder.mkdir(parents=True)
     (BASE.folder / "vmlinux").write_bytes(b"kernel")
-    image_build._write_manifest(BASE, BASE.folder, {})
+    image_build.write_manifest_of(BASE, BASE.folder, {})
     (BASE.folder / "vmlinux").write_bytes(b"karnel")
     assert not examine._image().ok
     assert "damaged" in examine._image().found

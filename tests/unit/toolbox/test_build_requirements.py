@@ -97,7 +97,7 @@ def elf(path: Path, machine: int = libraries.X86_64, text: bytes = b"GLIBC_2.2.5
 def base_image(path: Path) -> None:
     program(path, "rdsquashfs", IN_BASE)
     BASE.folder.mkdir(parents=True)
-    image_build._write_manifest(BASE, BASE.folder, {})
+    image_build.write_manifest_of(BASE, BASE.folder, {})
 
 
 def test_libraries_that_the_base_lacks_go_along(path: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
         progress("compressing the image")
         packages = _packages(tree)
         compress(tree, folder / "image.squashfs", definition)
-        _write_manifest(definition, folder, packages)
+        write_manifest_of(definition, folder, packages)
         shutil.rmtree(definition.folder, ignore_errors=True)
         folder.rename(definition.folder)
 
@@ -196,7 +196,8 @@ def _packages(tree: Path) -> dict[str, str]:
     return {fields["Package"]: fields["Version"] for fields in paragraphs if "Version" in fields}
 
 
-def _write_manifest(definition: Definition, folder: Path, packages: dict[str, str]) -> None:
+def write_manifest_of(definition: Definition, folder: Path, packages: dict[str, str]) -> None:
+    """Writes the manifest of an image that lies in a folder, with the version of each of its packages."""
     write_manifest(folder, {"name": definition.name, "definition": definition.digest}, packages)
 
 

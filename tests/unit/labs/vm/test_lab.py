@@ -172,7 +172,7 @@ def test_the_vm_lab_needs_qemu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 def test_the_manifest_says_what_the_numbers_depend_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     qemu_is_there(monkeypatch, tmp_path)
-    image_build._write_manifest(BASE, BASE.folder, {"kmod": "30"})
+    image_build.write_manifest_of(BASE, BASE.folder, {"kmod": "30"})
     facts = VmLab("virtual").check([])
     assert facts["qemu"] == "QEMU emulator version 7.2.22"
     assert facts["image"]["packages"] == {"kmod": "30"}
@@ -186,7 +186,7 @@ def test_the_manifest_says_what_the_numbers_depend_on(monkeypatch: pytest.Monkey
 
 def test_the_manifest_has_the_command_of_each_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     qemu_is_there(monkeypatch, tmp_path)
-    image_build._write_manifest(BASE, BASE.folder, {})
+    image_build.write_manifest_of(BASE, BASE.folder, {})
     commands = VmLab("virtual").check([], [Machine("full"), Machine("x", speed=250)])["command"]
     assert {name: after(words, "-icount") for name, words in commands.items()} == {
         "full": [icount(0)],
@@ -199,11 +199,11 @@ def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
     about = registry.tunnel("ipip").about.needing(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
-    image_build._write_manifest(BASE, BASE.folder, {})
+    image_build.write_manifest_of(BASE, BASE.folder, {})
     with pytest.raises(image.ImageError, match="the image addon is not built"):
         VmLab("virtual").check([parse("none"), parse("ipip")])
     assert VmLab("virtual").check([parse("none")])["addons"] == {}
-    image_build._write_manifest(ADDON, ADDON.folder, {})
+    image_build.write_manifest_of(ADDON, ADDON.folder, {})
     assert VmLab("virtual").check([parse("ipip")])["addons"] == {"addon": image.check(ADDON)["digest"]}
 
 

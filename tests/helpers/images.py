@@ -1,0 +1,20 @@
+"""Small images in the cache, as building leaves them."""
+
+from pathlib import Path
+
+from tunbench.labs.vm import image_build
+from tunbench.labs.vm.image_definition import Definition
+
+SMALL = Definition(name="small", packages=("kmod",))
+
+ADDON = Definition(name="addon", packages=("libreswan", "kmod"), addon=True, excludes=("openvpn", "tinc"))
+
+
+def built() -> Path:
+    """An image as building leaves it, less its size."""
+    folder = SMALL.folder
+    folder.mkdir(parents=True)
+    for name in ("vmlinux", "boot.cpio", "image.squashfs"):
+        (folder / name).write_bytes(name.encode() * 100)
+    image_build.write_manifest_of(SMALL, folder, {"kmod": "30"})
+    return folder
