@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from tests.helpers.fakes import FakeExecution, FakeLab
 from tunbench.cli import app
 from tunbench.executors import pool
+from tunbench.journal.events import TrialEnded
 from tunbench.labs import registry as labs
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import Stack
@@ -124,7 +125,7 @@ def ending_after(count: int, what: type[BaseException] | int) -> Any:
     left = [count]
 
     def watch(one: pool.ShardEvent) -> None:
-        left[0] -= one.event["event"] == "trial"
+        left[0] -= isinstance(one.event, TrialEnded)
         if left[0] == 0:
             left[0] = -1
             if isinstance(what, int):

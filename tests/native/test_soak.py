@@ -12,6 +12,7 @@ from tests.helpers.measuring import native_plan
 from tests.helpers.traces import traces
 from tunbench.executors.pool import ShardEvent
 from tunbench.journal import read
+from tunbench.journal.events import ShardEnded
 from tunbench.run import execution
 from tunbench.run.order import read_order
 
@@ -35,7 +36,7 @@ def soaked(trials: int, folder: Path, record_property: Property) -> None:
     memory: list[int] = []
 
     def look(told: ShardEvent) -> None:
-        if told.event["event"] == "shard" and told.event["state"] == "finished":
+        if isinstance(told.event, ShardEnded) and told.event.finished:
             files.append(len(list(Path("/proc/self/fd").iterdir())))
             memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
 

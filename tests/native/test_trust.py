@@ -14,6 +14,7 @@ from tests.helpers.kills import RUN
 from tests.helpers.measuring import native_plan
 from tunbench.executors import pool
 from tunbench.journal import read
+from tunbench.journal.events import PhaseBegan, TrialEnded
 from tunbench.run import execution
 from tunbench.run.order import read_order
 
@@ -57,11 +58,10 @@ def test_the_machine_has_been_looked_at_before_a_trial_begins(
     margins: list[float] = []
 
     def watch(told: pool.ShardEvent) -> None:
-        event = told.event
-        if event["event"] == "phase":
-            done[event["name"]] = time.monotonic()
-        if event["event"] == "trial":
-            margins.append(event["began"] - done["up" if event["workload"] == "up" else "trial"])
+        if isinstance(told.event, PhaseBegan):
+            done[told.event.name] = time.monotonic()
+        if isinstance(told.event, TrialEnded):
+            margins.append(told.line["began"] - done["up" if told.event.workload == "up" else "trial"])
 
     pings = [f"ping:count={count},interval=0.01" for count in range(10, 15)]
     order = read_order(native_plan(["none"], '["baseline"]', pings), "test.toml", {})

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tunbench.journal import validation
+from tunbench.journal.events import JournalEvent, Line, PhaseBegan, read_event
 from tunbench.labs.execution import Execution
 from tunbench.labs.lab import Lab
 from tunbench.plan.estimate.duration import shard_seconds
@@ -28,10 +29,14 @@ the lab's own time limits."""
 
 
 class ShardEvent(NamedTuple):
-    """Something that happened to a shard: an event of its runner, or its `state` (started, finished, interrupted)."""
+    """Something that happened to a shard: its runner told it, or the pool, that it began or came to its end.
+
+    `line` is what the journal gets, and `event` what it says; None where nobody reads such a one.
+    """
 
     shard: Shard
-    event: dict[str, Any]
+    line: Line
+    event: JournalEvent | None
 
 
 @dataclass
@@ -92,12 +97,13 @@ def _wait(running: Sequence[RunningShard]) -> None:
 
 
 def _news(one: RunningShard) -> Iterator[ShardEvent]:
-    for line in one.execution.lines():
+    for text in one.execution.lines():
         try:
-            event = json.loads(line)
-            expected = event.pop("n") == one.heard
+            told = json.loads(text)
+            expected = told.pop("n") == one.heard
+            line = {"shard": one.shard.id, **told}
             # What no reader of the journal would take must not get into it.
-            validation.check({"shard": one.shard.id, **event}, validation.EVENT_CHECKS)
+            validation.check(line, validation.EVENT_CHECKS)
         except validation.InvalidEvent as error:
             one.refused = f"the lab told what cannot be: {error}"
             return
@@ -107,8 +113,9 @@ def _news(one: RunningShard) -> Iterator[ShardEvent]:
             one.refused = "an event of the lab is lost or torn"
             return
         one.heard += 1
-        one.ended = event.get("event") == "phase" and event.get("name") == "end"
-        yield ShardEvent(one.shard, event)
+        event = read_event(line)
+        one.ended = isinstance(event, PhaseBegan) and event.name == "end"
+        yield ShardEvent(one.shard, line, event)
 
 
 def _reason_to_end(one: RunningShard, alive: bool) -> str | None:
@@ -131,4 +138,5 @@ def _ending(one: RunningShard, reason: str) -> ShardEvent:
 
 
 def _state(shard: Shard, state: str, **fields: Any) -> ShardEvent:
-    return ShardEvent(shard, {"event": "shard", "state": state, **fields})
+    line = {"shard": shard.id, "event": "shard", "state": state, **fields}
+    return ShardEvent(shard, line, read_event(line))

@@ -1,7 +1,6 @@
 """What a journal tells, as types: each event is read once, after it has been checked, and nobody checks it again.
 
-Texts are those that a terminal and a page can show. Events of other kinds, such as a capture, have nothing that a
-record is made of.
+Texts are those that a terminal and a page can show, but for what the folder of a trial keeps as it was told.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 from tunbench.journal.record import Sample
 from tunbench.plain_text import plain
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
 
 Line = dict[str, Any]
@@ -50,6 +50,22 @@ class PhaseBegan(NamedTuple):
     workload: str
 
 
+class FileWritten(NamedTuple):
+    """A file that a node was given, as it was told."""
+
+    shard: str
+    path: str
+    text: str
+
+
+class PacketsCaptured(NamedTuple):
+    """A capture of a proof; `pcap` is compressed, and in base64."""
+
+    shard: str
+    name: str
+    pcap: str
+
+
 class CommandRan(NamedTuple):
     """A command, as a person types it, and the seconds that it took."""
 
@@ -59,15 +75,19 @@ class CommandRan(NamedTuple):
 
 
 class TrialEnded(NamedTuple):
-    """A trial with its samples; `noisy` says what disturbed it."""
+    """A trial with its samples; `noisy` says what disturbed it.
+
+    `files` are the texts that its folder keeps, by their names, as they were told.
+    """
 
     shard: str
     workload: str
-    verdict: str
+    verdict: Verdict
     reason: str
     samples: tuple[Sample, ...]
     logs: dict[str, str]
-    noisy: str
+    noisy: str = ""
+    files: Mapping[str, str] = {}
 
 
 class HostExamined(NamedTuple):
@@ -135,6 +155,8 @@ JournalEvent = (
     | ShardStarted
     | ShardEnded
     | PhaseBegan
+    | FileWritten
+    | PacketsCaptured
     | CommandRan
     | TrialEnded
     | HostExamined
@@ -147,9 +169,16 @@ JournalEvent = (
 
 
 def read_event(line: Line) -> JournalEvent | None:
-    """The event of a line that `validation.check` has passed; None where no record is made of such a one."""
+    """The event of a line that `validation.check` has passed; None where nobody reads such a one."""
     read = READERS.get(line["event"])
     return read(line) if read else None
+
+
+def without_files(event: JournalEvent) -> JournalEvent | None:
+    """What a record is made of: not what stands in the folders of trials already, and may be large."""
+    if isinstance(event, FileWritten | PacketsCaptured):
+        return None
+    return event._replace(files={}) if isinstance(event, TrialEnded) else event
 
 
 def show_plainly(value: Any) -> Any:
@@ -168,10 +197,22 @@ def _shard(line: Line) -> ShardStarted | ShardEnded:
 
 
 def _trial(line: Line) -> TrialEnded:
-    noisy = plain(line.get(WarningKind.NOISY, ""))
-    logs = show_plainly(line.get("logs", {}))
-    samples = _samples(line["samples"])
-    return TrialEnded(line["shard"], line["workload"], line["verdict"], plain(line["reason"]), samples, logs, noisy)
+    return TrialEnded(
+        line["shard"],
+        line["workload"],
+        Verdict(line["verdict"]),
+        plain(line["reason"]),
+        _samples(line["samples"]),
+        show_plainly(line.get("logs", {})),
+        plain(line.get(WarningKind.NOISY, "")),
+        _files(line),
+    )
+
+
+def _files(trial: Line) -> dict[str, str]:
+    """What the folder of a trial keeps of it. A log takes the place of an output of the same name."""
+    reason = {"reason.txt": f"{trial['reason']}\n"} if trial["reason"] else {}
+    return {**reason, **trial.get("outputs", {}), **trial.get("logs", {})}
 
 
 def _samples(rows: list[list[Any]]) -> tuple[Sample, ...]:
@@ -191,6 +232,8 @@ READERS: Mapping[str, Callable[[Line], JournalEvent]] = {
     "run": lambda line: RunBegun(line["manifest"], line["planned"], line.get("overrides", {}), line.get("files", {})),
     "shard": _shard,
     "phase": lambda line: PhaseBegan(line["shard"], line["name"], line["at"], line.get("workload", "")),
+    "file": lambda line: FileWritten(line["shard"], line["path"], line["text"]),
+    "capture": lambda line: PacketsCaptured(line["shard"], line["name"], line["pcap"]),
     "command": lambda line: CommandRan(line["shard"], line["shell"], line.get("took") or 0.0),
     "trial": _trial,
     "condition": lambda line: HostExamined(
@@ -202,4 +245,4 @@ READERS: Mapping[str, Callable[[Line], JournalEvent]] = {
     "impairment": lambda line: ImpairmentInstalled(line["asked"], line["installed"].get("terms", {})),
     "block": _block,
 }
-"""What reads each kind of event that a record is made of."""
+"""What reads each kind of event."""

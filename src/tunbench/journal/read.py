@@ -22,6 +22,7 @@ from tunbench.journal.events import (
     TrialEnded,
     read_event,
     show_plainly,
+    without_files,
 )
 from tunbench.journal.fingerprint import fingerprint
 from tunbench.journal.folders import folder_of, label_of_shard, name_of_value
@@ -65,8 +66,9 @@ def read_lines(lines: Iterable[Line], name: str = "the journal") -> list[Journal
     for line in lines:
         if not found:
             _check_head(line, name)
-        if event := read_event(line):
-            found.append(event)
+        event = read_event(line)
+        if event and (kept := without_files(event)):
+            found.append(kept)
     if not found:
         raise journal.JournalError(_no_run(name))
     return found

@@ -239,6 +239,8 @@ EVENT_CHECKS: Checks = {
     "shard": {"shard": NAME, "state": NAME, "wall?": NUMBER},
     "phase": {"shard": NAME, "name": NAME, "at": NUMBER, "workload?": NAME},
     "command": {"shard": NAME, "shell": TEXT, "took?": _that(lambda value: value is None or _is_number(value))},
+    "file": {"shard": NAME, "path": TEXT, "text": TEXT},
+    "capture": {"shard": NAME, "name": TEXT, "pcap": TEXT},
     "trial": {
         **{"shard": NAME, "workload": NAME, "verdict": _that(lambda value: value in list(Verdict)), "reason": TEXT},
         **{"samples": _samples, "logs?": _texts, "outputs?": _texts, "noisy?": TEXT},

@@ -5,10 +5,11 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from tunbench.executors import pool
 from tunbench.journal import files, journal, read
-from tunbench.journal.events import ShardEnded, TrialEnded, read_event
+from tunbench.journal.events import JournalEvent, PhaseBegan, ShardEnded, TrialEnded
 from tunbench.journal.fingerprint import substance
 from tunbench.journal.folders import label_of_trial, resume_command
 from tunbench.journal.journal import Journal
@@ -21,6 +22,9 @@ from tunbench.run.manifest import describe
 from tunbench.run.order import Order, RunError
 from tunbench.run.scratch import scratch
 from tunbench.run.trial_folders import TrialFolders
+
+MEASURED_PHASES = ("up", "trial")
+"""The phases that end with a trial."""
 
 Watch = Callable[[pool.ShardEvent], None]
 """Is told of everything that happens, for a progress display."""
@@ -120,15 +124,13 @@ def _execute(
     for answer in schedule.new_answers():
         book.append(answer.line, sync=True)
     for happened in pool.execute(order.lab, waiting, workers, own):
-        shard = happened.shard
-        noise = noise_watch.take(shard.id, happened.event) if noise_watch else {}
-        line = {"shard": shard.id, **happened.event, **noise}
-        event = read_event(line)
+        shard, line, event = happened
+        line |= _noise(noise_watch, shard.id, event)
         earlier = known.get((shard.id, event.workload)) if isinstance(event, TrialEnded) else None
         if isinstance(event, TrialEnded) and earlier and promised and substance(earlier) != substance(event):
             changed.append(label_of_trial(shard.spec(), event.workload))
         book.append(line, sync=line["event"] in ("trial", "shard"))
-        folders.setdefault(shard.id, TrialFolders(folder, shard.spec())).take(happened.event, earlier is not None)
+        folders.setdefault(shard.id, TrialFolders(folder, shard.spec())).take(event, earlier is not None)
         if isinstance(event, ShardEnded):
             del folders[shard.id]
         watch(happened)
@@ -138,5 +140,12 @@ def _execute(
             waiting.extend(rest)
         for answer in schedule.new_answers():
             book.append(answer.line, sync=True)
-            watch(pool.ShardEvent(shard, answer.line))
+            watch(pool.ShardEvent(shard, answer.line, answer))
     return changed
+
+
+def _noise(watch: NoiseWatch | None, shard: str, event: JournalEvent | None) -> dict[str, Any]:
+    """What disturbed the trial that the event ends, as the journal has it; empty where nobody looks."""
+    if watch and isinstance(event, PhaseBegan) and event.name in MEASURED_PHASES:
+        watch.begin(shard)
+    return watch.end(shard) if watch and isinstance(event, TrialEnded) else {}

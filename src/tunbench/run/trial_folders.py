@@ -2,11 +2,18 @@
 
 import base64
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tunbench.journal import files
+from tunbench.journal.events import (
+    CommandRan,
+    FileWritten,
+    JournalEvent,
+    PacketsCaptured,
+    PhaseBegan,
+    TrialEnded,
+)
 from tunbench.journal.folders import component, folder_of, label_of_trial
 from tunbench.labs.extras import images_beyond_base
 from tunbench.plan.axes.stack import parse
@@ -52,24 +59,26 @@ class TrialFolders:
         self.own: list[str] = []
         self.captures: dict[str, bytes] = {}
 
-    def take(self, event: dict[str, Any], again: bool = False) -> None:
+    def take(self, event: JournalEvent | None, again: bool = False) -> None:
         """Takes one event of the shard; a trial's end writes its folder.
 
         The folder of one that is executed `again` stays as it is: the first result counts, and the folder is its own.
         """
-        if event["event"] == "phase":
-            self.phase = event["name"]
-            if self.phase == "trial":
-                self.own = []
-        elif event["event"] in ("command", "file"):
-            self._remember(_as_shell(event))
-        elif event["event"] == "capture":
-            # Of what would unpack to more than any proof has, the beginning is kept.
-            self.captures[event["name"]] = zlib.decompressobj().decompress(
-                base64.b64decode(event["pcap"]), LARGEST_CAPTURE
-            )
-        elif event["event"] == "trial":
-            self._write(event, again)
+        match event:
+            case PhaseBegan():
+                self.phase = event.name
+                if self.phase == "trial":
+                    self.own = []
+            case CommandRan():
+                self._remember(event.shell)
+            case FileWritten():
+                self._remember(_as_shell(event))
+            case PacketsCaptured():
+                # Of what would unpack to more than any proof has, the beginning is kept.
+                packed = base64.b64decode(event.pcap)
+                self.captures[event.name] = zlib.decompressobj().decompress(packed, LARGEST_CAPTURE)
+            case TrialEnded():
+                self._write(event, again)
 
     def _remember(self, text: str) -> None:
         if self.phase in SETUP:
@@ -77,22 +86,22 @@ class TrialFolders:
         elif self.phase == "trial":
             self.own.append(text)
 
-    def _write(self, trial: dict[str, Any], again: bool) -> None:
-        relative = folder_of(self.spec, trial["workload"])
+    def _write(self, trial: TrialEnded, again: bool) -> None:
+        relative = folder_of(self.spec, trial.workload)
         # What the proof captured stands with the trial that follows it.
         captures, self.captures = self.captures, {}
         if again and _is_whole(self.run / relative):
             return
         folder = files.folder(self.run, relative)
-        for name, text in _files(trial):
+        for name, text in trial.files.items():
             files.write(folder / component(name), text)
         for name, pcap in captures.items():
             files.write(folder / component(name), pcap)
         # The last file says that all others are there.
         files.write(folder / COMMANDS, self._script(trial))
 
-    def _script(self, trial: dict[str, Any]) -> str:
-        title = label_of_trial(self.spec, trial["workload"])
+    def _script(self, trial: TrialEnded) -> str:
+        title = label_of_trial(self.spec, trial.workload)
         stack, form = parse(self.spec["stack"]), topology.read(self.spec["topology"])
         names = underlay.of(stack.underlay, form, roles=stack.roles).names
         images = "".join(f" --with {name}" for name in images_beyond_base(stack))
@@ -105,12 +114,5 @@ def _is_whole(folder: Path) -> bool:
     return file.exists() and file.stat().st_size > 0
 
 
-def _files(trial: dict[str, Any]) -> Sequence[tuple[str, str]]:
-    reason = [("reason.txt", trial["reason"] + "\n")] if trial["reason"] else []
-    return [*reason, *trial.get("outputs", {}).items(), *trial.get("logs", {}).items()]
-
-
-def _as_shell(event: dict[str, Any]) -> str:
-    if event["event"] == "file":
-        return f"cat >{event['path']} <<'END'\n{event['text'].rstrip()}\nEND\nchmod 600 {event['path']}"
-    return str(event["shell"])
+def _as_shell(file: FileWritten) -> str:
+    return f"cat >{file.path} <<'END'\n{file.text.rstrip()}\nEND\nchmod 600 {file.path}"

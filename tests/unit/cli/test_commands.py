@@ -19,6 +19,7 @@ from tunbench.doctor import examine
 from tunbench.doctor.examine import HostCheck
 from tunbench.executors.pool import ShardEvent
 from tunbench.journal import read
+from tunbench.journal.events import PhaseBegan, ShardStarted
 from tunbench.journal.record import COLUMNS
 from tunbench.labs import registry as labs
 from tunbench.labs.vm import explore, image_build
@@ -56,8 +57,8 @@ def test_a_run_shows_on_a_terminal_what_looks_like_markup_as_it_is() -> None:
     text = 'tuning = { name = "t", sysctl."net.ipv4.tcp_x" = ["[/b]", "[red]"] }'
     one, out = ordered(text=f"{PLAN}{text}").shards[0], io.StringIO()
     with Display(Console(file=out, force_terminal=True, width=200), 1, 1, 1.0) as display:
-        display.watch(ShardEvent(one, {"event": "shard", "state": "started"}))
-        display.watch(ShardEvent(one, {"event": "phase", "name": "trial", "workload": "[/i]"}))
+        display.watch(ShardEvent(one, {}, ShardStarted(one.id, one.spec())))
+        display.watch(ShardEvent(one, {}, PhaseBegan(one.id, "trial", 0.0, "[/i]")))
         display.progress.refresh()
     assert "tcp_x=[/b]" in out.getvalue() and "[/i]" in out.getvalue()
 

@@ -43,13 +43,19 @@ def executed(
     return told, lab
 
 
+def as_told(told: ShardEvent) -> dict[str, Any]:
+    """What a lab told, of its own shard."""
+    assert told.line["shard"] == told.shard.id
+    return {key: value for key, value in told.line.items() if key != "shard"}
+
+
 def states(told: list[ShardEvent]) -> list[tuple[int, str]]:
-    return [(one.shard.repeat, one.event["state"]) for one in told if one.event["event"] == "shard"]
+    return [(one.shard.repeat, one.line["state"]) for one in told if one.line["event"] == "shard"]
 
 
 def test_what_happens_is_told_as_it_happens(tmp_path: Path) -> None:
     told, _ = executed(lambda _: FakeExecution(WHOLE), tmp_path)
-    assert [one.event for one in told] == [
+    assert [as_told(one) for one in told] == [
         {"event": "shard", "state": "started", "spec": SHARDS[0].spec()},
         *(PHASE, TRIAL, END),
         {"event": "shard", "state": "finished", "wall": 1.0},
@@ -77,7 +83,7 @@ def test_workers_execute_side_by_side_and_begin_in_order(workers: int, tmp_path:
 def test_the_events_of_a_shard_do_not_depend_on_the_number_of_workers(workers: int, tmp_path: Path) -> None:
     told, _ = executed(lambda _: FakeExecution(WHOLE), tmp_path, SHARDS, workers)
     for one in SHARDS:
-        events = [item.event for item in told if item.shard is one]
+        events = [as_told(item) for item in told if item.shard is one]
         assert events[1:-1] == [PHASE, TRIAL, END]
 
 
@@ -109,7 +115,7 @@ def test_nothing_is_looked_at_while_nothing_is_told(tmp_path: Path, monkeypatch:
     lab = Real(f"cat {tmp_path}/first >>$FOLDER/events.jsonl; sleep 1; cat {tmp_path}/last >>$FOLDER/events.jsonl")
     began = time.monotonic()
     told = list(pool.execute(lab, deque(SHARDS[:1]), 1, tmp_path / "shards"))
-    assert told[-1].event["state"] == "finished"
+    assert told[-1].line["state"] == "finished"
     assert time.monotonic() - began < 10, "what it tells, and its end, are heard at once"
     assert lab.execution.looks < 8
 
@@ -120,7 +126,7 @@ def test_a_lab_without_a_bell_is_looked_at_all_the_time(tmp_path: Path, monkeypa
     (tmp_path / "all").write_bytes(lines(PHASE, TRIAL, END))
     lab = Real(f"sleep 0.5; cat {tmp_path}/all >>$FOLDER/events.jsonl")
     told = list(pool.execute(lab, deque(SHARDS[:1]), 1, tmp_path / "shards"))
-    assert told[-1].event["state"] == "finished"
+    assert told[-1].line["state"] == "finished"
     assert lab.execution.looks > 20
 
 
@@ -137,8 +143,8 @@ def test_a_slow_shard_does_not_hold_up_the_others(tmp_path: Path) -> None:
 
 
 def interruption(told: list[ShardEvent]) -> str:
-    assert told[-1].event["state"] == "interrupted"
-    return str(told[-1].event["reason"])
+    assert told[-1].line["state"] == "interrupted"
+    return str(told[-1].line["reason"])
 
 
 @pytest.mark.parametrize(
@@ -170,21 +176,21 @@ def test_a_lab_that_ends_before_the_shard_does_is_interrupted(batches: list[byte
 def test_where_an_event_was_lost_the_shard_is_interrupted(second: bytes, tmp_path: Path) -> None:
     told, _ = executed(lambda _: FakeExecution([lines(PHASE), second]), tmp_path)
     assert interruption(told) == "an event of the lab is lost or torn; its last words:\nKernel panic"
-    assert END not in [one.event for one in told]
+    assert END not in [as_told(one) for one in told]
 
 
 def test_an_event_that_cannot_be_ends_the_shard_at_once_and_is_told(tmp_path: Path) -> None:
     batches = [lines(PHASE, {**TRIAL, "verdict": "splendid"}), lines(END, first=2)]
     told, _ = executed(lambda _: FakeExecution(batches, hangs=True), tmp_path)
     assert interruption(told).startswith("the lab told what cannot be: the verdict of trial is not sound; its last")
-    assert [one.event for one in told[1:-1]] == [PHASE]
+    assert [as_told(one) for one in told[1:-1]] == [PHASE]
 
 
 def test_behind_a_lost_event_nothing_is_believed(tmp_path: Path) -> None:
     batches = [lines(PHASE), lines(TRIAL, first=2), lines(TRIAL, END, first=3)]
     told, _ = executed(lambda _: FakeExecution(batches), tmp_path)
-    assert [one.event for one in told[1:-1]] == [PHASE]
-    assert "interrupted" in told[-1].event["state"]
+    assert [as_told(one) for one in told[1:-1]] == [PHASE]
+    assert "interrupted" in told[-1].line["state"]
 
 
 @pytest.mark.parametrize("batches", [[lines(PHASE)], WHOLE])
@@ -201,7 +207,7 @@ def test_a_shard_that_is_interrupted_does_not_stop_the_next(tmp_path: Path) -> N
 def test_everything_is_stopped_when_the_consumer_stops_early(tmp_path: Path) -> None:
     lab = FakeLab(lambda _: FakeExecution([lines(PHASE)], hangs=True))
     told = pool.execute(lab, deque(SHARDS), 3, tmp_path)
-    while next(told).event != PHASE:
+    while as_told(next(told)) != PHASE:
         pass
     assert [one.stopped for one in lab.executions] == [0, 0, 0]
     told.close()  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN, finished
 from tests.helpers.strangers import OPENED, SECONDS, Property, commands, run_of_ours, told, write
 from tunbench.journal import files, journal, read
+from tunbench.journal.events import PacketsCaptured
 from tunbench.report.conclusion import finish
 from tunbench.run import execution, trial_folders
 from tunbench.run.order import RunError, read_order
@@ -99,7 +100,7 @@ def test_a_capture_that_unpacks_to_gigabytes_is_cut(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(trial_folders, "LARGEST_CAPTURE", 1000)
     taker = TrialFolders(tmp_path, shard().spec())
     bomb = b64encode(zlib.compress(bytes(1 << 24))).decode()
-    taker.take({"event": "capture", "name": "proof-0.pcap", "pcap": bomb})
+    taker.take(PacketsCaptured("x", "proof-0.pcap", bomb))
     assert taker.captures == {"proof-0.pcap": bytes(1000)}
 
 

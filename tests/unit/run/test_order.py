@@ -130,7 +130,7 @@ def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
     assert [one.verdict for one in record.trials] == ["ok"] * 8
     assert record.interrupted == ()
     assert len(told(tmp_path, "shard")) == 8
-    assert [one.event["state"] for one in seen if one.event["event"] == "shard"].count("finished") == 4
+    assert [one.line["state"] for one in seen if one.line["event"] == "shard"].count("finished") == 4
     trial = tmp_path / "trials" / "wireguard" / "baseline" / "ping-count=5" / "repeat-2"
     assert (trial / "ping.txt").read_text() == "raw\n"
     assert (trial / "commands.sh").read_text().endswith("ip netns add a\nping\n")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import shard
+from tunbench.journal.events import JournalEvent, read_event
 from tunbench.journal.folders import folder_of
 from tunbench.run.trial_folders import TrialFolders
 
@@ -16,7 +17,7 @@ SPEC = shard("wireguard", 3).spec()
 
 
 def trial(**fields: Any) -> dict[str, Any]:
-    return {"event": "trial", "workload": "ping:count=5", "verdict": "ok", "reason": "", **fields}
+    return {"event": "trial", "workload": "ping:count=5", "verdict": "ok", "reason": "", "samples": [], **fields}
 
 
 def command(shell: str) -> dict[str, Any]:
@@ -27,10 +28,14 @@ def phase(name: str) -> dict[str, Any]:
     return {"event": "phase", "name": name, "at": 1.0}
 
 
+def typed(line: dict[str, Any]) -> JournalEvent | None:
+    return read_event({"shard": "x", **line})
+
+
 def taken(folder: Path, *events: dict[str, Any]) -> Path:
     folders = TrialFolders(folder, SPEC)
     for event in events:
-        folders.take(event)
+        folders.take(typed(event))
     return folder / "trials" / "wireguard" / "baseline" / "ping-count=5" / "repeat-3"
 
 
@@ -119,14 +124,14 @@ def test_the_commands_are_a_shell_script(tmp_path: Path) -> None:
 
 def test_a_bridge_has_other_nodes(tmp_path: Path) -> None:
     folders = TrialFolders(tmp_path, shard("macvlan").spec())
-    folders.take(trial())
+    folders.take(typed(trial()))
     [script] = tmp_path.rglob("commands.sh")
     assert "for node in a b bridge edge; do" in script.read_text()
 
 
 def test_a_long_name_has_a_folder_too(tmp_path: Path) -> None:
     folders = TrialFolders(tmp_path, SPEC | {"profile": {"name": "x" * 300}})
-    folders.take(trial())
+    folders.take(typed(trial()))
     assert len(list(tmp_path.rglob("commands.sh"))) == 1
 
 
@@ -147,11 +152,11 @@ def test_captures_stand_with_the_trial_that_follows_them_and_with_no_other(tmp_p
 def test_the_folder_of_the_result_that_counts_is_kept(tmp_path: Path) -> None:
     folder = taken(tmp_path, trial(outputs={"ping.txt": "first\n"}))
     folders = TrialFolders(tmp_path, SPEC)
-    folders.take(trial(outputs={"ping.txt": "second\n"}), again=True)
+    folders.take(typed(trial(outputs={"ping.txt": "second\n"})), again=True)
     assert (folder / "ping.txt").read_text() == "first\n"
     # What a kill left half written is written again.
     (folder / "commands.sh").write_text("")
-    folders.take(trial(outputs={"ping.txt": "third\n"}), again=True)
+    folders.take(typed(trial(outputs={"ping.txt": "third\n"})), again=True)
     assert (folder / "ping.txt").read_text() == "third\n"
     assert (folder / "commands.sh").read_text()
 

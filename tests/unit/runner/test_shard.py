@@ -20,6 +20,7 @@ from tests.helpers.fakes import (
     shard,
     with_profile,
 )
+from tunbench.journal.events import read_event
 from tunbench.plan.axes.profile import Profile, read_profile
 from tunbench.plan.shard import Shard
 from tunbench.run.trial_folders import TrialFolders
@@ -280,7 +281,7 @@ def test_what_the_proof_captured_is_kept_whatever_it_shows(
     folders = TrialFolders(tmp_path / "run", one.spec())
     events = lived(home, one, proof=proof)
     for event in events.told:
-        folders.take(event)
+        folders.take(read_event({"shard": one.id, **event}))
     assert verdicts(events) == [("up", verdict), (PING, verdict)]
     [kept] = (tmp_path / "run").rglob("*.pcap")
     assert kept == tmp_path / "run/trials/vxlan/baseline/up/repeat-1/proof-0.pcap"

@@ -4,7 +4,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,7 +121,7 @@ def why_noisy(noise: Noise, nearest: float = math.inf) -> str:
 
 
 class NoiseWatch:
-    """Looks at the machine as trials begin and end, by the events that their shards tell."""
+    """Looks at the machine as trials begin and end; a shard has one at a time."""
 
     def __init__(self, look: Callable[[], Reading]) -> None:
         self.look = look
@@ -129,11 +129,13 @@ class NoiseWatch:
         # The first look also starts what later ones only ask.
         self.nearest = look().apart or math.inf
 
-    def take(self, shard: str, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Takes an event of a shard; what the end of a trial is to say besides."""
-        if event["event"] == "phase" and event["name"] in ("up", "trial"):
-            self.begun[shard] = self._read()
-        if event["event"] != "trial" or shard not in self.begun:
+    def begin(self, shard: str) -> None:
+        """A trial of the shard begins now."""
+        self.begun[shard] = self._read()
+
+    def end(self, shard: str) -> dict[str, Any]:
+        """The trial of the shard has ended; what the journal is to say besides."""
+        if shard not in self.begun:
             return {}
         noise = between(self.begun.pop(shard), self._read())
         text = why_noisy(noise, self.nearest)

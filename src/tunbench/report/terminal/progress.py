@@ -2,16 +2,16 @@
 
 import time
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from tunbench.executors.pool import ShardEvent
+from tunbench.journal.events import BlockAnswered, PhaseBegan, ShardEnded, ShardStarted, TrialEnded
 from tunbench.journal.folders import label_of_shard
-from tunbench.plain_text import plain
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
+from tunbench.runner.declare.verdicts import Verdict
 
 
 class Display:
@@ -57,31 +57,30 @@ class Display:
 
     def watch(self, happened: ShardEvent) -> None:
         """Takes what happened to a shard."""
-        shard, event = happened
-        if event["event"] == "block":
-            self._ask(event)
-            return
+        shard, _, event = happened
         name = label_of_shard(shard.spec())
-        if event["event"] == "shard" and event["state"] == "started":
-            self.began[shard.id] = time.monotonic()
-            self.lines[shard.id] = self.progress.add_task(f"  {name}", total=len(shard.workloads) + 1, left="boots")
-        elif event["event"] == "shard":
-            self._end(shard, name, event["state"])
-        elif event["event"] == "phase":
-            self.progress.update(self.lines[shard.id], left=event.get("workload", event["name"]))
-        elif event["event"] == "trial":
-            self.progress.advance(self.lines[shard.id])
-            if event["verdict"] != "ok":
-                why = plain(event["reason"])
-                self.console.print(f"{name}, {event['workload']}: {event['verdict']}: {why}")
+        match event:
+            case BlockAnswered():
+                self._ask(event)
+            case ShardStarted():
+                self.began[shard.id] = time.monotonic()
+                self.lines[shard.id] = self.progress.add_task(f"  {name}", total=len(shard.workloads) + 1, left="boots")
+            case ShardEnded():
+                self._end(shard, name, "finished" if event.finished else "interrupted")
+            case PhaseBegan():
+                self.progress.update(self.lines[shard.id], left=event.workload or event.name)
+            case TrialEnded():
+                self.progress.advance(self.lines[shard.id])
+                if event.verdict != Verdict.OK:
+                    self.console.print(f"{name}, {event.workload}: {event.verdict}: {event.reason}")
 
-    def _ask(self, answer: dict[str, Any]) -> None:
+    def _ask(self, answer: BlockAnswered) -> None:
         """Takes the answer of a block: another one is asked for, or none of those that were possible comes."""
-        if answer["more"]:
+        if answer.more:
             self.total += BLOCK
             self.possible -= BLOCK
         else:
-            self.possible -= self.most - answer["repeats"]
+            self.possible -= self.most - answer.repeats
         self.progress.update(self.whole, total=self.total, left=self._left())
 
     def _left(self) -> str:

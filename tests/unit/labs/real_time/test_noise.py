@@ -234,14 +234,14 @@ def test_the_nearest_that_a_run_has_seen_is_what_others_are_held_against() -> No
     looks = [6e-7, 6e-7, 6e-7, 6e-7, 2e-7, 2e-7, 2e-7]
     beside, marked = NoiseWatch(lambda: Reading(0, 0, 0, 0, looks.pop(0))), []
     for _ in range(3):
-        beside.take("x", {"event": "phase", "name": "trial"})
-        marked.append("noisy" in beside.take("x", {"event": "trial", "workload": "ping"}))
+        beside.begin("x")
+        marked.append("noisy" in beside.end("x"))
     assert marked == [False, True, False]
 
 
 def test_a_shard_that_ended_early_is_not_taken_for_a_trial() -> None:
     beside = NoiseWatch(lambda: Reading(0, 0, 0, 0))
-    assert beside.take("x", {"event": "trial", "workload": "ping"}) == {}
-    assert beside.take("x", {"event": "phase", "name": "trial"}) == {}
-    assert beside.take("y", {"event": "trial", "workload": "ping"}) == {}
-    assert "noise" in beside.take("x", {"event": "trial", "workload": "ping"})
+    assert beside.end("x") == {}
+    beside.begin("x")
+    assert beside.end("y") == {}
+    assert "noise" in beside.end("x")

@@ -14,6 +14,7 @@ from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN
 from tests.helpers.strangers import SCRIPT, Property, commands, run_of_ours, told, write
 from tunbench.executors.pool import ShardEvent
+from tunbench.journal.events import read_event
 from tunbench.report.terminal.progress import Display
 
 CLAIM = '[[claim]]\nname = "a"\ntext = "t"\nsource = "s"\nnot_testable = "n"\n'
@@ -140,6 +141,9 @@ def test_a_scale_that_is_not_there_is_told_on_one_line(good: Path, tmp_path: Pat
 def test_a_reason_is_shown_as_it_comes_without_what_acts() -> None:
     out, one = io.StringIO(), shard()
     with Display(Console(file=out), 1, 1, 1.0) as display:
-        display.watch(ShardEvent(one, {"event": "shard", "state": "started"}))
-        display.watch(ShardEvent(one, {"event": "trial", "workload": "ping", "verdict": "failed", "reason": "\x1b[2J"}))
+        for line in (
+            {"event": "shard", "state": "started", "spec": one.spec()},
+            {"event": "trial", "workload": "ping", "verdict": "failed", "reason": "\x1b[2J", "samples": []},
+        ):
+            display.watch(ShardEvent(one, line, read_event({"shard": one.id, **line})))
     assert "\x1b" not in out.getvalue() and "\N{REPLACEMENT CHARACTER}[2J" in out.getvalue()
