@@ -63,7 +63,7 @@ def live(spec: Spec, network: Network, events: Events) -> None:
 
 
 def _live_on_nodes(site: Site, network: Network, spec: Spec, pending: PendingTrials, events: Events) -> None:
-    """Joins the nodes, and watches what leaves the lab while the stack is there."""
+    """Links and tunes the nodes, and watches what leaves the lab while the stack is there."""
     try:
         _tell_phase(events, "underlay")
         network.connect(site.underlay, site.nodes)

@@ -40,4 +40,4 @@ class Network(Protocol):
         """
 
     def watched(self, nodes: Nodes, events: Events) -> AbstractContextManager[None]:
-        """Tells, when it is left, what no node was meant to get, as far as the network can see that."""
+        """Tells, when it is left, what has left the lab meanwhile, as far as the network sees that."""
