@@ -14,7 +14,7 @@ from tests.helpers.runs import ScriptedLab, finished, invoke, ordered
 from tunbench.cli import caller
 from tunbench.cli.listing import print_json
 
-COMMANDS = [("list", "tunnels"), ("plan", "show", "quick", "--all"), ("study", "list", "--json"), ("--version",)]
+COMMANDS = [("list", "tunnels"), ("plan", "show", "quick", "--all"), ("list", "probes", "--json"), ("--version",)]
 
 
 def printed_into(output: int, command: tuple[str, ...]) -> tuple[int, str]:

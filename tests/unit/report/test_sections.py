@@ -42,9 +42,7 @@ def test_tables_and_charts_stand_on_their_media_alone() -> None:
 
 
 def new_figures(_: View) -> list[Figure]:
-    panel = Panel(
-        "", -1, lambda: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>new</title></svg>'
-    )
+    panel = Panel("", -1, lambda: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>new</title></svg>')
     return [Figure("new-figure", "a new chart", "", "", -1, [panel], unfolded=True)]
 
 

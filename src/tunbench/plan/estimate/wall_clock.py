@@ -128,7 +128,11 @@ def _sent(trips: int, loss: float, most: float) -> float:
 
 
 def _delay(terms: Terms) -> float:
-    return mean_delay(number(terms, "delay"), number(terms, "jitter"), str(terms.get("distribution", "uniform")))
+    return _mean_delay(number(terms, "delay"), number(terms, "jitter"), str(terms.get("distribution", "uniform")))
+
+
+_mean_delay = cache(mean_delay)
+"""It is asked for once a trial, and adds up thousands of numbers."""
 
 
 def busy(what: Invocation, speed: int = FULL_SPEED, profile: Profile | None = None, encrypted: bool = False) -> float:

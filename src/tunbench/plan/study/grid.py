@@ -75,11 +75,20 @@ def resolve(cell: Cell, of: Grid) -> dict[str, str]:
 
 def _within(asked: Mapping[str, Iterable[str]], of: Grid) -> list[tuple[Collection[str], ...]]:
     """What the regions have of the values that are asked of some axes; no region of which an axis has nothing."""
-    narrowed = (
-        tuple([one for one in asked[axis] if one in there] if axis in asked else there for axis, there in pairs)
-        for pairs in (list(zip(NAMES, region, strict=True)) for region in of.regions)
-    )
-    return [region for region in narrowed if all(region)]
+    # A study names thousands of cells in dozens of regions: most have nothing of the first axis that is asked for.
+    wanted = [(NAMES.index(axis), values) for axis, values in asked.items()]
+    return [narrowed for region in of.regions if (narrowed := _narrowed(region, wanted))]
+
+
+def _narrowed(region: Region, wanted: Sequence[tuple[int, Iterable[str]]]) -> tuple[Collection[str], ...]:
+    """A region with the wanted values of some axes, each told by its place; empty where an axis has none."""
+    narrowed: list[Collection[str]] = [*region]
+    for place, values in wanted:
+        there = region[place]
+        narrowed[place] = [one for one in values if one in there]
+        if not narrowed[place]:
+            return ()
+    return tuple(narrowed) if all(narrowed) else ()
 
 
 def metric_of(cell: Mapping[str, str], of: Grid) -> Metric:
