@@ -5,9 +5,11 @@ from pathlib import Path
 
 from tests.helpers.records import cell, record, trial
 from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.study.assessment import Assessment, assess
 from tunbench.analysis.study.cell_lookup import MeasuredCells, measured
 from tunbench.journal.record import TrialResult
 from tunbench.plan.load import Loaded, read
+from tunbench.readers.published import numbers_of_tables
 
 TCP = "iperf3-tcp:duration=1"
 PING = "ping:count=10"
@@ -143,6 +145,11 @@ def trials(repeats: int, profiles: tuple[str, ...], speeds: Mapping[str, float] 
 def found(repeats: int = 6, profiles: tuple[str, ...] = ("baseline", "medium")) -> Findings:
     """What a run of the study found."""
     return find(record(trials(repeats, profiles)))
+
+
+def assessed(findings: Findings, loaded: Loaded) -> Assessment:
+    """What a run says of the study, beside the published numbers."""
+    return assess(findings, loaded, numbers_of_tables(loaded))
 
 
 def run(folder: Path, findings: Findings, scale: str = "full") -> MeasuredCells:

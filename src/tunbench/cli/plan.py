@@ -65,9 +65,9 @@ def check(
     with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
         if loaded.study:
-            from tunbench.analysis.study import reference
+            from tunbench.readers import published
 
-            reference.read(loaded)
+            published.read(loaded)
         notes = needs_of({shard.stack for shard in expand(loaded.plan)}, {}).notes
     typer.echo(f"{loaded.path}: ok, {extent(loaded.plan).in_words}")
     for line in notes:

@@ -114,10 +114,10 @@ def _order_in(
         raise RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
     loaded = load.load(plan, **options)
     if loaded.study:
-        from tunbench.analysis.study import reference
+        from tunbench.readers import published
 
         # What cannot be compared afterwards is told before hours are spent on it.
-        reference.read(loaded)
+        published.read(loaded)
     order = order_of(loaded, given, brought_programs.parsed(tools))
     return out or default_folder(order.plan.name), order
 

@@ -72,11 +72,13 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
     """
     with bad_input_exits(JournalError):
         from tunbench.analysis.findings import find
-        from tunbench.analysis.study.assessment import assess, of_run
+        from tunbench.analysis.study.assessment import assess
+        from tunbench.readers import published
         from tunbench.report.export import study as agreement
         from tunbench.report.terminal import study_tables
 
-        assessment = assess(find(read.record(run)), of_run(run))
+        loaded = read.loaded_plan(run)
+        assessment = assess(find(read.record(run)), loaded, published.numbers_of_tables(loaded))
     if as_json:
         print_json(agreement.as_json(assessment))
     else:

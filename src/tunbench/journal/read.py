@@ -28,6 +28,8 @@ from tunbench.journal.fingerprint import fingerprint
 from tunbench.journal.folders import folder_of, label_of_shard, name_of_value
 from tunbench.journal.record import Block, Record, TrialResult
 from tunbench.journal.warnings import first_trials, warnings
+from tunbench.plan import load
+from tunbench.plan.load import Loaded
 from tunbench.plan.shard import canonical
 from tunbench.plan.toml.bounds import MAX_FILE_BYTES
 from tunbench.runner.declare import axes
@@ -58,6 +60,11 @@ def plan(folder: Path) -> str:
         return files.text(path, MAX_FILE_BYTES)
     except OSError as error:
         raise journal.JournalError(f"cannot read {path}: {error.strerror}") from None
+
+
+def loaded_plan(folder: Path) -> Loaded:
+    """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
+    return load.read(plan(folder), folder / "plan.toml", begun(folder).overrides)
 
 
 def read_lines(lines: Iterable[Line], name: str = "the journal") -> list[JournalEvent]:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.study.assessment import Assessment, assess, is_study, of_run
+from tunbench.analysis.study.assessment import Assessment, assess, is_study
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.plain_text import plain
 from tunbench.plan.load import Loaded, PlanError
+from tunbench.readers import published
 
 STUDY = re.compile(r"^[ \t]*\[+(study|claim)", re.MULTILINE)
 """What the plan of a study has, and hardly any other."""
@@ -46,8 +47,8 @@ def assessment(findings: Findings, folder: Path, loaded: Loaded | None = None) -
         # Only where the plan looks like a study is the journal read once more.
         if not os.path.lexists(folder / "plan.toml") or not STUDY.search(read.plan(folder)):
             return None
-        loaded = of_run(folder)
-    return assess(findings, loaded) if is_study(loaded) else None
+        loaded = read.loaded_plan(folder)
+    return assess(findings, loaded, published.numbers_of_tables(loaded)) if is_study(loaded) else None
 
 
 def way_to(run: Path, page: Path) -> str:

@@ -16,7 +16,7 @@ from tests.helpers import studies
 from tests.helpers.records import record
 from tests.helpers.runs import invoke, runs_here
 from tunbench.analysis.findings import find
-from tunbench.analysis.study.assessment import Assessment, assess
+from tunbench.analysis.study.assessment import Assessment
 from tunbench.plan import load as loading
 from tunbench.plan.load import Loaded
 from tunbench.report.charts import rank_slopes
@@ -54,7 +54,7 @@ def compare(case: str, text: str) -> None:
 
 def of(folder: Path, scale: str) -> Assessment:
     repeats, profiles = (6, ("baseline", "medium")) if scale == "full" else (3, ("baseline",))
-    return assess(find(record(studies.trials(repeats, profiles))), studies.loaded(folder, scale))
+    return studies.assessed(find(record(studies.trials(repeats, profiles))), studies.loaded(folder, scale))
 
 
 def printed(assessment: Assessment, long: bool) -> str:
@@ -157,7 +157,7 @@ def test_plan_check_reads_the_published_numbers(here: Path) -> None:
 
 def section_of(loaded: Loaded) -> str:
     """The section of a report about a run of the tiny study."""
-    assessment = assess(studies.found(), loaded)
+    assessment = studies.assessed(studies.found(), loaded)
     figures = [drawn(one) for one in rank_slopes.least_agreeing_of(assessment.tables, "study")]
     return rendered(assessment, SectionFrame("study"), figures)
 

@@ -1,18 +1,16 @@
 """A run of a study beside its publication: tables, claims and clusters."""
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.analysis.findings import Findings
-from tunbench.analysis.study import reference
 from tunbench.analysis.study.cell_lookup import measured
 from tunbench.analysis.study.claims import ClaimResult, assess_claims
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement, cluster_agreements
 from tunbench.analysis.study.table_agreement import TableAgreement, compare_tables
-from tunbench.journal import read
-from tunbench.plan import load
 from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.study.publication import Study
+from tunbench.readers.published import Published
 
 
 class Assessment(NamedTuple):
@@ -25,19 +23,13 @@ class Assessment(NamedTuple):
     clusters: list[ClusterAgreement]
 
 
-def of_run(folder: Path) -> Loaded:
-    """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
-    head = read.begun(folder)
-    return load.read(read.plan(folder), folder / "plan.toml", head.overrides)
-
-
 def is_study(loaded: Loaded) -> bool:
     """Whether there is a study or a claim to assess."""
     return bool(loaded.study or loaded.claims)
 
 
-def assess(findings: Findings, loaded: Loaded) -> Assessment:
-    """What a run of this plan says of its study. Raises PlanError where the published numbers cannot be read."""
+def assess(findings: Findings, loaded: Loaded, published: Sequence[Published]) -> Assessment:
+    """What a run of this plan says of its study, beside the published numbers. Raises PlanError if it has none."""
     study, scale = loaded.study, loaded.scale if len(loaded.plans) > 1 else ""
     if not is_study(loaded):
         raise PlanError(f"{loaded.path}: this is no study: it has neither a table [study] nor a [[claim]]")
@@ -45,5 +37,5 @@ def assess(findings: Findings, loaded: Loaded) -> Assessment:
     claims = assess_claims(loaded.claims, run)
     if study is None:
         return Assessment(None, scale, [], claims, [])
-    tables = compare_tables(study, reference.read(loaded), run) if study.table else []
+    tables = compare_tables(study, published, run)
     return Assessment(study, scale, tables, claims, cluster_agreements(study, findings, run))

@@ -43,9 +43,9 @@ def study_of(loaded: Loaded) -> Study:
 
 def numbers_of(loaded: Loaded) -> Mapping[tuple[str, str, str], Numbers]:
     """The numbers of each published table, metric and statistic. Raises PlanError."""
-    from tunbench.analysis.study import reference
+    from tunbench.readers import published
 
-    rows = reference.read(loaded)
+    rows = published.read(loaded)
     every = Counter((row.table, row.metric, row.statistic) for row in rows)
     legible = Counter((row.table, row.metric, row.statistic) for row in rows if row.value is not None)
     return {key: Numbers(legible[key], count - legible[key]) for key, count in every.items()}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import studies
 from tests.helpers.runs import ScriptedLab
-from tunbench.analysis.study.assessment import of_run
+from tunbench.journal.read import loaded_plan
 from tunbench.labs import registry as labs
 from tunbench.plan.estimate.duration import estimate
 from tunbench.plan.expand import expand
@@ -15,6 +15,7 @@ from tunbench.plan.load import PlanError, load, read, shipped_studies
 from tunbench.plan.study.cell import read_expected
 from tunbench.plan.study.grid import NoCell, grid, resolve
 from tunbench.plan.toml.mistakes import MistakeAt
+from tunbench.readers import published
 from tunbench.run import execution, resume
 from tunbench.run.order import read_order
 
@@ -115,7 +116,7 @@ def test_a_run_keeps_its_scale_and_its_reference(tmp_path: Path, monkeypatch: py
     (tmp_path / "tiny.csv").unlink()
     assert resume.reopen(folder).shards == order.shards
     assert len(order.shards) == 12
-    again = of_run(folder)
+    again = loaded_plan(folder)
     assert (again.scale, again.plan) == ("quick", order.plan)
     assert (folder / "tiny.csv").read_text() == studies.REFERENCE
 
@@ -138,9 +139,7 @@ def test_quick_covers_every_system_three_times_in_half_an_hour(name: str) -> Non
 
 @pytest.mark.parametrize("name", shipped_studies())
 def test_every_shipped_study_is_whole(name: str) -> None:
-    from tunbench.analysis.study import reference
-
     loaded = load(name)
     assert loaded.study and loaded.claims
     assert "quick" in loaded.plans
-    assert reference.read(loaded)
+    assert published.read(loaded)

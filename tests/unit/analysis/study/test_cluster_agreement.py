@@ -5,7 +5,6 @@ from pathlib import Path
 from tests.helpers import studies
 from tests.helpers.records import cell, record, trial
 from tunbench.analysis.findings import find
-from tunbench.analysis.study.assessment import assess
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement
 from tunbench.journal.record import TrialResult
 from tunbench.report import study_wording
@@ -14,7 +13,7 @@ TEXT = studies.PLAN + studies.STUDY + studies.CLAIMS
 
 
 def found(folder: Path, trials: list[TrialResult], text: str = TEXT) -> ClusterAgreement:
-    return assess(find(record(trials)), studies.loaded(folder, text=text)).clusters[0]
+    return studies.assessed(find(record(trials)), studies.loaded(folder, text=text)).clusters[0]
 
 
 def both_ways(stack: str, delays: tuple[float, float]) -> TrialResult:

@@ -5,10 +5,9 @@ import pytest
 from tests.helpers import studies
 from tests.helpers.records import record
 from tunbench.analysis.findings import Findings, find
-from tunbench.analysis.study.assessment import assess
 from tunbench.analysis.study.cell_lookup import NOT_RUN
-from tunbench.analysis.study.reference import read
 from tunbench.analysis.study.table_agreement import ILLEGIBLE, NO_CELL, TableAgreement, compare_tables
+from tunbench.readers.published import read
 
 
 def tables(folder: Path, findings: Findings, scale: str = "full") -> list[TableAgreement]:
@@ -63,7 +62,7 @@ def test_a_run_that_measured_nothing_has_no_numbers(tmp_path: Path) -> None:
 
 
 def test_clusters_are_compared_by_their_members(tmp_path: Path) -> None:
-    lan, wan = assess(studies.found(), studies.loaded(tmp_path)).clusters
+    lan, wan = studies.assessed(studies.found(), studies.loaded(tmp_path)).clusters
     assert (lan.name, wan.name) == ("on the LAN", "on the WAN")
     assert lan.rand == pytest.approx(1) and lan.n == 4
     for one in (lan, wan):
@@ -74,12 +73,12 @@ def test_clusters_are_compared_by_their_members(tmp_path: Path) -> None:
 
 def test_each_clustering_is_of_its_own_cell(tmp_path: Path) -> None:
     only_lan = find(record(studies.trials(6, ("baseline",))))
-    lan, wan = assess(only_lan, studies.loaded(tmp_path)).clusters
+    lan, wan = studies.assessed(only_lan, studies.loaded(tmp_path)).clusters
     assert lan.measured and (wan.measured, wan.n, wan.rand) == ((), 0, None)
     assert wan.why == "0 systems have round-trip times: clusters need at least 3"
 
 
 def test_a_scale_that_measured_two_systems_has_no_clusters(tmp_path: Path) -> None:
     few = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] in ("none", "gre")]
-    for found in assess(find(record(few)), studies.loaded(tmp_path)).clusters:
+    for found in studies.assessed(find(record(few)), studies.loaded(tmp_path)).clusters:
         assert found.rand is None and found.why

@@ -22,7 +22,7 @@ COLUMNS = ("table", "system", "condition", "metric", "statistic", "unit", "value
 """The columns of a reference: one row a published number, its value and unit as they were published."""
 
 
-LARGEST, MOST_ROWS = 4 << 20, 20_000
+MAX_REFERENCE_BYTES, MAX_ROWS = 4 << 20, 20_000
 """Bytes and rows of a reference; the largest that is shipped has some 400,000 and 4,000."""
 
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(E[+-]?[0-9]{1,2})?", re.IGNORECASE)
@@ -115,14 +115,19 @@ def read(loaded: Loaded) -> list[Published]:
     return rows
 
 
+def numbers_of_tables(loaded: Loaded) -> list[Published]:
+    """What the tables of a plan are compared with: nothing where it has none. Raises PlanError."""
+    return read(loaded) if loaded.study and loaded.study.table else []
+
+
 def published(path: Path) -> list[Published]:
     """All rows of a reference, in its order. Raises PlanError, with one line for each mistake."""
     rows: list[Published] = []
     mistakes: list[str] = []
     seen: set[tuple[str, ...]] = set()
     for number, (line, fields) in enumerate(_lines(path), start=1):
-        if number > MOST_ROWS:
-            raise PlanError(f"{path}:{line}: up to here there are more than {MOST_ROWS} rows: leave some of them away")
+        if number > MAX_ROWS:
+            raise PlanError(f"{path}:{line}: up to here there are more than {MAX_ROWS} rows: leave some of them away")
         try:
             row = _row(fields)
             if row[:5] in seen:
@@ -141,7 +146,7 @@ def published(path: Path) -> list[Published]:
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The fields of each row below the columns, and the line in which it begins. Raises PlanError."""
     try:
-        text = files.text(path, LARGEST).removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+        text = files.text(path, MAX_REFERENCE_BYTES).removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
     except OSError as error:
         raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
     reader, line = csv.reader(StringIO(text, newline=""), strict=True), 1

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.helpers import studies
 from tests.helpers.spending import MAX_BYTES, MAX_SECONDS, begin_peak_anew, peak_bytes
-from tunbench.analysis.study.reference import COLUMNS, LARGEST, UNITS, Published, published, read
 from tunbench.plan.load import PlanError
+from tunbench.readers.published import COLUMNS, MAX_REFERENCE_BYTES, UNITS, Published, published, read
 
 HEAD = ",".join(COLUMNS) + "\n"
 
@@ -42,7 +42,7 @@ def test_values_become_si(value: str, unit: str, si: str, in_si: float, tmp_path
 
 @given(st.decimals(-(10**6), 10**6, places=4), st.sampled_from(sorted(UNITS)))
 def test_units_only_scale(value: object, unit: str) -> None:
-    from tunbench.analysis.study.reference import _si
+    from tunbench.readers.published import _si
 
     assert _si(str(value), UNITS[unit]) == pytest.approx(float(str(value)) * UNITS[unit].factor)
 
@@ -92,13 +92,13 @@ def test_what_is_no_reference_is_refused(text: str, tmp_path: Path) -> None:
 
 
 HUGE = {
-    "rows of nothing": HEAD + "\n" * (LARGEST - 1000),
+    "rows of nothing": HEAD + "\n" * (MAX_REFERENCE_BYTES - 1000),
     "rows of mistakes": HEAD + "".join(f"t,s{n},c,m,mean,m{n}s,1,T\n" for n in range(100_000)),
     "good rows": HEAD + "".join(f"t,s{n},c,m,mean,ms,1,T\n" for n in range(100_000)),
     "columns": ",".join(f"c{n}" for n in range(100_000)) + "\n",
-    "a long field": HEAD + "t" * (LARGEST - 1000),
-    "a quote that does not end": HEAD + '"' + "t,\n" * (LARGEST // 4),
-    "more than any reference has": HEAD + "\n" * LARGEST,
+    "a long field": HEAD + "t" * (MAX_REFERENCE_BYTES - 1000),
+    "a quote that does not end": HEAD + '"' + "t,\n" * (MAX_REFERENCE_BYTES // 4),
+    "more than any reference has": HEAD + "\n" * MAX_REFERENCE_BYTES,
 }
 """References that have more than there is to be published."""
 
