@@ -1,6 +1,5 @@
 """`tunbench lab`: the image of the vm lab, and a shell in it."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +13,8 @@ from tunbench.cli.listing import print_json
 from tunbench.labs import image
 from tunbench.labs.image import cache, remove
 from tunbench.labs.lab import LabError
-from tunbench.labs.vm import explore, image_build
+from tunbench.labs.vm import explore, image_build, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
-from tunbench.labs.vm.lab import QEMU
 from tunbench.report.terminal import listings
 from tunbench.toolbox import selection
 from tunbench.toolbox.command import ToolError
@@ -80,8 +78,7 @@ def shell(
     with bad_input_exits(image.ImageError, LabError, ToolError, OSError):
         image.check(BASE)
         images = selection.images(beyond or [])
-        if not shutil.which(QEMU):
-            raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
+        qemu.check_installed()
         if script is not None:
             printed, status = explore.script(script, seed, "virtual", images)
             sys.stdout.write(printed)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from tunbench.doctor import native_requirements
 from tunbench.doctor.native_requirements import APT, Lack
 from tunbench.labs import image
-from tunbench.labs.vm import kvm
+from tunbench.labs.vm import kvm, qemu
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.labs.vm.lab import QEMU
 from tunbench.plan.axes.stack import Stack, parse
 from tunbench.runner import invocation, registry
 from tunbench.runner.catalogue import variants
@@ -73,10 +72,9 @@ def _brought(program: str) -> HostCheck:
 
 
 def _qemu() -> HostCheck:
-    found = shutil.which(QEMU)
-    return HostCheck(
-        "vm lab: QEMU", bool(found), found or "not installed", "" if found else "apt-get install qemu-system-x86", True
-    )
+    found = shutil.which(qemu.QEMU)
+    mend = "" if found else qemu.MEND
+    return HostCheck("vm lab: QEMU", bool(found), found or "not installed", mend, needed=True)
 
 
 def _image() -> HostCheck:
@@ -90,7 +88,7 @@ def _image() -> HostCheck:
 
 
 def _clock() -> HostCheck:
-    if not shutil.which(QEMU) or not os.access(BASE.folder / "vmlinux", os.F_OK):
+    if not shutil.which(qemu.QEMU) or not os.access(BASE.folder / "vmlinux", os.F_OK):
         return HostCheck("vm lab: real clock", False, "not tried", "first mend what is above")
     how = (
         "KVM boots the lab's kernel"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tunbench.labs.image import cache
 from tunbench.labs.vm.image_definition import BASE
+from tunbench.labs.vm.qemu import QEMU
 
 TRIAL_SECONDS = 10
 """Wall clock that the trial boot may take. /dev/kvm exists on some machines that cannot boot a stock kernel."""
@@ -33,7 +34,7 @@ def works() -> bool:
     answer = cache() / "kvm" / f"{boot}-{BASE.digest[:12]}"
     with suppress(OSError):
         return answer.read_text() == "yes"
-    found = _try()
+    found = _boots_a_kernel()
     # Where it cannot be kept, it is asked anew.
     with suppress(OSError):
         answer.parent.mkdir(parents=True, exist_ok=True)
@@ -41,20 +42,13 @@ def works() -> bool:
     return found
 
 
-def _try() -> bool:
+def _boots_a_kernel() -> bool:
     """Boots the kernel without a root file system: it reaches the panic at the end of its own start, or it does not."""
     with tempfile.TemporaryDirectory() as folder:
         console = Path(folder) / "console"
-        argv = ["qemu-system-x86_64", "-M", "q35", "-accel", "kvm", "-cpu", "host", "-m", "512M", "-nodefaults"]
-        argv += [
-            "-display",
-            "none",
-            "-no-reboot",
-            "-serial",
-            f"file:{console}",
-            "-kernel",
-            str(BASE.folder / "vmlinux"),
-        ]
+        argv = [QEMU, "-M", "q35", "-accel", "kvm", "-cpu", "host", "-m", "512M", "-nodefaults"]
+        argv += ["-display", "none", "-no-reboot", "-serial", f"file:{console}"]
+        argv += ["-kernel", str(BASE.folder / "vmlinux")]
         argv += ["-append", "console=ttyS0 panic=-1"]
         try:
             done = subprocess.run(argv, capture_output=True, timeout=TRIAL_SECONDS)

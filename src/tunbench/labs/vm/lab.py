@@ -1,7 +1,6 @@
 """The vm lab: QEMU with a stock Debian kernel, under an instruction clock or at the machine's own speed."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +11,16 @@ from tunbench.labs import image, payload
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
 from tunbench.labs.image import Image, cache
-from tunbench.labs.lab import LabError
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
-from tunbench.labs.vm import cpio, host_core, kvm
+from tunbench.labs.vm import cpio, host_core, kvm, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import Stack
 from tunbench.plan.shard import Shard, canonical
 from tunbench.runner.node import pinning
 
-QEMU = "qemu-system-x86_64"
 GUEST_MEMORY = "1G"
 TRANSLATED_CODE_MIB = 128
 """What QEMU may fill with translated code; with GUEST_MEMORY it keeps a VM below 1.5 GiB."""
@@ -90,9 +87,8 @@ class VmLab:
 
     def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
-        if not shutil.which(QEMU):
-            raise LabError(f"{QEMU} is not installed; install it with: apt-get install qemu-system-x86")
-        version = subprocess.run([QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+        qemu.check_installed()
+        version = subprocess.run([qemu.QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
         addons = {definition.name: definition for stack in stacks for definition in addons_of(stack)}
         manifests = {definition.name: image.check(definition) for definition in (BASE, *addons.values())}
         base = manifests.pop(BASE.name)
@@ -152,7 +148,7 @@ class VmLab:
         """QEMU's command line; `serial` are its character devices, ttyS0 first. The real clock has no other machine."""
         virtual = self.clock == "virtual"
         images = [definition.folder / "image.squashfs" for definition in (BASE, *addons)]
-        argv = [QEMU, "-M", "q35,nvdimm=on,hpet=on,smbus=off,sata=off"]
+        argv = [qemu.QEMU, "-M", "q35,nvdimm=on,hpet=on,smbus=off,sata=off"]
         argv += model(machine) if virtual else kvm.machine()
         argv += ["-m", f"{GUEST_MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
         argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]

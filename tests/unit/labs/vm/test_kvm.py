@@ -19,7 +19,7 @@ def kvm_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) ->
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(os, "access", lambda *_: True)
     monkeypatch.setattr(kvm, "TRIAL_SECONDS", 0.5 if "sleep" in script else 20)
-    return kvm._try()
+    return kvm._boots_a_kernel()
 
 
 CONSOLE = 'for word in "$@"; do case $word in file:*) console=${word#file:};; esac; done; '
@@ -42,12 +42,12 @@ def test_kvm_works_where_the_kernel_boots(
 
 def test_kvm_is_not_tried_where_it_may_not_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert not kvm._try()
+    assert not kvm._boots_a_kernel()
 
 
 def test_the_answer_of_kvm_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([True])
-    monkeypatch.setattr(kvm, "_try", lambda: next(answers))
+    monkeypatch.setattr(kvm, "_boots_a_kernel", lambda: next(answers))
     for _ in range(2):
         kvm.works.cache_clear()
         assert kvm.works()
@@ -59,7 +59,7 @@ def test_where_it_cannot_be_kept_kvm_is_asked_anew(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(os, "access", lambda *_: True)
     answers = iter([True, False])
-    monkeypatch.setattr(kvm, "_try", lambda: next(answers))
+    monkeypatch.setattr(kvm, "_boots_a_kernel", lambda: next(answers))
     for answer in (True, False):
         kvm.works.cache_clear()
         assert kvm.works() is answer
