@@ -123,11 +123,6 @@ def of_several(cells: pl.DataFrame, metrics: Collection[str]) -> list[str]:
     return sorted(counted["workload"].unique().to_list())
 
 
-def costly(findings: Findings) -> list[str]:
-    """The workloads that measured both a throughput and a cost, sorted: the others carry too little for a byte's."""
-    return sorted(set(workloads(findings, "throughput")) & set(workloads(findings, "cost")))
-
-
 def verdict_of(findings: Findings, stack: str, condition: str, workload: str | None = None) -> str:
     """The verdict of a stack's trials in a condition, in words; of one workload, or of all."""
     return findings.verdicts.get((stack, condition, workload), "not run")

@@ -1,6 +1,6 @@
 """Which question of a report each metric answers: each declares it, and here is their order."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tunbench.analysis import metrics
 from tunbench.runner.catalogue import metrics_by_name
@@ -33,3 +33,32 @@ def followed() -> list[str]:
     found = {name: metric for name, metric in metrics_by_name().items() if metric.followed}
     order = list(Question)
     return sorted(found, key=lambda name: (order.index(found[name].answers), not found[name].main))
+
+
+def followed_over_options() -> list[str]:
+    """The metrics that are drawn over what options vary: those that are followed, and others behind them."""
+    others = [name for name, metric in metrics_by_name().items() if metric.followed_over_options]
+    return [*followed(), *sorted(others, key=lambda name: list(Question).index(metrics_by_name()[name].answers))]
+
+
+def at_a_glance(question: Question) -> list[str]:
+    """The metrics that tables of a whole run on one screen have of a question, main ones first."""
+    found = [name for name, metric in metrics_by_name().items() if metric.at_a_glance and metric.answers == question]
+    return sorted(found, key=lambda name: not is_main(name))
+
+
+def first_at_a_glance(question: Question) -> str:
+    """The metric that stands for what a question is about, such as the throughput for how fast something is."""
+    return at_a_glance(question)[0]
+
+
+def rate(measured: Collection[str]) -> str:
+    """What tells how fast stacks are: what stands for it, or else the first main metric that was measured instead."""
+    first = first_at_a_glance(Question.FAST)
+    instead = [name for name in followed() if is_main(name) and metrics_by_name()[name].answers == Question.FAST]
+    return next((name for name in (first, *instead) if name in measured), first)
+
+
+def more_is_better(metric: str) -> bool:
+    """Whether more of a metric that this version knows is better."""
+    return bool(metrics_by_name()[metric].more_is_better)

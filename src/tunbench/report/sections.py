@@ -69,10 +69,10 @@ def _strips(question: Question) -> Exhibit[Figure]:
     return Exhibit(partial(metric_strips.figures, question=question))
 
 
-def _ratios(metric: str) -> tuple[Exhibit[Table], ...]:
-    """The ratios of a metric to `none`; a page of one condition has the same numbers in its overview."""
-    several = partial(ratios.of_several_conditions, metric=metric)
-    return Exhibit(_one(ratios.table, metric), Medium.EXPORT), Exhibit(several, Medium.PAGE)
+def _ratios(question: Question) -> tuple[Exhibit[Table], ...]:
+    """The ratios to `none` of what a question is about; a page of one condition has the same in its overview."""
+    several = partial(ratios.of_several_conditions, question=question)
+    return Exhibit(_one(ratios.table, question), Medium.EXPORT), Exhibit(several, Medium.PAGE)
 
 
 SECTIONS = (
@@ -96,7 +96,7 @@ SECTIONS = (
     Section(
         Question.FAST,
         "How fast",
-        _ratios("throughput"),
+        _ratios(Question.FAST),
         (_strips(Question.FAST),),
         reading=(
             "Each faint dot is one trial. The solid mark is their median; the thick line through it is its "
@@ -108,10 +108,10 @@ SECTIONS = (
     Section(
         Question.LATE,
         "How late",
-        _ratios("rtt"),
+        _ratios(Question.LATE),
         (
             _strips(Question.LATE),
-            Exhibit(partial(pareto_fronts.figures, up="rtt")),
+            Exhibit(partial(pareto_fronts.figures, question=Question.LATE)),
             Exhibit(distributions.figures),
         ),
         reading=(
@@ -124,7 +124,7 @@ SECTIONS = (
     Section(
         Question.COSTLY,
         "How costly",
-        charts=(_strips(Question.COSTLY), Exhibit(partial(pareto_fronts.figures, up="cost"))),
+        charts=(_strips(Question.COSTLY), Exhibit(partial(pareto_fronts.figures, question=Question.COSTLY))),
         long_tables=(Exhibit(_one(costs.table)),),
         reading=(
             "Cost is the time in which the machine was not idle, for each byte that arrived at the overlay’s "

@@ -13,6 +13,7 @@ from tunbench.analysis.findings import find
 from tunbench.journal.record import Record, TrialResult
 from tunbench.report.tables import headline, ratios
 from tunbench.report.terminal import run_report
+from tunbench.runner.declare.metrics import Question
 
 
 def speed(stack: str, value: float, repeat: int = 1, profile: str = "baseline") -> TrialResult:
@@ -60,7 +61,7 @@ def fields(table: Any) -> list[tuple[str, str]]:
 
 def test_a_dash_says_why_in_a_tip_and_in_the_caption() -> None:
     shown = view_of(broken())
-    for table in (headline.table(shown), ratios.table(shown, "throughput")):
+    for table in (headline.table(shown), ratios.table(shown, Question.FAST)):
         assert fields(table) == [("–", "the stack none failed")]
         assert table.caption.endswith("A dash is no ratio, because the stack none failed (baseline).")
     page = page_of(broken())

@@ -55,3 +55,29 @@ def test_what_is_drawn_over_profiles_is_declared() -> None:
     *first, last = questions.followed()
     assert set(first) == {"throughput", "goodput", "request-rate", "transactions", "rtt", "latency"}
     assert last == "loss"
+
+
+def test_what_is_drawn_over_options_besides_is_declared() -> None:
+    assert questions.followed_over_options() == [*questions.followed(), "jitter", "cost"]
+
+
+def test_what_a_run_is_summed_up_by_is_declared() -> None:
+    shown = {question: questions.at_a_glance(question) for question in Question}
+    assert {question: names for question, names in shown.items() if names} == {
+        Question.FAST: ["throughput"],
+        Question.LATE: ["rtt", "loss"],
+        Question.COSTLY: ["cost"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("measured", "rate"),
+    [
+        (["goodput", "throughput"], "throughput"),
+        (["rtt", "goodput"], "goodput"),
+        (["transactions", "rtt"], "transactions"),
+        (["rtt"], "throughput"),
+    ],
+)
+def test_without_a_throughput_another_main_metric_tells_how_fast(measured: list[str], rate: str) -> None:
+    assert questions.rate(measured) == rate

@@ -58,7 +58,16 @@ def test_a_metric_of_one_name_means_the_same_in_every_workload() -> None:
     for name in registry.workload_names():
         for metric, declared in registry.workload(name).ABOUT.metrics.items():
             there = catalogue.metrics_by_name()[metric]
-            same = ("unit", "answers", "main", "limits", "more_is_better", "summed_over_cores", "followed")
+            same = (
+                "unit",
+                "answers",
+                "main",
+                "limits",
+                "more_is_better",
+                "summed_over_cores",
+                "followed",
+                "at_a_glance",
+            )
             assert [getattr(declared, key) for key in same] == [getattr(there, key) for key in same], (name, metric)
 
 

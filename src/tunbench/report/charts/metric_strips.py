@@ -91,15 +91,16 @@ def _unfolded(found: Sequence[Figure]) -> list[Figure]:
     return made
 
 
-def _is_main(workload: str, metric: str, costly: Collection[str]) -> bool:
+def _is_main(workload: str, metric: str, unit: str, carrying: Collection[str]) -> bool:
     """Whether this answers a question. The cost of a byte does where a workload is there to carry bytes."""
-    return questions.is_main(metric) and (metric != "cost" or workload in costly)
+    costly = questions.question(metric, unit) == Question.COSTLY
+    return questions.is_main(metric) and (not costly or workload in carrying)
 
 
 def _order(view: View, cells: pl.DataFrame) -> list[tuple[str, str, str, bool]]:
     """Every workload, metric, its unit and whether it answers its question, in the order in which they are shown."""
     there = cells.select("workload", "metric", "unit").unique(maintain_order=True).rows()
-    costly = set(view.measuring("throughput"))
+    carrying = set(view.measuring(questions.first_at_a_glance(Question.FAST)))
     ranks = questions.ranks([(workload, metric) for workload, metric, _ in there], view.workloads)
     asked = list(Question)
 
@@ -108,7 +109,7 @@ def _order(view: View, cells: pl.DataFrame) -> list[tuple[str, str, str, bool]]:
         number = asked.index(questions.question(metric, unit))
         return (not main, number, ranks[metric], view.places.workloads[workload])
 
-    return sorted(((*row, _is_main(row[0], row[1], costly)) for row in there), key=key)
+    return sorted(((*row, _is_main(row[0], row[1], row[2], carrying)) for row in there), key=key)
 
 
 def _strips(

@@ -11,16 +11,18 @@ from tunbench.report.charts.curves import Axis
 from tunbench.report.charts.figure import Figure, Panel, by_condition
 from tunbench.report.charts.swept_curves import swept_curves
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
 
 
 def figures(view: View) -> list[Figure]:
     """For each option that workloads vary alone: their main metrics over it, a panel a condition."""
     found: list[Figure] = []
+    unfolded_metrics = [questions.first_at_a_glance(one) for one in (Question.FAST, Question.LATE)]
     for number, sweep in enumerate(sweeps.of_workloads(view)):
         members = {name: x for x, name in sweep.members}
         kept = view.cells.filter(pl.col("workload").is_in(list(members)) & pl.col("statistic").is_in(CENTRAL))
         there = set(kept["metric"].to_list())
-        for metric in [name for name in (*questions.followed(), "jitter", "cost") if name in there]:
+        for metric in [name for name in questions.followed_over_options() if name in there]:
             rows = list(kept.filter(pl.col("metric") == metric).iter_rows(named=True))
             panels = []
             for condition, here in by_condition(rows).items():
@@ -34,6 +36,6 @@ def figures(view: View) -> list[Figure]:
             if panels:
                 about = f"{sweep.where}, over {sweep.title}"
                 name = f"over-{number}-{metric}"
-                unfolded = metric in ("throughput", "rtt")
+                unfolded = metric in unfolded_metrics
                 found.append(Figure(name, metric, about, "", -1, panels, unfolded))
     return found

@@ -2,48 +2,59 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from tunbench.analysis.ratios import is_baseline
-from tunbench.report import units
+from tunbench.report import questions, units
 from tunbench.report.charts import points
 from tunbench.report.charts.canvas import Mark
 from tunbench.report.charts.figure import Figure, Panel, address_of, by_condition, marks, words_of
 from tunbench.report.charts.points import Both, Range
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
+
+
+class Front(NamedTuple):
+    """What the metric that is drawn over throughput is called, how the chart is read, and whose that metric must be."""
+
+    words: str
+    reading: str
+    of_same_workload: bool = False
+
 
 FRONTS = {
-    "rtt": ("s", "round-trip time", "Up and left is slow, down and right is good."),
-    "cost": ("s/B", "cost", "Up and left is slow and costly, down and right is good."),
+    Question.LATE: Front("round-trip time", "Up and left is slow, down and right is good."),
+    Question.COSTLY: Front("cost", "Up and left is slow and costly, down and right is good.", of_same_workload=True),
 }
-"""Unit, words and reading of what is drawn over throughput."""
 
 
-def figures(view: View, up: str) -> list[Figure]:
-    """For each workload with a throughput: another metric over it, a panel a condition, with the Pareto front.
+def figures(view: View, question: Question) -> list[Figure]:
+    """For each workload that tells how fast: what stands for a question over it, a panel a condition, with the front.
 
     The other metric is of the same workload, or of the first that has it: a round-trip time is measured without load.
     """
     found: list[Figure] = []
+    front = FRONTS[question]
+    fast, up = (questions.first_at_a_glance(one) for one in (Question.FAST, question))
     drawn, with_it = marks(view), view.measuring(up)
-    for number, workload in enumerate(view.measuring("throughput")):
+    for number, workload in enumerate(view.measuring(fast)):
         other = workload if workload in with_it else next(iter(with_it), "")
-        if not other or (up == "cost" and other != workload):
+        if not other or (front.of_same_workload and other != workload):
             continue
         panels = []
         above = by_condition(view.central.get((other, up), []))
-        for condition, across in by_condition(view.central.get((workload, "throughput"), [])).items():
+        for condition, across in by_condition(view.central.get((workload, fast), [])).items():
             both, index = _both(view, across, above.get(condition, []), up, drawn), view.places.conditions[condition]
             if len(both) > 1:
                 name = f"front-{up}-{number}-{index}"
-                titles = ("throughput", FRONTS[up][1])
-                heading = f"{titles[1]} over throughput of {workload}, {condition}"
-                draw = partial(points.draw, both, ("bit/s", FRONTS[up][0]), titles, name, heading)
+                heading = f"{front.words} over {fast} of {workload}, {condition}"
+                units_of = (across[0]["unit"], above[condition][0]["unit"])
+                draw = partial(points.draw, both, units_of, (fast, front.words), name, heading)
                 panels.append(Panel(condition, index, draw))
         if panels:
-            front = "The dashed line joins the tunnels that no other tunnel beats in both: the Pareto front"
-            note = f"{FRONTS[up][2]} {front}; one alone has no line."
-            at, heading = view.workloads.index(workload), f"throughput and {FRONTS[up][1]}"
+            line = "The dashed line joins the tunnels that no other tunnel beats in both: the Pareto front"
+            note = f"{front.reading} {line}; one alone has no line."
+            at, heading = view.workloads.index(workload), f"{fast} and {front.words}"
             name = f"fronts-{up}-{number}"
             found.append(Figure(name, heading, workload, note, at, panels, not found))
     return found

@@ -7,10 +7,26 @@ import polars as pl
 
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.findings import of_several
-from tunbench.report import units
+from tunbench.analysis.metrics import spelled
+from tunbench.report import questions, units
 from tunbench.report.tables.heat import dashes, heat, no_ratio
 from tunbench.report.tables.table import PLACE_COLUMNS, Column, Field, Table, placed, ratio_field
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
+
+
+class Headline(NamedTuple):
+    """A metric of a workload and its statistic, which have a column, and perhaps another for its ratio to `none`."""
+
+    workload: str
+    metric: str
+    statistic: str
+    with_ratio: bool = False
+
+    @property
+    def name(self) -> str:
+        """The metric with its statistic."""
+        return spelled(self.metric, self.statistic)
 
 
 def table(view: View) -> Table:
@@ -18,13 +34,12 @@ def table(view: View) -> Table:
     shown = _headlines(view)
     columns = [*PLACE_COLUMNS, Column("verdict")]
     unit_of = dict(view.cells.select("metric", "unit").unique().iter_rows())
-    for workload, metric, _, _ in shown:
-        several = len({one for one, name, *_ in shown if name == metric}) > 1
-        name = f"{metric}, {workload}" if several else metric
-        columns.append(Column(name, True, unit_of[metric.split()[0]]))
-        columns += [Column(f"÷ none, {workload}" if several else "÷ none", True)] if metric == "throughput" else []
+    for one in shown:
+        of_workload = f", {one.workload}" if len([other for other in shown if other.name == one.name]) > 1 else ""
+        columns.append(Column(f"{one.name}{of_workload}", True, unit_of[one.metric]))
+        columns += [Column(f"÷ none{of_workload}", True)] if one.with_ratio else []
     rows = []
-    found = [_best(view, *one) for one in shown]
+    found = [_best(view, one) for one in shown]
     for condition, stack, run in _there(view):
         fields = [field for one in found for field in _headline(view, one, (condition, run, stack))]
         verdict = view.verdict(run, stack, condition)
@@ -33,9 +48,9 @@ def table(view: View) -> Table:
         # Where not all is well, only that is told.
         told_of = verdict.partition(" ok, ")[2] or verdict
         rows.append(placed(view, place, (Field(told_of, kind=kind), *fields)))
-    told = "; ".join(dict.fromkeys(f"{metric.split()[0]}: {workload}" for workload, metric, *_ in shown))
+    told = "; ".join(dict.fromkeys(f"{one.metric}: {one.workload}" for one in shown))
     caption = f"Medians over all trials; the fuller a cell, the better among its neighbours of one profile. {told}."
-    caption += _first_of(of_several(view.cells, [metric.partition(" ")[0] for _, metric, *_ in shown]), shown)
+    caption += _first_of(of_several(view.cells, [one.metric for one in shown]), shown)
     caption += dashes([(field.why, row.fields[1].text) for row in rows for field in row.fields if field.why])
     return Table("headline", caption, tuple(columns), rows)
 
@@ -51,17 +66,24 @@ def _there(view: View) -> list[tuple[str, str, str]]:
     return [(view.conditions[at], view.stacks[stack], view.labels[run]) for at, stack, run in sorted(there)]
 
 
-def _headlines(view: View) -> list[tuple[str, str, str, bool]]:
-    """Workload, metric (with its statistic), statistic and whether more is better, of what is asked first."""
-    name = "throughput" if view.measuring("throughput") else "goodput"
-    fast = _first_of_each_program(view, name)[:2]
-    found = [(workload, name, WHOLE, True) for workload in fast]
-    late = view.measuring("rtt")[:1]
-    found += [(workload, "rtt", "median", False) for workload in late]
-    found += [(workload, "rtt p99", "p99", False) for workload in late]
-    found += [(workload, "loss", WHOLE, False) for workload in view.measuring("loss")[:1]]
-    costly = [workload for workload in fast if workload in view.measuring("cost")]
-    return found + [(workload, "cost", WHOLE, False) for workload in costly[:1]]
+def _headlines(view: View) -> list[Headline]:
+    """What is asked first: how fast, by two programs; then how late, and how costly the first of these is."""
+    rate = questions.rate(view.cells["metric"].unique().to_list())
+    fast = _first_of_each_program(view, rate)[:2]
+    found = [Headline(workload, rate, _statistics(view, workload, rate)[0], with_ratio=True) for workload in fast]
+    for metric in questions.at_a_glance(Question.LATE):
+        for workload in view.measuring(metric)[:1]:
+            found += [Headline(workload, metric, statistic) for statistic in _statistics(view, workload, metric)]
+    for metric in questions.at_a_glance(Question.COSTLY):
+        costly = [workload for workload in fast if workload in view.measuring(metric)]
+        found += [Headline(workload, metric, WHOLE) for workload in costly[:1]]
+    return found
+
+
+def _statistics(view: View, workload: str, metric: str) -> tuple[str, ...]:
+    """A trial's value where it has one; of a series the median and the tail."""
+    rows = view.cells.filter((pl.col("workload") == workload) & (pl.col("metric") == metric))
+    return (WHOLE,) if WHOLE in rows["statistic"].to_list() else ("median", "p99")
 
 
 def _first_of_each_program(view: View, metric: str) -> list[str]:
@@ -76,18 +98,20 @@ def _first_of_each_program(view: View, metric: str) -> list[str]:
 
 
 class _Best(NamedTuple):
-    """A metric's rows by condition, run and stack, and the best median of each condition."""
+    """The rows of a headline by condition, run and stack, and the best median of each condition."""
 
-    metric: str
+    headline: Headline
     more: bool
     rows: Mapping[tuple[str, str, str], Mapping[str, Any]]
     best: Mapping[str, float]
 
 
-def _best(view: View, workload: str, metric: str, statistic: str, more: bool) -> _Best:
-    """What the headline shows of a metric; of several pairs or nodes the first one's."""
+def _best(view: View, headline: Headline) -> _Best:
+    """What is shown of a headline; of several pairs or nodes the first one's."""
+    workload, metric, statistic, _ = headline
+    more = questions.more_is_better(metric)
     kept = view.cells.filter(
-        (pl.col("workload") == workload) & (pl.col("metric") == metric.split()[0]) & (pl.col("statistic") == statistic)
+        (pl.col("workload") == workload) & (pl.col("metric") == metric) & (pl.col("statistic") == statistic)
     )
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in kept.iter_rows(named=True):
@@ -96,10 +120,10 @@ def _best(view: View, workload: str, metric: str, statistic: str, more: bool) ->
     for (condition, *_), row in found.items():
         medians.setdefault(condition, []).append(abs(row["median"]))
     best = {condition: max(values) if more else min(values) for condition, values in medians.items()}
-    return _Best(metric, more, found, best)
+    return _Best(headline, more, found, best)
 
 
-def _first_of(several: Sequence[str], shown: Sequence[tuple[str, str, str, bool]]) -> str:
+def _first_of(several: Sequence[str], shown: Sequence[Headline]) -> str:
     """That a table shows one of several pairs or directions of some workloads, as the end of a caption."""
     concerned = [name for name in dict.fromkeys(workload for workload, *_ in shown) if name in several]
     return f" Of several pairs or directions it is the first one: {', '.join(concerned)}." if concerned else ""
@@ -107,7 +131,7 @@ def _first_of(several: Sequence[str], shown: Sequence[tuple[str, str, str, bool]
 
 def _headline(view: View, found: _Best, key: tuple[str, str, str]) -> list[Field]:
     condition, run, stack = key
-    with_ratio = found.metric == "throughput"
+    with_ratio = found.headline.with_ratio
     row = found.rows.get(key)
     if row is None:
         return [Field(units.NOTHING)] * (2 if with_ratio else 1)
@@ -117,7 +141,7 @@ def _headline(view: View, found: _Best, key: tuple[str, str, str]) -> list[Field
         return [value]
     ratio = row["ratio_median"]
     if ratio is None:
-        return [value, no_ratio(view, run, stack, condition, row["workload"], found.metric)]
+        return [value, no_ratio(view, run, stack, condition, row["workload"], found.headline.metric)]
     return [value, ratio_field(ratio)._replace(heat=min(1, ratio))]
 
 

@@ -4,14 +4,16 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from tunbench.analysis.ratios import is_baseline
-from tunbench.report import units
+from tunbench.report import questions, units
 from tunbench.report.tables.heat import dashes, heat, max_rows, no_ratio, shortened
 from tunbench.report.tables.table import Column, Field, Table, TableRow
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
 
 
-def table(view: View, metric: str) -> Table:
-    """For each workload with this metric: its ratio to `none`, stacks by conditions."""
+def table(view: View, question: Question) -> Table:
+    """For each workload with the metric that stands for a question: its ratio to `none`, stacks by conditions."""
+    metric = questions.first_at_a_glance(question)
     most = max_rows(len(view.conditions) + 2)
     every = (row for workload in view.measuring(metric) for row in _relatives(view, workload, metric))
     rows = list(islice(every, most))
@@ -26,9 +28,9 @@ def table(view: View, metric: str) -> Table:
     return Table(f"relative-{metric}", caption, (Column("stack"), Column("workload"), *columns), rows)
 
 
-def of_several_conditions(view: View, metric: str) -> list[Table]:
+def of_several_conditions(view: View, question: Question) -> list[Table]:
     """The table, unless there is one condition alone."""
-    return [table(view, metric)] if len(view.conditions) > 1 else []
+    return [table(view, question)] if len(view.conditions) > 1 else []
 
 
 def _relatives(view: View, workload: str, metric: str) -> Iterator[TableRow]:
@@ -54,6 +56,7 @@ def _relative(
             told = no_ratio(view, *key[:2], condition, workload, metric) if measured else Field(verdict, kind="quiet")
             fields.append(told)
         else:
-            fields.append(Field(units.number(ratio, 2), ratio, heat(ratio, 1, metric != "rtt") if ratio else 0.0))
+            heated = heat(ratio, 1, questions.more_is_better(metric)) if ratio else 0.0
+            fields.append(Field(units.number(ratio, 2), ratio, heated))
     at = view.places
     return TableRow(tuple(fields), at.stacks[stack], -1, at.workloads[workload], at.labels[run])

@@ -1,26 +1,33 @@
-"""A run on one screen: throughput, cost, round-trip time and loss, a row a stack and condition."""
+"""A run on one screen: how fast, how costly and how late, a row a stack and condition."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from tunbench.analysis import missing_ratios
-from tunbench.analysis.findings import Findings, costly, of_several, verdict_of, workloads
-from tunbench.report import units
+from tunbench.analysis.findings import Findings, of_several, verdict_of, workloads
+from tunbench.report import questions, units
 from tunbench.report.tables import workload_summaries
 from tunbench.report.tables.table import PLACE_COLUMNS, Column, Field, Table, TableRow
 from tunbench.report.tables.workload_summaries import MAX_ROWS, RATE
 from tunbench.report.view import View
+from tunbench.runner.declare.metrics import Question
 
 MAX_WORKLOADS = 2
 """Workloads that stand side by side in one table at most."""
 
-METRICS = ("throughput", "cost", "rtt", "loss")
-"""The metrics of the table."""
-
 INTERVAL = len("[11.8, 12.1]")
 """Characters of a column that breaks its lines between a median and its interval only."""
+
+
+class Measured(NamedTuple):
+    """What the table shows: the rate with the workloads that measured it, and other metrics with theirs, by name."""
+
+    rate: str
+    fast: Sequence[str]
+    costly: Mapping[str, Sequence[str]]
+    late: Mapping[str, Sequence[str]]
 
 
 def tables(view: View) -> list[Table]:
@@ -33,47 +40,62 @@ def tables(view: View) -> list[Table]:
     return [*made[:-1], made[-1]._replace(left_out=left_out, notes=_notes(findings))]
 
 
+def _measured(findings: Findings) -> Measured:
+    rate = questions.rate(findings.cells["metric"].unique().to_list())
+    fast = workloads(findings, rate)
+    # What else is measured carries too little for the cost of a byte.
+    costly = {
+        name: [one for one in fast if one in workloads(findings, name)]
+        for name in questions.at_a_glance(Question.COSTLY)
+    }
+    late = {name: workloads(findings, name) for name in questions.at_a_glance(Question.LATE)}
+    return Measured(rate, fast, costly, late)
+
+
 def _notes(findings: Findings) -> tuple[str, ...]:
     """Why a ratio is missing, and of which workloads one of several values is shown."""
-    notes = [f"– is no ratio: {reason}" for reason in missing_ratios.reasons_with_conditions(_without_ratio(findings))]
-    if several := of_several(findings.cells, METRICS):
+    measured = _measured(findings)
+    reasons = _without_ratio(findings, measured.rate)
+    notes = [f"– is no ratio: {reason}" for reason in missing_ratios.reasons_with_conditions(reasons)]
+    if several := of_several(findings.cells, (measured.rate, *measured.costly, *measured.late)):
         notes.append(f"of several pairs or directions it is the first one ({', '.join(several)}); the report has all")
     return tuple(notes)
 
 
-def _without_ratio(findings: Findings) -> list[tuple[str, str]]:
-    """Why throughputs that were measured have no ratio to `none`, each with its condition."""
-    there = findings.cells.filter((pl.col("metric") == "throughput") & pl.col("ratio_median").is_null())
+def _without_ratio(findings: Findings, rate: str) -> list[tuple[str, str]]:
+    """Why rates that were measured have no ratio to `none`, each with its condition."""
+    there = findings.cells.filter((pl.col("metric") == rate) & pl.col("ratio_median").is_null())
     places = there.select("stack", "condition", "workload").unique(maintain_order=True).iter_rows()
     return [
-        (missing_ratios.reason(findings, stack, condition, workload, "throughput"), condition)
+        (missing_ratios.reason(findings, stack, condition, workload, rate), condition)
         for stack, condition, workload in places
     ]
 
 
 def _table(findings: Findings) -> Table:
-    measured = {metric: workloads(findings, metric) for metric in METRICS} | {"cost": costly(findings)}
+    measured = _measured(findings)
     cells = [(stack, condition) for condition in findings.conditions.values() for stack in findings.stacks]
     rows = [_row(findings, stack, condition, measured) for stack, condition in cells[:MAX_ROWS]]
     return Table("summary", "", _columns(findings, measured), rows)
 
 
-def _columns(findings: Findings, measured: Mapping[str, Sequence[str]]) -> tuple[Column, ...]:
+def _columns(findings: Findings, measured: Measured) -> tuple[Column, ...]:
     columns = list(PLACE_COLUMNS)
-    name, least = ("throughput [low, high]", INTERVAL) if _has_intervals(findings) else ("throughput", RATE)
-    for workload in measured["throughput"]:
-        columns.append(Column(_heading(name, workload, measured["throughput"]), True, least=least))
+    with_intervals = _has_intervals(findings, measured.rate)
+    name, least = (f"{measured.rate} [low, high]", INTERVAL) if with_intervals else (measured.rate, RATE)
+    for workload in measured.fast:
+        columns.append(Column(_heading(name, workload, measured.fast), True, least=least))
         columns.append(Column("÷ none", True))
-        columns += [Column("cost", True, whole=True)] if workload in measured["cost"] else []
-    for metric in ("rtt", "loss"):
-        columns += [Column(_heading(metric, workload, measured[metric]), True) for workload in measured[metric]]
+        columns += [Column(cost, True, whole=True) for cost, costly in measured.costly.items() if workload in costly]
+    for metric, late in measured.late.items():
+        columns += [Column(_heading(metric, workload, late), True) for workload in late]
     return (*columns, Column("verdict"))
 
 
-def _has_intervals(findings: Findings) -> bool:
-    """Whether any throughput has an interval."""
-    throughput = pl.col("metric") == "throughput"
-    return not findings.cells.filter(throughput & (pl.col("low") != pl.col("high"))).is_empty()
+def _has_intervals(findings: Findings, rate: str) -> bool:
+    """Whether any rate has an interval."""
+    rates = pl.col("metric") == rate
+    return not findings.cells.filter(rates & (pl.col("low") != pl.col("high"))).is_empty()
 
 
 def _heading(name: str, workload: str, among: Sequence[str]) -> str:
@@ -81,17 +103,17 @@ def _heading(name: str, workload: str, among: Sequence[str]) -> str:
     return name if len(among) == 1 else f"{name}\n{workload}"
 
 
-def _row(findings: Findings, stack: str, condition: str, measured: Mapping[str, Sequence[str]]) -> TableRow:
+def _row(findings: Findings, stack: str, condition: str, measured: Measured) -> TableRow:
     def found(workload: str, metric: str) -> dict[str, Any]:
         return findings.central.get((stack, condition, workload, metric), {})
 
     texts = [stack, condition]
-    for workload in measured["throughput"]:
-        row = found(workload, "throughput")
+    for workload in measured.fast:
+        row = found(workload, measured.rate)
         texts += [_with_interval(row), units.ratio(row.get("ratio_median"))]
-        texts += [_median(found(workload, "cost"))] if workload in measured["cost"] else []
-    for metric in ("rtt", "loss"):
-        texts += [_median(found(workload, metric)) for workload in measured[metric]]
+        texts += [_median(found(workload, cost)) for cost, costly in measured.costly.items() if workload in costly]
+    for metric, late in measured.late.items():
+        texts += [_median(found(workload, metric)) for workload in late]
     fields = (*map(Field, texts), Field(verdict_of(findings, stack, condition), kind="verdict"))
     return TableRow(fields)
 

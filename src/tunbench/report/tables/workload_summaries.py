@@ -7,9 +7,10 @@ import polars as pl
 from tunbench.analysis import metrics
 from tunbench.analysis.findings import Findings, verdict_of
 from tunbench.analysis.verdicts import executed
-from tunbench.report import units
+from tunbench.report import questions, units
 from tunbench.report.tables.table import PLACE_COLUMNS, Column, Field, Table, TableRow
-from tunbench.runner.declare.metrics import Metric
+from tunbench.runner.catalogue import metrics_by_name
+from tunbench.runner.declare.metrics import Metric, Question
 
 MAX_METRICS = 5
 """Metrics of a workload that are shown: it names the most important ones first."""
@@ -19,8 +20,6 @@ MAX_ROWS = 1000
 
 RATE = len("1.00 Gbit/s")
 """Characters that a column of what is compared keeps: a narrow terminal breaks others first."""
-
-COST = Metric("s/B", "busy time of the machine for each byte")
 
 
 def names(findings: Findings) -> list[str]:
@@ -51,10 +50,12 @@ def _table(findings: Findings, workload: str, most: int) -> Table:
 
 
 def _metrics(findings: Findings, workload: str) -> dict[str, Metric]:
-    """The metrics that a workload has values of, as it lists them, and the cost of a byte where it has a throughput."""
+    """The metrics that a workload has values of, as it lists them, and costs where it is there to carry bytes."""
     measured = set(findings.cells.filter(pl.col("workload") == workload)["metric"].to_list())
     shown = [(name, metric) for name, metric in metrics.declared(workload).items() if name in measured]
-    return dict(shown[:MAX_METRICS]) | ({"cost": COST} if {"throughput", "cost"} <= measured else {})
+    carries = questions.first_at_a_glance(Question.FAST) in measured
+    costs = [name for name in questions.at_a_glance(Question.COSTLY) if carries and name in measured]
+    return dict(shown[:MAX_METRICS]) | {name: metrics_by_name()[name] for name in costs}
 
 
 def _row(findings: Findings, workload: str, stack: str, condition: str, shown: Mapping[str, Metric]) -> TableRow:

@@ -57,7 +57,8 @@ class Metric(NamedTuple):
     `unit` is its SI unit. More of it is better, or less, or neither (None). It answers its `question`, or else that of
     its unit; a `main` one is what the question is about, others bear on it. `bounds` are those of its unit unless it
     has its own. It is `summed_over_cores` where it is a time that all processors spend together. A `followed` one is
-    drawn over what profiles and options vary.
+    drawn over what profiles and options vary, one that is `followed_over_options` over options alone. One that is
+    `at_a_glance` stands in the tables that show a whole run on one screen.
     """
 
     unit: str
@@ -68,6 +69,8 @@ class Metric(NamedTuple):
     bounds: Bounds | None = None
     summed_over_cores: bool = False
     followed: bool = False
+    followed_over_options: bool = False
+    at_a_glance: bool = False
 
     @property
     def answers(self) -> Question:

@@ -19,6 +19,8 @@ ABOUT = About(
             "busy time of both ends and what stands between them, for a byte that the stack carried",
             question=Question.COSTLY,
             main=True,
+            followed_over_options=True,
+            at_a_glance=True,
         ),
         "cost-packet": Metric(
             "s", "the same for a packet, as the overlay's interface counts packets", question=Question.COSTLY

@@ -39,7 +39,9 @@ ABOUT = About(
             main=True,
             followed=True,
         ),
-        "throughput": Metric("bit/s", "payload of the answers", more_is_better=True, main=True, followed=True),
+        "throughput": Metric(
+            "bit/s", "payload of the answers", more_is_better=True, main=True, followed=True, at_a_glance=True
+        ),
         "failures": Metric("ratio", "requests that were not answered by 200", question=Question.LATE),
     },
     programs={"nginx": "nginx-light", "hey": "hey", "openssl": "openssl"},

@@ -28,9 +28,14 @@ ABOUT = About(
             more_is_better=True,
             main=True,
             followed=True,
+            at_a_glance=True,
         ),
-        "jitter": Metric("s", "mean deviation of the transit time (RFC 1889, section 6.3.1), in whole µs"),
-        "loss": Metric("ratio", "datagrams that did not arrive", question=Question.LATE, followed=True),
+        "jitter": Metric(
+            "s", "mean deviation of the transit time (RFC 1889, section 6.3.1), in whole µs", followed_over_options=True
+        ),
+        "loss": Metric(
+            "ratio", "datagrams that did not arrive", question=Question.LATE, followed=True, at_a_glance=True
+        ),
         "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
     },
     programs={"iperf": "iperf"},

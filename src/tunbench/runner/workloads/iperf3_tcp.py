@@ -35,6 +35,7 @@ ABOUT = About(
             more_is_better=True,
             main=True,
             followed=True,
+            at_a_glance=True,
         ),
         "retransmits": Metric(
             "count", "TCP segments sent again; with a moment: in that second", question=Question.FAST

@@ -24,8 +24,8 @@ ABOUT = About(
         "df": Option("switch", "off", "do not fragment: what does not fit is refused and lost, as ping's -M do"),
     },
     metrics={
-        "rtt": Metric("s", "round-trip time", main=True, followed=True),
-        "loss": Metric("ratio", "requests without a reply", question=Question.LATE, followed=True),
+        "rtt": Metric("s", "round-trip time", main=True, followed=True, at_a_glance=True),
+        "loss": Metric("ratio", "requests without a reply", question=Question.LATE, followed=True, at_a_glance=True),
         "duplicates": Metric("count", "replies that came twice", question=Question.LATE),
         "refused": Metric(
             "count",

@@ -29,7 +29,7 @@ ABOUT = About(
         "transactions": Metric(
             "1/s", "requests with a reply, each second of the whole test", more_is_better=True, main=True, followed=True
         ),
-        "rtt": Metric("s", "round-trip time of a request and its reply", main=True, followed=True),
+        "rtt": Metric("s", "round-trip time of a request and its reply", main=True, followed=True, at_a_glance=True),
     },
     programs={"sockperf": "sockperf"},
     version=("sockperf", "--version"),

@@ -31,6 +31,7 @@ ABOUT = About(
             more_is_better=True,
             main=True,
             followed=True,
+            at_a_glance=True,
         ),
         "login": Metric("s", "connecting, key exchange, authentication, and the command true"),
         "duration": Metric("s", "logging in and the copy"),

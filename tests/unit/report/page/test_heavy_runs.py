@@ -24,6 +24,7 @@ from tunbench.report.tables import headline, manifest, ratios
 from tunbench.report.tables.heat import MAX_FIELDS
 from tunbench.report.tables.workload_summaries import MAX_ROWS
 from tunbench.report.terminal import run_report
+from tunbench.runner.declare.metrics import Question
 
 
 def seconds(made: Callable[..., Any], *arguments: Any) -> float:
@@ -64,7 +65,7 @@ def crossed(count: int, workload: str = TCP) -> Record:
 
 def test_stacks_by_conditions_that_are_mostly_empty_are_a_bearable_page() -> None:
     whole = view_of(crossed(600))
-    found = ratios.table(whole, "throughput")
+    found = ratios.table(whole, Question.FAST)
     assert len(found.rows) * len(found.columns) <= MAX_FIELDS
     assert f"has {len(found.rows)} rows at most" in found.caption
     assert seconds(headline.table, whole) < 3
@@ -74,7 +75,7 @@ def test_stacks_by_conditions_that_are_mostly_empty_are_a_bearable_page() -> Non
 def test_why_a_cell_has_no_ratio_is_not_searched_for_among_all_values() -> None:
     trials = [trial(cell("none", repeat=0), [("rtt", "s", 1.0)])]
     trials += [trial(cell("ipip", f"p{number}"), [("rtt", "s", 1.0)]) for number in range(2_000)]
-    assert seconds(ratios.table, view_of(record(trials)), "rtt") < 3
+    assert seconds(ratios.table, view_of(record(trials)), Question.LATE) < 3
     fast = [trial(cell("ipip", f"p{number}", TCP), [("throughput", "bit/s", 1.0)]) for number in range(2_000)]
     assert seconds(headline.table, view_of(record([*trials, *fast]))) < 4
 
