@@ -102,7 +102,7 @@ FROM_FOLDERS = {
     "files.write",
     "read.plan",
     "read.begun",
-    "read.record",
+    "record_of",
     "read.loaded_plan",
     "published.read",
     "published.numbers_of_tables",

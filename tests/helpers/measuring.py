@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 from tunbench.journal.record import Record
 from tunbench.run import execution
 from tunbench.run.order import read_order
@@ -27,7 +27,7 @@ def execute(folder: Path, text: str, workers: int = 2, **overrides: Any) -> Reco
     order = read_order(text, "test.toml", overrides)
     execution.create(folder, order)
     assert execution.go(folder, order, workers, lambda told: None) == []
-    record = read.record(folder)
+    record = record_of(folder)
     assert record.interrupted == ()
     return record
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tests.helpers.kills import Killer
 from tests.helpers.measuring import native_plan
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
+from tunbench.runner.declare.verdicts import Verdict
 
 PINGS = ("ping:count=10", "ping:count=20")
 
@@ -17,12 +18,12 @@ FOUR_TRIALS = native_plan(["none"], '["baseline"]', [*PINGS]).replace("repeats =
 
 def assert_whole(run: Path) -> None:
     """Every trial is there, once, with its folder."""
-    record = read.record(run)
+    record = record_of(run)
     assert record.interrupted == ()
     cells = Counter((trial.cell["workload"], trial.cell["repeat"]) for trial in record.trials)
     assert cells == Counter((workload, repeat) for workload in ("up", *PINGS) for repeat in REPEATS)
     for trial in record.trials:
-        assert trial.verdict == "ok", trial.reason
+        assert trial.verdict == Verdict.OK, trial.reason
         assert (run / trial.folder / "commands.sh").stat().st_size
     assert (run / "report.html").read_text().rstrip().endswith("</html>")
 

@@ -2,10 +2,12 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from tunbench.journal.record import Record, Sample, TrialResult, Warned
 from tunbench.plan.shard import canonical
+from tunbench.runner.declare.verdicts import Verdict
 
 PING = "ping:count=100,interval=0.01"
 TCP = "iperf3-tcp:duration=2"
@@ -69,7 +71,8 @@ def trial(
 ) -> TrialResult:
     """One trial; each sample is metric, unit, value and, in a series, its moment, or else None, its node and pair."""
     folder = f"trials/{where['stack']}/{where['profile']}/{where['workload']}/{where['repeat']}"
-    return TrialResult(dict(where), verdict, reason, folder, tuple(_sample(*sample) for sample in samples), **more)
+    fields = {"lab": "vm", "clock": "virtual", "samples": tuple(_sample(*sample) for sample in samples), **more}
+    return TrialResult(MappingProxyType(dict(where)), Verdict(verdict), reason, folder, **fields)
 
 
 def _sample(
@@ -80,7 +83,7 @@ def _sample(
 
 def record(trials: Sequence[TrialResult], **more: Any) -> Record:
     """A record of these trials, in the order that a journal is read in."""
-    trials = sorted(trials, key=lambda one: canonical(one.cell))
+    trials = sorted(trials, key=lambda one: canonical(dict(one.cell)))
     fields = {
         "manifest": MANIFEST,
         "warnings": (),

@@ -19,6 +19,7 @@ from tunbench.plan.axes.stack import Stack
 from tunbench.plan.shard import Shard
 from tunbench.run import execution
 from tunbench.run.order import Order, read_order
+from tunbench.runner.declare.verdicts import Verdict
 
 PLAN = """\
 name = "any"
@@ -39,7 +40,7 @@ FACTS: dict[str, Any] = {
 def events(shard: Shard, factor: float = 1.0, verdict: str = "ok") -> list[dict[str, Any]]:
     """What the runner tells of a shard: samples follow from its seed, times `factor`."""
     number = shard.seed % 1000 * factor
-    trial = {"event": "trial", "reason": "" if verdict == "ok" else "it broke"}
+    trial = {"event": "trial", "reason": "" if verdict == Verdict.OK else "it broke"}
     return [
         {"event": "phase", "name": "nodes", "at": 2.0},
         {"event": "command", "node": "lab", "shell": "ip netns add a", "at": 2.0, "took": 0.1, "status": 0},
@@ -55,7 +56,7 @@ def events(shard: Shard, factor: float = 1.0, verdict: str = "ok") -> list[dict[
         {
             **{**trial, "workload": "ping:count=5", "verdict": verdict, "outputs": {"ping.txt": "raw\n"}},
             "samples": [["rtt", "s", number / 1e6, 0.0, "a-b", "a"], ["loss", "ratio", 0.0, None, "a-b", "a"]]
-            if verdict == "ok"
+            if verdict == Verdict.OK
             else [],
         },
         {"event": "phase", "name": "end", "at": 4.0},

@@ -13,7 +13,8 @@ import pytest
 
 from tests.helpers.kills import RUN, family
 from tests.helpers.measuring import native_plan, values
-from tunbench.journal import journal, read
+from tunbench.journal import journal
+from tunbench.journal.readers.registry import record_of
 from tunbench.journal.record import Record
 from tunbench.report.tables import lab_time
 from tunbench.runner.node.shell import wait_until
@@ -69,7 +70,7 @@ def minute(tmp_path_factory: pytest.TempPathFactory) -> Minute:
     [wall] = [event["wall"] for event in journal.events(run) if event.get("state") == "finished"]
     beside = after.keys() - {PROGRAM}
     spent = sum(after[name] for name in beside) - sum(seconds for name, seconds in before.items() if name in beside)
-    return Minute(read.record(run), wall, command, beside, spent)
+    return Minute(record_of(run), wall, command, beside, spent)
 
 
 def under_way(run: Path) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers.host import APART, HERE
 from tests.helpers.measuring import plan, verdicts
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 
 pytestmark = [
     pytest.mark.native,
@@ -46,7 +46,7 @@ def test_a_run_with_several_stacks_changes_nothing_of_the_host(
     run = ["run", f"{HERE}/plan.toml", "--out", f"{HERE}/run"]
     found = looked_at(tmp_path, sys.executable, "-m", "tunbench", *run)
     assert changed(found) == set(), found["stderr"]
-    record = read.record(tmp_path / "run")
+    record = record_of(tmp_path / "run")
     told = {stack: verdict for (stack, _), (verdict, _) in verdicts(record).items()}
     assert set(told) == {*STACKS, "none:underlay=ethernet"}
     assert not record.interrupted

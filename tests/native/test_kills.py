@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.native_kills import assert_whole, native_killer
 from tests.helpers.traces import traces
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 from tunbench.runner.node.shell import wait_until
 
 pytestmark = [
@@ -44,7 +44,7 @@ def test_a_runner_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, r
     os.kill(killer.labs(run)[0], 9)
     assert process.wait(120) == 1
     assert "1 shards were interrupted; go on with: tunbench run --resume" in killer.printed()
-    [interrupted] = read.record(run).interrupted
+    [interrupted] = record_of(run).interrupted
     assert interrupted == "none, baseline, repeat 1"
     assert killer.begin(run).wait(120) == 0
     assert_whole(run)

@@ -13,6 +13,7 @@ import pytest
 from tests.helpers.measuring import execute, native_plan, values, verdicts
 from tests.helpers.traces import traces
 from tunbench.journal import journal
+from tunbench.runner.declare.verdicts import Verdict
 
 pytestmark = [
     pytest.mark.native,
@@ -26,7 +27,7 @@ WORKLOADS = ["ping:count=10", "iperf3-tcp:duration=1", "iperf3-udp:duration=1"]
 def test_what_the_kernel_has_is_measured_and_nothing_is_left(tmp_path: Path) -> None:
     before = traces()
     record = execute(tmp_path / "run", native_plan(STACKS, '["baseline"]', WORKLOADS), workers=1)
-    missing = {stack for (stack, _), (verdict, _) in verdicts(record).items() if verdict == "unsupported"}
+    missing = {stack for (stack, _), (verdict, _) in verdicts(record).items() if verdict == Verdict.UNSUPPORTED}
     assert missing <= {"macvlan", "vxlan", "openvpn+vxlan"}, "a kernel may lack these interfaces, and nothing else"
     assert {verdict for verdict, _ in verdicts(record).values()} <= {"ok", "unsupported"}
     assert values(record, "throughput", "none")[0] > 1e8

@@ -11,8 +11,8 @@ import pytest
 from tests.helpers.measuring import native_plan
 from tests.helpers.traces import traces
 from tunbench.executors.pool import ShardEvent
-from tunbench.journal import read
 from tunbench.journal.events import ShardEnded
+from tunbench.journal.readers.registry import record_of
 from tunbench.run import execution
 from tunbench.run.order import read_order
 
@@ -45,7 +45,7 @@ def soaked(trials: int, folder: Path, record_property: Property) -> None:
     order = read_order(text, "soak.toml", {})
     execution.create(folder, order)
     execution.go(folder, order, 1, look)
-    record = read.record(folder)
+    record = record_of(folder)
     assert len(record.trials) == trials
     assert {trial.verdict for trial in record.trials} == {"ok"}
     # The first shards fill what is filled once.

@@ -13,10 +13,11 @@ import pytest
 from tests.helpers.kills import RUN
 from tests.helpers.measuring import native_plan
 from tunbench.executors import pool
-from tunbench.journal import read
 from tunbench.journal.events import PhaseBegan, TrialEnded
+from tunbench.journal.readers.registry import record_of
 from tunbench.run import execution
 from tunbench.run.order import read_order
+from tunbench.runner.declare.verdicts import Verdict
 
 pytestmark = [
     pytest.mark.native,
@@ -39,9 +40,9 @@ def test_other_load_is_warned_of_and_what_it_disturbs_is_marked(
         finally:
             load.kill()
     assert done.returncode == 0, done.stderr
-    record = read.record(tmp_path / "run")
+    record = record_of(tmp_path / "run")
     [trial] = [trial for trial in record.trials if trial.cell["workload"] == PING]
-    assert trial.verdict == "ok" and len(trial.samples) > 200, "it is marked, and kept"
+    assert trial.verdict == Verdict.OK and len(trial.samples) > 200, "it is marked, and kept"
     assert "other processes took" in trial.noisy
     assert {"other-load", "noisy"} <= {warning.name for warning in record.warnings}
     assert "other processes took" in done.stderr.replace("\n", " ")

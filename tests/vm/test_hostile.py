@@ -7,6 +7,7 @@ import pytest
 
 from tests.helpers import hostile
 from tests.helpers.measuring import execute, plan, verdicts
+from tunbench.runner.declare.verdicts import Verdict
 
 pytestmark = [pytest.mark.vm, pytest.mark.reliability, pytest.mark.long]
 
@@ -34,6 +35,6 @@ def test_tunnels_that_run_wild_fail_alone(
     told = []
     for name, (what, _) in HOSTILE.items():
         verdict, reason = found[name, PING]
-        assert verdict == "failed", (what, reason)
+        assert verdict == Verdict.FAILED, (what, reason)
         told.append(f"{what}: “{reason.splitlines()[0][:100]}”")
     record_property("reliability", f"each failed and came to its end, the other shard ok: {'; '.join(told)}")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.kills import RUN, Killer, suspend
 from tests.helpers.measuring import plan
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 from tunbench.runner.node.shell import wait_until
 
 pytestmark = [pytest.mark.vm, pytest.mark.reliability]
@@ -27,7 +27,7 @@ class Alike:
         self.fingerprint = ""
 
     def check(self, run: Path) -> None:
-        record = read.record(run)
+        record = record_of(run)
         assert record.interrupted == ()
         assert {trial.verdict for trial in record.trials} == {"ok"}
         self.fingerprint = self.fingerprint or record.manifest["fingerprint"]
@@ -62,7 +62,7 @@ def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, recor
     os.kill(killer.labs(run)[0], 9)
     assert process.wait(300) == 1
     assert "1 shards were interrupted; go on with: tunbench run --resume" in killer.printed()
-    assert len(read.record(run).interrupted) == 1
+    assert len(record_of(run).interrupted) == 1
     assert killer.begin(run).wait(300) == 0
     alike.check(run)
     told = "a second process is refused; 1 of 2 shards interrupted and told, exit code 1; --resume completes it"

@@ -11,6 +11,7 @@ from tunbench.journal.record import Record
 from tunbench.labs import payload
 from tunbench.report.conclusion import finish
 from tunbench.runner import registry
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox.tools import TOOLS
 
 pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(3600)]
@@ -85,7 +86,7 @@ def test_a_control_plane_that_dies_while_something_is_measured_fails_it_within_a
     found = verdicts(spoilt(DIES, tmp_path, monkeypatch))
     assert found["headscale", "up"] == ("ok", "")
     verdict, why = found["headscale", PING]
-    assert verdict == "failed" and why.startswith("headscale: its daemon on control ended with status 124")
+    assert verdict == Verdict.FAILED and why.startswith("headscale: its daemon on control ended with status 124")
     assert lasted(tmp_path / "run") < MINUTE
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from tests.helpers.measuring import plan, values
 from tests.helpers.traces import that_name
-from tunbench.journal import journal, read
+from tunbench.journal import journal
+from tunbench.journal.readers.registry import record_of
 
 pytestmark = [pytest.mark.vm, pytest.mark.long]
 
@@ -41,7 +42,7 @@ def test_a_plan_runs_on_the_kernel_of_a_vm(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(PLAN)
     done = inside(tmp_path, "run", "plan.toml", "--lab", "native", "--out", "run")
     assert done.returncode == 0, done.stdout + done.stderr
-    record = read.record(tmp_path / "run")
+    record = record_of(tmp_path / "run")
     assert record.manifest["lab"] == {"kind": "native", "clock": "real"}
     assert record.manifest["host"]["kernel"] != platform.release()
     assert [trial.verdict for trial in record.trials] == ["ok"] * 12

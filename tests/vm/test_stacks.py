@@ -9,6 +9,7 @@ import pytest
 from tests.helpers.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
 from tunbench.labs import payload
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 
 pytestmark = pytest.mark.vm
@@ -67,7 +68,7 @@ def test_a_broken_tunnel_fails_its_proof(
     record = execute(tmp_path / "run", plan(["wireguard"], '["baseline"]', ["ping:count=10", "iperf3-tcp:duration=1"]))
     for workload in ("ping:count=10", "iperf3-tcp:duration=1"):
         verdict, why = verdicts(record)["wireguard", workload]
-        assert verdict == "failed"
+        assert verdict == Verdict.FAILED
         assert any(words in why for words in reason.split("|")), why
     assert values(record, "throughput", "wireguard") == []
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.measuring import execute, plan
 from tunbench.labs import payload
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.workloads.shared import iperf2, iperf3_report
 
 pytestmark = pytest.mark.vm
@@ -64,7 +65,7 @@ def test_what_is_reported_is_what_the_interface_counted(tmp_path: Path, monkeypa
     for trial in record.trials:
         stack, workload = trial.cell["stack"], trial.cell["workload"]
         if workload in WORKLOADS:
-            assert trial.verdict == "ok", trial.reason
+            assert trial.verdict == Verdict.OK, trial.reason
             folder = tmp_path / "run" / trial.folder
             size, packets = counted(json.loads((folder / "counters.json").read_text()))
             received, sent = reported(folder, workload)

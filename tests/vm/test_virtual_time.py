@@ -14,6 +14,7 @@ from tests.helpers.measuring import execute, plan, values
 from tests.helpers.traces import that_name
 from tunbench.analysis.statistics import estimate
 from tunbench.journal import journal, read
+from tunbench.journal.readers.registry import record_of
 from tunbench.journal.warnings import first_trials
 from tunbench.labs.vm import explore
 
@@ -63,7 +64,7 @@ def test_a_killed_run_resumes_to_the_same_fingerprint(
     done = subprocess.run([*COMMAND, "--resume", str(tmp_path / "run")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert finished <= set(first_trials(read.events(tmp_path / "run")))
-    assert read.record(tmp_path / "run").manifest["fingerprint"] == undisturbed
+    assert record_of(tmp_path / "run").manifest["fingerprint"] == undisturbed
     assert list((tmp_path / "run").glob(".*")) == []
 
 

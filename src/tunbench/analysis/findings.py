@@ -67,7 +67,7 @@ class Findings:
     @cached_property
     def until(self) -> Until | None:
         """What the run's plan says about stopping, if anything."""
-        return stopping.until_of(self.record.manifest)
+        return stopping.until_of(self.record)
 
     @cached_property
     def widths(self) -> pl.DataFrame | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tunbench.analysis.findings import Findings, verdict_of
 from tunbench.analysis.ratios import underlay
+from tunbench.runner.declare.verdicts import Verdict
 
 
 def reason(findings: Findings, stack: str, condition: str, workload: str, metric: str) -> str:
@@ -12,9 +13,9 @@ def reason(findings: Findings, stack: str, condition: str, workload: str, metric
     if not underlay(stack) or bare is None:
         return "the stack none was not run on the same kind of underlay"
     verdict = verdict_of(findings, bare, condition, workload)
-    if verdict in ("failed", "unsupported"):
+    if verdict in (Verdict.FAILED, Verdict.UNSUPPORTED):
         return f"the stack {bare} {'failed' if verdict == 'failed' else 'was unsupported'}"
-    if verdict != "ok":
+    if verdict != Verdict.OK:
         return f"the stack {bare} was not run" if verdict == "not run" else f"of the stack {bare}, {verdict}"
     values = findings.measured_bare.get((bare, condition, workload, metric))
     if not values:

@@ -64,8 +64,7 @@ def profile_name(entry: Any) -> str:
 
 
 def _listed(record: Record, key: str) -> list[Any]:
-    plan = record.manifest.get("plan")
-    entries = plan.get(key) if isinstance(plan, dict) else None
+    entries = record.fact("plan", key)
     return entries if isinstance(entries, list) else []
 
 

@@ -8,6 +8,7 @@ from tunbench.plan.axes import joining
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import stack as stacks
 from tunbench.runner.declare.packet_format import IP, Format
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network.underlay import MTU
 from tunbench.runner.stack import Stack
 from tunbench.runner.workloads.shared.icmp import packet_size
@@ -158,7 +159,7 @@ def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[i
         )
         for workload, packet in packets(built_stack, payloads).items()
     ]
-    reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict != "ok"]
+    reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict != Verdict.OK]
     expected = limits(built_stack)
     bound = expected.mss > HALF_WINDOW or any(layer.declared.clamps for layer in built_stack.layers)
     return Finding(stack, rows, expected, _measured_limits(record, stack), next(iter(reasons), ""), bound)

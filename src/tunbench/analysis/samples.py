@@ -32,7 +32,7 @@ def every_sample(record: Record) -> pl.DataFrame:
 def good_samples(trials: Iterable[TrialResult]) -> pl.DataFrame:
     """The samples that count: those of trials whose verdict is `ok`. The columns are those of SCHEMA.
 
-    Rows stand in the order of trials (see `journal.read.assemble`), and within a trial in that of the journal.
+    Rows stand in the order of trials (`journal.readers.journal.assemble`), and within one in that of the journal.
     """
     return _table([trial for trial in trials if trial.verdict == Verdict.OK])
 

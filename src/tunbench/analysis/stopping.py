@@ -8,6 +8,7 @@ import polars as pl
 from tunbench.analysis.cells import CENTRAL, METRIC, estimates, per_trial
 from tunbench.analysis.samples import CELL
 from tunbench.analysis.statistics import RANGE
+from tunbench.journal.record import Record
 from tunbench.plan.until import Until
 from tunbench.runner.declare.metrics import BRING_UP
 
@@ -51,10 +52,9 @@ def widths(values: pl.DataFrame, until: Until) -> pl.DataFrame:
     )
 
 
-def until_of(manifest: Mapping[str, Any]) -> Until | None:
-    """What the plan of a run's manifest says about stopping; None where it says nothing."""
-    plan = manifest.get("plan")
-    asked = plan.get("until") if isinstance(plan, Mapping) else None
+def until_of(record: Record) -> Until | None:
+    """What the plan of a run says about stopping; None where it says nothing."""
+    asked = record.fact("plan", "until")
     if not isinstance(asked, Mapping):
         return None
     return Until(asked["width"], asked["confidence"], asked["max"], tuple(asked["metrics"]))

@@ -8,9 +8,9 @@ import typer
 from tunbench.cli.console import screen, show
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.listing import print_json
-from tunbench.journal import read
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers.registry import record_of
 from tunbench.plain_text import line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Run
 
     names = tuple(dict.fromkeys(name.strip() for name in metric.split(",") if name.strip()))
     with bad_input_exits(JournalError, CompareError):
-        records = [read.record(folder) for folder in (a, b)]
+        records = [record_of(folder) for folder in (a, b)]
         for folder, record in zip((a, b), records, strict=True):
             if len(record.trials) < record.planned:
                 missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.errors import bad_input_exits
-from tunbench.journal import read
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers.registry import record_of
 
 
 def digest(run: Annotated[Path, typer.Argument(help="A run's folder.")]) -> None:
@@ -18,8 +18,8 @@ def digest(run: Annotated[Path, typer.Argument(help="A run's folder.")]) -> None
     is promised.
     """
     with bad_input_exits(JournalError):
-        record = read.record(run)
-    typer.echo(record.manifest["fingerprint"])
+        record = record_of(run)
+    typer.echo(record.fingerprint)
     if len(record.trials) < record.planned:
         missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
         typer.echo(f"{missing}; go on with: {resume_command(run)}", err=True)

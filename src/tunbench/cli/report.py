@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
-from tunbench.journal import files, read
+from tunbench.journal import files
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers.registry import record_of
 from tunbench.plain_text import plain
 
 
@@ -33,7 +34,7 @@ def report(
         path = out or (runs[0] / REPORT if len(runs) == 1 else Path(REPORT))
         view = side_by_side(
             [
-                reported_run(find(read.record(run)), run, label, way_to(run, path))
+                reported_run(find(record_of(run)), run, label, way_to(run, path))
                 for run, label in zip(runs, labels_of(runs), strict=True)
             ]
         )

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.errors import bad_input_exits
-from tunbench.journal import read
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers.registry import record_of
 
 ROWS_AT_ONCE = 1000
 """Rows that are made into text at once: each has the names of its trial, which may be thousands of characters."""
@@ -36,7 +36,7 @@ def samples(
     with bad_input_exits(JournalError):
         from tunbench.analysis.samples import every_sample
 
-        table = every_sample(read.record(run))
+        table = every_sample(record_of(run))
     if format is not Format.PARQUET:
         for start in range(0, max(1, len(table)), ROWS_AT_ONCE):
             rows = table[start : start + ROWS_AT_ONCE]

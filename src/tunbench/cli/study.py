@@ -11,6 +11,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers.registry import record_of
 from tunbench.plan.load import load, shipped_studies
 from tunbench.report.export import publications as exported
 from tunbench.report.terminal import publications
@@ -78,7 +79,7 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
         from tunbench.report.terminal import study_tables
 
         loaded = read.loaded_plan(run)
-        assessment = assess(find(read.record(run)), loaded, published.numbers_of_tables(loaded))
+        assessment = assess(find(record_of(run)), loaded, published.numbers_of_tables(loaded))
     if as_json:
         print_json(agreement.as_json(assessment))
     else:

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 
 from tunbench.journal.events import JournalEvent, PhaseBegan, ShardEnded
 
-BOOTS_ITS_CLOCK = "vm"
-"""The kind of lab whose clock begins with the boot of each shard; that of hosts has been running long before."""
+LABS_WHOSE_CLOCK_STARTS_AT_BOOT = frozenset({"vm"})
+"""The clock of the other labs is that of their machines, which has been running long before a shard."""
 
 
-def durations(events: Iterable[JournalEvent], lab: str) -> dict[str, float]:
+def durations(events: Iterable[JournalEvent], lab_kind: str) -> dict[str, float]:
     """Seconds of the lab's time in each phase, over all shards.
 
     Where the clock does not begin with the boot, what of a shard's wall clock is in none of its phases is counted so.
     """
-    since_boot = lab == BOOTS_ITS_CLOCK
+    since_boot = lab_kind in LABS_WHOSE_CLOCK_STARTS_AT_BOOT
     sums: dict[str, float] = {}
     last: dict[str, tuple[str, float]] = {}
     began: dict[str, float] = {}

@@ -8,6 +8,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from tunbench.journal.record import Sample
+from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plain_text import plain
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.verdicts import Verdict
@@ -236,9 +237,7 @@ READERS: Mapping[str, Callable[[Line], JournalEvent]] = {
     "capture": lambda line: PacketsCaptured(line["shard"], line["name"], line["pcap"]),
     "command": lambda line: CommandRan(line["shard"], line["shell"], line.get("took") or 0.0),
     "trial": _trial,
-    "condition": lambda line: HostExamined(
-        line["facts"], tuple((name, plain(text)) for name, text in line["findings"])
-    ),
+    HOST_STATE: lambda line: HostExamined(line["facts"], tuple((name, plain(text)) for name, text in line["findings"])),
     "warning": lambda line: WarningRaised(line["shard"], line["name"], plain(line["text"])),
     "outside": lambda line: PacketsOutside(line["shard"], line["packets"], plain(line["first"][0])),
     "version": lambda line: ProgramVersion(line["program"], plain(line["text"])),

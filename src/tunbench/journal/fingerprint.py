@@ -25,7 +25,9 @@ def fingerprint(manifest: dict[str, Any], trials: Iterable[TrialResult]) -> str:
     """
     if manifest["lab"]["clock"] != "virtual":
         return NO_PROMISE
-    lines = sorted(canonical([trial.cell, trial.verdict, sorted(trial.samples, key=_in_order)]) for trial in trials)
+    lines = sorted(
+        canonical([dict(trial.cell), trial.verdict, sorted(trial.samples, key=_in_order)]) for trial in trials
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

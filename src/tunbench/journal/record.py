@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.verdicts import Verdict
+from tunbench.runner.node.json_output import value_at
 
 OF_TRIAL = ("lab", "clock", *axes.TRIAL)
 """The columns that all samples of a trial share."""
@@ -19,21 +21,21 @@ Sample = tuple[str, str, float, float | None, str, str]
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One execution of a cell: which, its verdict (`ok`, `failed`, `unsupported`), and its samples.
+    """One execution of a cell: which, its verdict, and its samples. `cell` has a value for each of axes.TRIAL.
 
     `command` is that of its commands that took longest, as a person types it. `noisy` says what disturbed it on the
     real clock; it is empty where nothing did.
     """
 
-    cell: dict[str, Any]
-    verdict: str
+    cell: Mapping[str, Any]
+    verdict: Verdict
     reason: str
     folder: str
+    lab: str
+    clock: str
     samples: tuple[Sample, ...] = ()
     logs: dict[str, str] = field(default_factory=dict)
     command: str = ""
-    lab: str = "vm"
-    clock: str = "virtual"
     noisy: str = ""
 
     @property
@@ -92,3 +94,17 @@ class Record:
     """Each profile by its name, as the shards have it."""
     workloads: tuple[str, ...] = ()
     """The workloads of the shards, in the order of the plan."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over all samples and verdicts; `fingerprint.NO_PROMISE` where none is promised."""
+        return str(self.fact("fingerprint") or "")
+
+    @property
+    def clock(self) -> str:
+        """The clock of the lab: virtual or real."""
+        return str(self.fact("lab", "clock") or "")
+
+    def fact(self, *keys: str) -> Any:
+        """What the manifest says at a path of nested tables, or None."""
+        return value_at(self.manifest, *keys)

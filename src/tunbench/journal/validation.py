@@ -17,6 +17,7 @@ from tunbench.journal.bounds import (
     LONGEST_SAMPLE_SECONDS,
     MOST_FACTS,
 )
+from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plan.load import OVERRIDES
 from tunbench.runner.catalogue import metrics_by_name
 from tunbench.runner.declare import axes
@@ -245,7 +246,7 @@ EVENT_CHECKS: Checks = {
         **{"shard": NAME, "workload": NAME, "verdict": _that(lambda value: value in list(Verdict)), "reason": TEXT},
         **{"samples": _samples, "logs?": _texts, "outputs?": _texts, "noisy?": TEXT},
     },
-    "condition": {"findings": _findings, "facts": _facts},
+    HOST_STATE: {"findings": _findings, "facts": _facts},
     "warning": {"shard": NAME, "name": NAME, "text": TEXT},
     "outside": {"shard": NAME, "packets": WHOLE, "first": SOME_TEXTS},
     "version": {"program": NAME, "text": TEXT},

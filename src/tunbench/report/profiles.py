@@ -9,8 +9,7 @@ from tunbench.plan.axes.profile import Profile, read_profile, shipped
 
 def profiles(findings: Findings) -> list[Profile]:
     """The profiles of the run: as its shards have them, else as its plan describes them or Tunbench ships them."""
-    plan = findings.record.manifest.get("plan")
-    listed = plan.get("profiles") if isinstance(plan, dict) else None
+    listed = findings.record.fact("plan", "profiles")
     entries = {profile_name(entry): entry for entry in listed} if isinstance(listed, list) else {}
     entries.update(findings.record.profiles)
     names = dict.fromkeys(values[0] for values in findings.conditions)

@@ -14,6 +14,7 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.verdicts import executed
 from tunbench.journal.record import TrialResult
 from tunbench.report.reported_run import ReportedRun
+from tunbench.runner.declare.verdicts import Verdict
 
 MEASURED_BY_RECEIVER = "throughput"
 """Metrics that begin so are measured by who receives; with several nodes their direction is told."""
@@ -112,7 +113,7 @@ class View:
     def noisy(self, run: str, stack: str, condition: str, workload: str) -> int:
         """How many trials of a cell that count were disturbed."""
         trials = self.trials.get((run, stack, condition, workload), [])
-        return sum(bool(trial.noisy) and trial.verdict == "ok" for trial, _ in trials)
+        return sum(bool(trial.noisy) and trial.verdict == Verdict.OK for trial, _ in trials)
 
     def identifiers(self, name: str) -> list[str]:
         """What the sections of a name are called that each run has of its own."""
@@ -154,8 +155,7 @@ TABLES = ("cells", "values", "samples", "costs")
 
 def workloads_of(run: Findings) -> list[str]:
     """The workloads of a run, as its plan lists them; how long a stack took to come up stands last."""
-    plan = run.record.manifest.get("plan")
-    listed = plan.get("workloads") if isinstance(plan, dict) else None
+    listed = run.record.fact("plan", "workloads")
     named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     wanted = dict.fromkeys([*run.record.workloads, *named])
     there = dict.fromkeys(trial.cell["workload"] for trial in executed(run.record))

@@ -6,6 +6,7 @@ from random import Random
 from tunbench.journal import read
 from tunbench.journal.events import BlockAnswered, JournalEvent, ShardEnded, TrialEnded
 from tunbench.journal.folders import label_of_shard
+from tunbench.journal.readers.journal import trial_result
 from tunbench.journal.warnings import first_trials
 from tunbench.plan.expand import next_block
 from tunbench.plan.model import Plan
@@ -103,7 +104,7 @@ class Schedule:
         from tunbench.analysis.stopping import narrow_enough
 
         trials = [
-            read.result(self.lab, shard.spec(), self.trials[shard.id, workload.name])
+            trial_result(self.lab, shard.spec(), self.trials[shard.id, workload.name])
             for shard in shards
             for workload in shard.workloads
             if (shard.id, workload.name) in self.trials

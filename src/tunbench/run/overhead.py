@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tunbench.analysis import overhead
 from tunbench.analysis.overhead import Finding, Sizes
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 from tunbench.journal.record import Record
 
 PAYLOADS = (16, 64, 256, 512, 1024)
@@ -20,7 +20,7 @@ def plan(stacks: Sequence[str], payloads: Sequence[int]) -> str:
 
 def findings(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> list[Finding]:
     """What a run of that plan found. Raises JournalError."""
-    record = read.record(folder)
+    record = record_of(folder)
     measured = dict(_measured(folder, record))
     return [overhead.finding(record, measured, stack, payloads) for stack in stacks]
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tunbench.journal import files, read
+from tunbench.journal import files
 from tunbench.journal.folders import resume_command
+from tunbench.journal.readers.registry import record_of
 from tunbench.run.order import RunError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def finish(folder: Path, write_report: Callable[["Findings"], Report]) -> Report
     from tunbench.analysis.findings import find
     from tunbench.analysis.samples import every_sample
 
-    record = read.record(folder)
+    record = record_of(folder)
     try:
         files.write(folder / "manifest.json", json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
         packed = io.BytesIO()

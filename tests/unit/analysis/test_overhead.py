@@ -19,6 +19,7 @@ from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.tunnel import in_ipv6
@@ -112,7 +113,7 @@ def test_a_packet_that_fills_the_mtu_is_always_among_them() -> None:
 
 def record(*values: tuple[str, float], verdict: str = "ok", reason: str = "") -> Record:
     samples = tuple((metric, "B", value, None, "a-b", "a") for metric, value in values)
-    trial = TrialResult({"stack": "ipip", "workload": "pmtu"}, verdict, reason, "", samples)
+    trial = TrialResult({"stack": "ipip", "workload": "pmtu"}, Verdict(verdict), reason, "", "vm", "virtual", samples)
     return Record({}, (trial,), (), {}, (), 1)
 
 

@@ -18,8 +18,8 @@ from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, inv
 from tunbench.doctor import examine
 from tunbench.doctor.examine import HostCheck
 from tunbench.executors.pool import ShardEvent
-from tunbench.journal import read
 from tunbench.journal.events import PhaseBegan, ShardStarted
+from tunbench.journal.readers.registry import record_of
 from tunbench.journal.record import COLUMNS
 from tunbench.labs import registry as labs
 from tunbench.labs.vm import explore, image_build
@@ -42,7 +42,7 @@ def test_a_run_prints_where_its_report_is_and_its_fingerprint() -> None:
     result = invoke("run", "plan.toml", "--out", "begun", "--workers", "2")
     assert result.exit_code == 0
     assert "report       begun/report.html" in result.stderr
-    assert f"fingerprint  {read.record(Path('begun')).manifest['fingerprint']}" in result.stderr
+    assert f"fingerprint  {record_of(Path('begun')).manifest['fingerprint']}" in result.stderr
     assert Path("begun/report.html").exists()
     assert "[4/4]" in result.stderr
     assert "wireguard" in result.stdout
@@ -65,7 +65,7 @@ def test_a_run_shows_on_a_terminal_what_looks_like_markup_as_it_is() -> None:
 
 def test_the_command_line_overrides_the_plan() -> None:
     invoke("run", "plan.toml", "--out", "begun", "--seed", "77")
-    record = read.record(Path("begun"))
+    record = record_of(Path("begun"))
     assert record.manifest["plan"]["seed"] == 77
     assert invoke("run", "--resume", "begun").exit_code == 0
 
@@ -127,7 +127,7 @@ def test_workers_are_as_many_as_was_said(given: list[str], most: int, monkeypatc
 
 def test_digest_prints_the_fingerprint() -> None:
     finished(Path("begun"))
-    assert invoke("digest", "begun").stdout == f"{read.record(Path('begun')).manifest['fingerprint']}\n"
+    assert invoke("digest", "begun").stdout == f"{record_of(Path('begun')).manifest['fingerprint']}\n"
 
 
 def test_samples_are_printed_in_every_form() -> None:

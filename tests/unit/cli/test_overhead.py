@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import ScriptedLab, batches, invoke, runs_here
 from tunbench.analysis import overhead
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 from tunbench.labs import registry as labs
 from tunbench.plan.shard import Shard
 from tunbench.runner.declare import spelling
@@ -87,7 +87,7 @@ def test_sizes_that_agree(lab: Callable[[Change], None]) -> None:
     assert "  ipip: IPv4 20\n    RFC 791, section 3.1\n" in result.stdout
     limits = "largest packet unfragmented 1480 B, measured 1480; TCP MSS 1440 B, measured 1440"
     assert limits in result.stdout
-    assert read.record(Path("begun")).manifest["plan"]["stacks"] == ["ipip"]
+    assert record_of(Path("begun")).manifest["plan"]["stacks"] == ["ipip"]
 
 
 def test_layers_have_a_column_each(lab: Callable[[Change], None]) -> None:

@@ -15,8 +15,9 @@ from tests.helpers.fakes import FakeExecution
 from tests.helpers.outputs import walk
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, ordered
 from tests.helpers.strangers import NAMES, SECONDS, Property, commands, run_of_ours, told, write
-from tunbench.journal import journal, read
+from tunbench.journal import journal
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers.registry import record_of
 from tunbench.plan.shard import Shard
 
 FEW, MANY = 40, 2_000
@@ -125,14 +126,14 @@ DISAGREEING: dict[str, tuple[list[Any], str]] = {
 def test_a_line_that_does_not_agree_with_those_above_is_told_by_its_number(name: str, tmp_path: Path) -> None:
     lines, why = DISAGREEING[name]
     bad = write(tmp_path / "bad", EVENTS[0], *lines)
-    for opens in (read.record, journal.events):
+    for opens in (record_of, journal.events):
         with pytest.raises(JournalError, match=f"line 3: {why}; the journal is damaged"):
             opens(bad)
 
 
 def test_a_shard_that_starts_again_is_the_same(tmp_path: Path) -> None:
     again = write(tmp_path / "again", *EVENTS, EVENTS[2], EVENTS[14], MOOD, MOOD)
-    assert len(read.record(again).trials) == 3
+    assert len(record_of(again).trials) == 3
 
 
 def test_a_native_run_whose_shard_does_not_say_how_long_it_took_is_read(good: Path, tmp_path: Path) -> None:
@@ -228,7 +229,7 @@ def test_what_no_reader_would_take_does_not_get_into_the_journal(good: Path, tmp
 
     run = tmp_path / "run"
     finished(run, ordered(ScriptedLab(lab)))
-    record = read.record(run)
+    record = record_of(run)
     assert {trial.cell["workload"] for trial in record.trials} == {"up"}
     assert len(record.interrupted) == 4
 
@@ -238,16 +239,16 @@ def test_what_a_stranger_overrides_must_be_an_option(good: Path, tmp_path: Path)
     for overrides in strange:
         bad = write(tmp_path / "bad", {**EVENTS[0], "overrides": overrides})
         with pytest.raises(JournalError, match="line 1: the overrides of run is not sound"):
-            read.record(bad)
+            record_of(bad)
 
 
 @pytest.mark.parametrize("file", ["\ud800", "a\0b"])
 def test_the_file_of_a_program_must_be_a_path(file: str, tmp_path: Path) -> None:
     bad = write(tmp_path / "bad", {**EVENTS[0], "files": {"zerotier-one": file}})
     with pytest.raises(JournalError, match="line 1: the files of run is not sound"):
-        read.record(bad)
+        record_of(bad)
     # That is what Python makes of a byte that is no UTF-8.
-    read.record(write(tmp_path / "good", {**EVENTS[0], "files": {"zerotier-one": "/opt/\udcff"}}))
+    record_of(write(tmp_path / "good", {**EVENTS[0], "files": {"zerotier-one": "/opt/\udcff"}}))
 
 
 def test_the_generator_reaches_what_is_read(good: Path) -> None:

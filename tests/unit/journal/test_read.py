@@ -12,7 +12,9 @@ from tunbench.journal import read
 from tunbench.journal.events import TrialEnded, read_event
 from tunbench.journal.fingerprint import substance
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers.journal import assemble
 from tunbench.journal.record import COLUMNS, Record
+from tunbench.runner.declare.verdicts import Verdict
 
 Event = dict[str, Any]
 
@@ -24,7 +26,7 @@ def changed(index: int, **fields: Any) -> list[Event]:
 
 
 def assembled(lines: list[Event]) -> Record:
-    return read.assemble(read.read_lines(lines))
+    return assemble(read.read_lines(lines))
 
 
 def ended(line: Event) -> TrialEnded:
@@ -87,7 +89,7 @@ def test_of_a_trial_that_was_told_twice_the_first_counts() -> None:
     again = [*EVENTS, state(WIREGUARD, "started", spec=WIREGUARD.spec()), trial(WIREGUARD, "up", 9.9)]
     record = assembled(again)
     assert len(record.trials) == 3
-    assert record.trials[2].verdict == "failed"
+    assert record.trials[2].verdict == Verdict.FAILED
     assert record.manifest["fingerprint"] == fingerprint(EVENTS)
 
 

@@ -81,7 +81,7 @@ sys.modules[reader.__name__] = reader
 from tests.helpers.runs import ordered, finished
 from tunbench.analysis import order
 from tunbench.analysis.samples import every_sample
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 
@@ -97,7 +97,7 @@ assert expand(check(HEAD, "any.toml"))[0].spec()["link"] == "copper"
 
 folder = Path(sys.argv[1])
 finished(folder, ordered(text=HEAD + 'link = ["copper", "glass"]\\n'))
-found = read.record(folder)
+found = record_of(folder)
 assert {trial.cell["link"] for trial in found.trials} == {"copper", "glass"}
 assert "link" in every_sample(found).columns
 assert list(order.conditions(found).values()) == ["baseline · copper", "baseline · glass"]

@@ -18,8 +18,9 @@ from tests.helpers.events import EVENTS
 from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN, finished
 from tests.helpers.strangers import OPENED, SECONDS, Property, commands, run_of_ours, told, write
-from tunbench.journal import files, journal, read
+from tunbench.journal import files, journal
 from tunbench.journal.events import PacketsCaptured
+from tunbench.journal.readers.registry import record_of
 from tunbench.report.conclusion import finish
 from tunbench.run import execution, trial_folders
 from tunbench.run.order import RunError, read_order
@@ -90,7 +91,7 @@ def test_events_that_nothing_reads_take_no_memory(tmp_path: Path) -> None:
     bad = write(tmp_path / "bad", *EVENTS, *[{"event": "x"}] * 30_000)
     tracemalloc.start()
     try:
-        assert len(read.record(bad).trials) == 3
+        assert len(record_of(bad).trials) == 3
         assert tracemalloc.get_traced_memory()[1] < 2 << 20
     finally:
         tracemalloc.stop()

@@ -9,8 +9,9 @@ import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab, ending_after, finished, invoke, ordered, runs_here
 from tunbench.executors import pool
-from tunbench.journal import journal, read
+from tunbench.journal import journal
 from tunbench.journal.events import RunBegun
+from tunbench.journal.readers.registry import record_of
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
@@ -90,7 +91,7 @@ def test_blocks_that_are_asked_for_later_are_mixed_too(tmp_path: Path) -> None:
     late = [one["repeat"] for one in begun if one["repeat"] > 5]
     assert len(begun) == 60
     assert len(set(late[:6])) < 5, "not one stack after the other, each with its five repeats"
-    assert read.record(tmp_path).interrupted == ()
+    assert record_of(tmp_path).interrupted == ()
 
 
 def test_the_plan_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,38 +1,32 @@
-"""Adaptive stopping: how a plan asks for it, the answers of its blocks, and that samples alone decide on them."""
+"""Adaptive stopping: how a plan asks for it, and what a run makes of the answers of its blocks."""
 
 import json
-import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import FakeExecution
-from tests.helpers.records import TCP, cell, trial
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, runs_here
-from tunbench.analysis.cells import per_trial
-from tunbench.analysis.samples import good_samples
-from tunbench.analysis.statistics import coverage, median_rank
-from tunbench.analysis.stopping import Narrowness, narrow_enough, until_of, widths
+from tunbench.analysis.statistics import coverage
+from tunbench.analysis.stopping import until_of
 from tunbench.executors import pool
-from tunbench.journal import journal, read
+from tunbench.journal import journal
+from tunbench.journal.readers.registry import record_of
 from tunbench.labs import registry as labs
 from tunbench.plan.estimate.duration import estimate
 from tunbench.plan.expand import expand, least, most, next_block
 from tunbench.plan.extent import duration_in_words
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
-from tunbench.plan.until import BLOCK, Until, fewest
+from tunbench.plan.until import Until, fewest
 from tunbench.run import execution, resume
 from tunbench.run.order import Order, RunError, read_order
-
-RTT = Until(0.1, metrics=("rtt",))
+from tunbench.runner.declare.verdicts import Verdict
 
 ADAPTIVE = PLAN.replace("repeats = 2", 'repeats = 2\nuntil = { width = "10%", max = 20, metrics = ["rtt"] }')
 
@@ -90,70 +84,6 @@ def test_the_fewest_values_are_those_whose_range_is_an_interval(confidence: floa
     assert n == 2 or coverage(n - 1, 1) < confidence
 
 
-# Whether it is enough.
-
-
-def samples(*values: float, metric: str = "rtt", unit: str = "s", stack: str = "none") -> pl.DataFrame:
-    """A value a trial."""
-    trials = [
-        trial(cell(stack, workload=TCP, repeat=repeat), [(metric, unit, value)])
-        for repeat, value in enumerate(values, start=1)
-    ]
-    return good_samples(trials)
-
-
-@pytest.mark.parametrize(
-    ("values", "width"),
-    [
-        ([1.0] * 5, None),
-        ([1.0] * 6, 0.0),
-        ([9.0, 10, 10, 10, 10, 11], 0.2),
-        ([-9.0, -10, -10, -10, -10, -11], 0.2),
-        # Of ten values the interval is from the second to the ninth.
-        ([1.0, 9, 10, 10, 10, 10, 10, 10, 11, 99], 0.2),
-        ([-1.0, 0, 0, 0, 0, 1], None),
-        ([0.0] * 6, 0.0),
-    ],
-)
-def test_the_width_is_that_of_the_interval_relative_to_the_median(values: list[float], width: float | None) -> None:
-    found = widths(per_trial(samples(*values)), RTT)["width"].to_list()
-    assert found == [pytest.approx(width) if width is not None else None]
-
-
-def test_every_cell_must_be_narrow_enough() -> None:
-    narrow, wide = samples(*[10.0, 10.1] * 5), samples(*[10.0, 19.0] * 5, stack="gre")
-    assert narrow_enough(narrow, RTT).enough
-    answer = narrow_enough(pl.concat([narrow, wide]), RTT)
-    assert not answer.enough
-    assert answer.widest is not None
-    assert answer.widest["width"] == pytest.approx(9 / 14.5)
-    # What has no interval is wider than anything.
-    answer = narrow_enough(pl.concat([wide, samples(1.0, stack="gre").with_columns(node=pl.lit("b"))]), RTT)
-    assert answer.widest == {
-        **{"workload": TCP, "pair": "a-b", "node": "b", "metric": "rtt", "statistic": "value", "width": None}
-    }
-
-
-def test_other_metrics_and_percentiles_and_the_time_to_come_up_do_not_count() -> None:
-    assert narrow_enough(samples(*range(20), metric="loss", unit="ratio"), RTT) == Narrowness(False, None)
-    up = [trial(cell("none", workload="up", repeat=n), [("rtt", "s", float(n))]) for n in range(1, 9)]
-    assert narrow_enough(good_samples(up), RTT) == Narrowness(False, None)
-    series = [
-        trial(cell("none", repeat=n), [("rtt", "s", value, value) for value in (1.0, 2.0, 3.0 * n)])
-        for n in range(1, 9)
-    ]
-    assert narrow_enough(good_samples(series), RTT).enough
-
-
-@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30), st.randoms())
-@settings(max_examples=25, deadline=None)
-def test_the_answer_does_not_depend_on_the_order(values: list[float], rng: Any) -> None:
-    found = samples(*values)
-    order = list(range(len(found)))
-    rng.shuffle(order)
-    assert narrow_enough(found[order], RTT) == narrow_enough(found, RTT)
-
-
 # What a run makes of it.
 
 
@@ -165,7 +95,7 @@ def spread(shard: Shard) -> float:
 def scripted(shard: Shard, verdict: str = "ok", base: float = 1.0) -> FakeExecution:
     told = events(shard, verdict=verdict)
     for event in told:
-        if event["event"] == "trial" and event["workload"] != "up" and verdict == "ok":
+        if event["event"] == "trial" and event["workload"] != "up" and verdict == Verdict.OK:
             event["samples"][0][2] = base + spread(shard)
     return FakeExecution(batches(told))
 
@@ -175,11 +105,11 @@ def adaptive(**how: Any) -> Order:
 
 
 def fingerprint(folder: Path) -> str:
-    return str(read.record(folder).manifest["fingerprint"])
+    return str(record_of(folder).manifest["fingerprint"])
 
 
 def blocks(folder: Path) -> list[tuple[str, int, bool, bool]]:
-    return sorted((one.shard["stack"], one.repeats, one.enough, one.goes_on) for one in read.record(folder).blocks)
+    return sorted((one.shard["stack"], one.repeats, one.enough, one.goes_on) for one in record_of(folder).blocks)
 
 
 EXPECTED = [
@@ -191,12 +121,12 @@ EXPECTED = [
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
 def test_blocks_follow_until_every_cell_is_narrow_or_there_are_enough(workers: int, tmp_path: Path) -> None:
     assert finished(tmp_path, adaptive(), workers) == []
-    found = read.record(tmp_path)
+    found = record_of(tmp_path)
     assert blocks(tmp_path) == EXPECTED
     assert found.planned == len(found.trials) == 2 * (20 + 10)
     assert {trial.cell["repeat"] for trial in found.trials if trial.cell["stack"] == "none"} == set(range(1, 21))
     assert {trial.cell["repeat"] for trial in found.trials if trial.cell["stack"] == "wireguard"} == set(range(1, 11))
-    assert until_of(found.manifest) == plan().until
+    assert until_of(found) == plan().until
 
 
 def test_the_fingerprint_depends_on_no_number_of_workers(tmp_path: Path) -> None:
@@ -209,7 +139,7 @@ def test_the_fingerprint_depends_on_no_number_of_workers(tmp_path: Path) -> None
 def test_what_never_works_is_not_asked_for_again(verdict: str, tmp_path: Path) -> None:
     finished(tmp_path, adaptive(verdict=verdict))
     assert blocks(tmp_path) == [("none", 5, False, False), ("wireguard", 5, False, False)]
-    assert {one.widest is None for one in read.record(tmp_path).blocks} == {True}
+    assert {one.widest is None for one in record_of(tmp_path).blocks} == {True}
 
 
 def test_a_trial_that_fails_once_counts_for_nothing_and_stops_nothing(tmp_path: Path) -> None:
@@ -331,33 +261,3 @@ def test_a_run_says_at_most_how_long_while_more_may_come(tmp_path: Path, monkeyp
     assert lines[0].startswith("[1/10]") and "at most" in lines[0]
     assert lines[-1].startswith("[30/30]") and "about 0 s left" in lines[-1]
     assert "at most" in lines[14]
-
-
-def test_metrics_are_narrow_only_below_the_width() -> None:
-    values = samples(*[10.0, 11.0] * 5)
-    width = widths(per_trial(values), RTT)["width"][0]
-    assert narrow_enough(values, RTT._replace(width=width)).enough
-    assert not narrow_enough(values, RTT._replace(width=math.nextafter(width, 0))).enough
-    assert BLOCK == 5
-
-
-def test_stopping_costs_little_of_the_confidence_over_all_cells() -> None:
-    """docs/methodology.md: values whose interval after 30 repeats is as wide as was asked, the worst case there."""
-    rng = np.random.default_rng(7)
-    drawn = rng.normal(1, 0.02, (20_000, 30))
-    open_yet, holds = np.ones(len(drawn), bool), np.zeros(len(drawn), bool)
-    for n in range(10, 31, BLOCK):
-        ordered, rank = np.sort(drawn[:, :n], axis=1), median_rank(n)
-        low, high = ordered[:, rank - 1], ordered[:, n - rank]
-        narrow = (high - low) / np.median(ordered, axis=1) <= 0.02
-        stops = open_yet & (narrow | (n == 30))
-        holds[stops] = ((low <= 1) & (high >= 1))[stops]
-        open_yet &= ~stops
-    assert holds.mean() == pytest.approx(0.943, abs=0.005)
-
-
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_an_interval_of_any_confidence_has_a_width(confidence: float) -> None:
-    until = RTT._replace(confidence=confidence)
-    assert widths(per_trial(samples(*[10.0, 11.0] * 5)), until)["width"][0] is not None
-    assert widths(per_trial(samples(10.0, 11.0, 10.0)), until)["width"][0] is None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from tunbench.analysis.compare.compared_cell import FAILED_A, FAILED_B, FAILED_BOTH, ONLY_A, ONLY_B, ComparedCell
 from tunbench.journal.record import TrialResult
+from tunbench.runner.declare.verdicts import Verdict
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 """A sequence by which a program colours what it prints: ECMA-48, section 5.4."""
@@ -15,7 +16,7 @@ def without_numbers(row: ComparedCell, a: Sequence[TrialResult], b: Sequence[Tri
 
     A cell of which a larger share of trials failed in B than in A has failed in B, whatever the others measured.
     """
-    bad = [[trial for trial in side if trial.verdict != "ok"] for side in (a, b)]
+    bad = [[trial for trial in side if trial.verdict != Verdict.OK] for side in (a, b)]
     if a and b and len(bad[1]) * len(a) > len(bad[0]) * len(b):
         return FAILED_B, _failures(bad[1], len(b))
     if row.n_a and row.n_b:
@@ -31,7 +32,7 @@ def without_numbers(row: ComparedCell, a: Sequence[TrialResult], b: Sequence[Tri
 
 def some_failed(a: Sequence[TrialResult], b: Sequence[TrialResult]) -> str:
     """That not all trials of a side are ok, whose rest is compared; empty where all are."""
-    counts = [(name, sum(one.verdict == "ok" for one in side), len(side)) for name, side in (("A", a), ("B", b))]
+    counts = [(name, sum(one.verdict == Verdict.OK for one in side), len(side)) for name, side in (("A", a), ("B", b))]
     return "; ".join(f"{name}: {ok} ok of {of} trials" for name, ok, of in counts if ok < of)
 
 

@@ -1,6 +1,6 @@
 """What differs between two runs besides their numbers: lab, image, runner, plan."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tunbench.journal.record import Record
 from tunbench.plan.shard import canonical
@@ -39,11 +39,11 @@ class Difference(NamedTuple):
 
 def differences(a: Record, b: Record) -> list[Difference]:
     """What differs of the runs' manifests, in the order of PARTS, then of TABLES."""
-    virtual = _at(a.manifest, "lab", "clock") == "virtual"
+    virtual = a.clock == "virtual"
     parts = {what: keys for what, keys in PARTS.items() if not (virtual and what in HOSTS)}
     found = [Difference(what, _text(a, *keys), _text(b, *keys)) for what, keys in parts.items()]
     for name, keys in TABLES:
-        sides = [value if isinstance(value := _at(one.manifest, *keys), dict) else {} for one in (a, b)]
+        sides = [value if isinstance(value := one.fact(*keys), dict) else {} for one in (a, b)]
         found += [
             Difference(f"{name}{key}", _text(a, *keys, key), _text(b, *keys, key))
             for key in dict.fromkeys((*sides[0], *sides[1]))
@@ -53,21 +53,14 @@ def differences(a: Record, b: Record) -> list[Difference]:
 
 def lab_of(record: Record) -> str:
     """The lab of a run with its clock, such as `vm (virtual)`."""
-    return f"{_at(record.manifest, 'lab', 'kind')} ({_at(record.manifest, 'lab', 'clock')})"
+    return f"{record.fact('lab', 'kind')} ({record.clock})"
 
 
 def _text(record: Record, *keys: str) -> str:
-    value = _at(record.manifest, *keys)
+    value = record.fact(*keys)
     if isinstance(value, list):
         # Whole, not by name: a profile of the same name may ask for something else.
         return ", ".join(canonical(one) if isinstance(one, dict) else str(one) for one in value)
     if isinstance(value, dict) and {"version", "digest"} <= value.keys():
         return f"{value['version']} ({str(value['digest'])[:12]})"
     return "" if value is None else str(value)
-
-
-def _at(value: Any, *keys: str) -> Any:
-    """What stands at a path of nested tables, or None."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value

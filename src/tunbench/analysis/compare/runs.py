@@ -32,6 +32,7 @@ from tunbench.journal.record import Record, TrialResult
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BRING_UP
 from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.verdicts import Verdict
 
 LEVEL = 0.05
 """Below which a corrected p shows a difference."""
@@ -82,8 +83,8 @@ def compare(a: Findings, b: Findings, choice: Selection = Selection()) -> RunCom
             f"the runs are from different labs, {lab_of(a.record)} and {lab_of(b.record)}: their numbers do not mean "
             "the same; run the plan in one of them twice"
         )
-    virtual = a.record.manifest["lab"]["clock"] == "virtual"
-    identical = virtual and a.record.manifest["fingerprint"] == b.record.manifest["fingerprint"]
+    virtual = a.record.clock == "virtual"
+    identical = virtual and a.record.fingerprint == b.record.fingerprint
     both, trials = (_values(a.values), _values(b.values)), (_trials(a.record), _trials(b.record))
     keys = _chosen({**dict.fromkeys(both[0]), **dict.fromkeys(both[1]), **dict.fromkeys(_unmeasured(*trials))}, choice)
     place_of = _order(a.record, b.record)
@@ -124,7 +125,7 @@ def _unmeasured(a: dict[Key, list[TrialResult]], b: dict[Key, list[TrialResult]]
     """Keys for cells that have not one good trial in either run; nothing tells what they would have measured."""
     for cell in {**a, **b}:
         here = [*a.get(cell, ()), *b.get(cell, ())]
-        if cell[-1] != BRING_UP and not any(trial.verdict == "ok" for trial in here):
+        if cell[-1] != BRING_UP and not any(trial.verdict == Verdict.OK for trial in here):
             yield from ((*cell, "", "", metric, WHOLE, "") for metric in headlines(cell[-1])[:1] or ("",))
 
 

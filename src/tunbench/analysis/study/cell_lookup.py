@@ -12,6 +12,7 @@ from tunbench.plan.model import Plan
 from tunbench.plan.study.cell import Cell
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.verdicts import Verdict
 
 MEDIAN = "median"
 """The statistic of a trial that gives a series alone."""
@@ -71,7 +72,7 @@ def measured(findings: Findings, plan: Plan) -> MeasuredCells:
     failed = {
         tuple(trial.cell[axis] for axis in axes.NAMES): trial.reason or trial.verdict
         for trial in reversed(findings.record.trials)
-        if trial.verdict != "ok"
+        if trial.verdict != Verdict.OK
     }
     return MeasuredCells(grid(plan), found, failed, executed(findings.record.trials))
 
@@ -82,7 +83,7 @@ def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], TrialCou
     for trial in trials:
         key = tuple(trial.cell[axis] for axis in axes.NAMES)
         ok, of = found.get(key, TrialCounts())
-        found[key] = TrialCounts(ok + (trial.verdict == "ok"), of + 1)
+        found[key] = TrialCounts(ok + (trial.verdict == Verdict.OK), of + 1)
     return found
 
 

@@ -29,6 +29,9 @@ FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 NOT_PINNED = "not pinned: "
 
+HOST_STATE = "condition"
+"""What journals and manifests call the state of a host."""
+
 UNKNOWN = "not shown"
 """What a fact is that this machine does not show: a virtual one has no frequency of its own."""
 
@@ -43,7 +46,7 @@ class HostState(NamedTuple):
     def event(self) -> dict[str, Any]:
         """What the journal is told."""
         return {
-            "event": "condition",
+            "event": HOST_STATE,
             "facts": self.facts,
             "findings": [[str(kind), text] for kind, text in self.findings],
         }

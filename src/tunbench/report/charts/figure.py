@@ -9,6 +9,7 @@ from tunbench.report.charts import canvas
 from tunbench.report.charts.canvas import Mark
 from tunbench.report.trial_links import command_line, commands
 from tunbench.report.view import View
+from tunbench.runner.declare.verdicts import Verdict
 
 MAX_UNFOLDED = 3
 """Workloads of a question whose charts are unfolded."""
@@ -82,7 +83,7 @@ def address_of(view: View, row: Mapping[str, Any]) -> str:
 
 def _first_trial(view: View, row: Mapping[str, Any]) -> Any:
     found = view.trials.get((row["run"], row["stack"], row["condition"], row["workload"]), [])
-    return next((one for one in found if one[0].verdict == "ok"), found[0] if found else None)
+    return next((one for one in found if one[0].verdict == Verdict.OK), found[0] if found else None)
 
 
 def by_condition(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -1,11 +1,11 @@
 """What a report says of each of its runs besides its measurements."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline
 from tunbench.analysis.verdicts import counts, executed
+from tunbench.journal.fingerprint import NO_PROMISE
 from tunbench.journal.record import Record
 from tunbench.report import units
 from tunbench.report.page import bounds
@@ -14,9 +14,7 @@ from tunbench.report.tables import lab_time, netem_check
 from tunbench.report.tables.manifest import facts, packages
 from tunbench.report.view import View, workloads_of
 from tunbench.runner.declare.metrics import BRING_UP
-
-NO_PROMISE = "no promise"
-"""What stands for a fingerprint outside the virtual clock."""
+from tunbench.runner.node.json_output import value_at
 
 
 def run_facts(view: View, number: int) -> dict[str, Any]:
@@ -37,9 +35,9 @@ def run_facts(view: View, number: int) -> dict[str, Any]:
         ],
         "marks": marks,
         "impairments": netem_check.impairments(findings),
-        "fingerprint": _fingerprint(record.manifest),
-        "depends": _depends(record.manifest),
-        "virtual": _at(record.manifest, "lab", "clock") == "virtual",
+        "fingerprint": _fingerprint(record),
+        "depends": _depends(record),
+        "virtual": record.clock == "virtual",
         "facts": facts(record.manifest),
         "packages": packages(record.manifest),
     }
@@ -47,29 +45,28 @@ def run_facts(view: View, number: int) -> dict[str, Any]:
 
 def _overview(findings: Findings) -> list[tuple[str, str]]:
     """What was run, as names and values."""
-    record, manifest = findings.record, findings.record.manifest
+    record = findings.record
     trials = executed(record)
     tunnels = [stack for stack in findings.stacks if not is_baseline(stack)]
     bare = [stack for stack in findings.stacks if is_baseline(stack)]
-    lab = " lab, ".join(str(word) for word in (_at(manifest, "lab", "kind"), _at(manifest, "lab", "clock")) if word)
+    lab = " lab, ".join(str(word) for word in (record.fact("lab", "kind"), record.clock) if word)
     return [
         ("Stacks", ", ".join(tunnels) or units.NOTHING),
         ("Compared with", ", ".join(bare) or "nothing: none was not measured"),
         ("Profiles", ", ".join(findings.conditions.values())),
         ("Workloads", ", ".join(name for name in workloads_of(findings) if name != BRING_UP)),
         ("Repeats", str(len({trial.cell["repeat"] for trial in trials}))),
-        ("Seed", str(_at(manifest, "plan", "seed") if _at(manifest, "plan", "seed") is not None else units.NOTHING)),
+        ("Seed", units.NOTHING if record.fact("plan", "seed") is None else str(record.fact("plan", "seed"))),
         ("Lab", f"{lab} clock" if lab else units.NOTHING),
     ]
 
 
-def _fingerprint(manifest: Mapping[str, Any]) -> str:
+def _fingerprint(record: Record) -> str:
     """The fingerprint; empty where the run's clock promises none."""
-    text = str(manifest.get("fingerprint") or "")
-    return "" if text == NO_PROMISE else text
+    return "" if record.fingerprint == NO_PROMISE else record.fingerprint
 
 
-def _depends(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _depends(record: Record) -> list[tuple[str, str]]:
     """What an equal fingerprint needs to be equal, as names and values."""
     parts = {
         "plan": ("plan", "name"),
@@ -80,21 +77,14 @@ def _depends(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         "Tunbench": ("tunbench", "version"),
         "commit": ("tunbench", "commit"),
     }
-    found = {name: _at(manifest, *keys) for name, keys in parts.items()}
+    found = {name: record.fact(*keys) for name, keys in parts.items()}
     for kind in ("tools", "brought"):
-        of_kind = manifest.get(kind)
+        of_kind = record.fact(kind)
         for one, program in of_kind.items() if isinstance(of_kind, dict) else ():
-            found[one] = f"{_at(program, 'version')} ({str(_at(program, 'digest'))[:12]})"
+            found[one] = f"{value_at(program, 'version')} ({str(value_at(program, 'digest'))[:12]})"
     return [(name, str(value)) for name, value in found.items() if value not in (None, "", {})]
 
 
 def plan_name(record: Record) -> str:
     """What the plan of a run is called."""
-    return str(_at(record.manifest, "plan", "name") or "run")
-
-
-def _at(value: Any, *keys: str) -> Any:
-    """What stands at a path of nested tables, or None."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+    return str(record.fact("plan", "name") or "run")

@@ -31,7 +31,7 @@ def remarks(reported: ReportedRun, folder: Path, changed: Sequence[str]) -> Iter
     if reported.unreadable:
         yield reported.unreadable
     yield f"report       {folder}/{REPORT}"
-    yield f"fingerprint  {record.manifest['fingerprint']}"
+    yield f"fingerprint  {record.fingerprint}"
     for trial in changed:
         yield f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)"
     if record.interrupted:

@@ -8,7 +8,7 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.netem_arithmetic import loss_deviation, mean_loss
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
 from tunbench.runner.network.netem_command import acts, limit
-from tunbench.runner.node.json_output import at, tables
+from tunbench.runner.node.json_output import tables, value_at
 
 ROUNDING = {"duration": 1.5e-6, "ratio": 1e-9, "rate": 8}
 """What rounding may change: tc takes and shows whole µs, the kernel keeps 2⁻³² and whole bytes a second."""
@@ -49,7 +49,7 @@ def read_back(qdisc: Mapping[str, Any]) -> dict[str, float]:
     """
     terms = {}
     for name, term in TERMS.items():
-        value = at(qdisc.get("options", {}), *term.shown) if term.shown else None
+        value = value_at(qdisc.get("options", {}), *term.shown) if term.shown else None
         if isinstance(value, int | float):
             if not abs(value) <= LARGEST_NUMBER:
                 raise WorkloadFailed(f"tc's JSON has no sound number at {'.'.join(term.shown)}: {value!r:.80}")

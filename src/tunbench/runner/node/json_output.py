@@ -28,7 +28,7 @@ def tables(text: str, program: str) -> list[dict[str, Any]]:
     return data
 
 
-def at(data: Any, *path: str) -> Any:
+def value_at(data: Any, *path: str) -> Any:
     """What stands at a path of nested objects, or None."""
     for key in path:
         data = data.get(key) if isinstance(data, dict) else None

@@ -135,15 +135,17 @@ def read(data: dict[str, Any], suffix: str) -> Direction:
     received, sent = (iperf3_report.total(data, "end", f"sum_{done}{suffix}") for done in ("received", "sent"))
     back = bool(suffix) or bool(iperf3_report.number(data, "start", "test_start", "reverse"))
     intervals = iperf3_report.intervals(data, f"sum{suffix}")
-    sender = json_output.at(data, "end", f"sum_sent{suffix}", "sender")
-    streams = [json_output.at(one, "sender") for one in iperf3_report.items(data, "end", "streams")]
+    sender = json_output.value_at(data, "end", f"sum_sent{suffix}", "sender")
+    streams = [json_output.value_at(one, "sender") for one in iperf3_report.items(data, "end", "streams")]
     return Direction(
         back,
         sent,
         received,
         iperf3_report.received_back(data, suffix) if back else sent,
         iperf3_report.whole(data, "end", f"sum_sent{suffix}", "retransmits"),
-        sum(iperf3_report.whole(one, "retransmits") for one in streams if json_output.at(one, "sender") == sender),
+        sum(
+            iperf3_report.whole(one, "retransmits") for one in streams if json_output.value_at(one, "sender") == sender
+        ),
         intervals,
         [None if suffix else _state(one.report) for one in intervals],
     )
@@ -195,7 +197,7 @@ def _state(interval: dict[str, Any]) -> TcpState | None:
     """What the client's TCP tells of its streams in an interval, if it is the sender."""
     if "retransmits" not in interval["sum"]:
         return None
-    mine = [one for one in iperf3_report.items(interval, "streams") if json_output.at(one, "sender") is not False]
+    mine = [one for one in iperf3_report.items(interval, "streams") if json_output.value_at(one, "sender") is not False]
     streams = [(iperf3_report.number(one, "snd_cwnd"), iperf3_report.number(one, "rtt") / 1e6) for one in mine]
     return TcpState(iperf3_report.whole(interval, "sum", "retransmits"), streams)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import UNBOUNDED, Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.node.json_output import at
+from tunbench.runner.node.json_output import value_at
 from tunbench.runner.node.shell import Process, wait_until
 from tunbench.runner.workload import About, Load, Sample, Trial, now
 from tunbench.runner.workloads.shared import iperf3, iperf3_report, irtt
@@ -148,7 +148,7 @@ def throughput(intervals: Sequence[Interval], last: float) -> float:
 def _received(interval: Any) -> list[str]:
     """The names of the sums of what was received."""
     names = interval if isinstance(interval, dict) else {}
-    return [name for name in names if at(interval, name, "sender") is False]
+    return [name for name in names if value_at(interval, name, "sender") is False]
 
 
 def _phases(options: Options) -> list[str]:

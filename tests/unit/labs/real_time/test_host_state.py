@@ -7,7 +7,8 @@ import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab, finished, invoke, ordered, runs_here
 from tunbench.executors import pool
-from tunbench.journal import journal, read
+from tunbench.journal import journal
+from tunbench.journal.readers.registry import record_of
 from tunbench.labs.real_time import host_state, noise
 from tunbench.labs.real_time.host_state import HostState, examine
 from tunbench.labs.real_time.noise import Reading
@@ -184,14 +185,14 @@ FOUND = HostState({"governor": "powersave"}, [(WarningKind.FREQUENCY_SCALING, "t
 def test_the_journal_has_it_and_the_run_warns_of_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "POLL", 0.001)
     finished(tmp_path)
-    assert "condition" not in read.record(tmp_path).manifest
+    assert "condition" not in record_of(tmp_path).manifest
     for governor in ("ondemand", "powersave"):
         execution.go(tmp_path, ordered(), 1, lambda _: None, FOUND._replace(facts={"governor": governor}))
     assert [event["facts"] for event in journal.events(tmp_path) if event["event"] == "condition"] == [
         {"governor": "ondemand"},
         {"governor": "powersave"},
     ]
-    record = read.record(tmp_path)
+    record = record_of(tmp_path)
     assert record.manifest["condition"] == {"governor": "powersave"}
     assert [(one.name, one.where, one.text) for one in record.warnings] == [
         ("frequency-scaling", "this machine", "the governor is powersave")

@@ -15,7 +15,8 @@ from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, ord
 from tunbench.analysis import findings
 from tunbench.analysis.verdicts import summary
 from tunbench.executors import pool
-from tunbench.journal import journal, read
+from tunbench.journal import journal
+from tunbench.journal.readers.registry import record_of
 from tunbench.labs.real_time import noise
 from tunbench.labs.real_time.core_distance import Cores
 from tunbench.labs.real_time.noise import Noise, NoiseWatch, Reading, between, why_noisy
@@ -202,7 +203,7 @@ def test_each_trial_has_what_disturbed_it_and_the_run_warns_of_it(
     assert up["noise"] == {"seconds": 1, "others": 0, "stolen": 0, "throttled": 0, "apart": 0}
     assert "noisy" not in up
     assert ping["noise"] == {"seconds": 2, "others": 0.5, "stolen": 0, "throttled": 0, "apart": 0}
-    record = read.record(tmp_path)
+    record = record_of(tmp_path)
     text = "other processes took 50.0 % of the processors' time"
     assert [(one.cell["workload"], one.noisy) for one in record.trials] == [("ping:count=5", text), ("up", "")]
     [warned] = [one for one in record.warnings if one.name == "noisy"]
@@ -221,7 +222,7 @@ def test_tables_say_how_many_trials_are_noisy_and_which(
     from rich.console import Console
 
     heard(tmp_path, monkeypatch, "real", *QUIET, Reading(4, 2, 0, 0))
-    record = read.record(tmp_path)
+    record = record_of(tmp_path)
     Console(width=200).print(run_report.rendered(view_of(record)))
     assert "ok, 1 noisy" in capsys.readouterr().out
     write_page(record, tmp_path / "report.html")

@@ -10,7 +10,7 @@ from tests.helpers import journals
 from tests.helpers.browser import CONTRAST, Browser, chromium
 from tests.helpers.pages import hostile_page, write_page
 from tests.helpers.records import realistic
-from tunbench.journal import read
+from tunbench.journal.readers.registry import record_of
 
 FIRST = "document.querySelector('#figure-0 svg')"
 NAMES = f"[...{FIRST}.querySelectorAll('.m:not(.off)')].map(row => row.querySelector('text').textContent)"
@@ -126,7 +126,7 @@ def test_hostile_names_do_nothing(browser: Browser, tmp_path: Path) -> None:
 
 def test_a_hundred_thousand_samples_open_quickly(browser: Browser, tmp_path: Path) -> None:
     journals.write(tmp_path, 100_000)
-    write_page(read.record(tmp_path), tmp_path / "report.html")
+    write_page(record_of(tmp_path), tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size < 15_000_000
     address = (tmp_path / "report.html").as_uri()
     # The best of three: the machine may be busy with other tests.

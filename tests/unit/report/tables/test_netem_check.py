@@ -7,7 +7,8 @@ import pytest
 from tests.helpers.records import MANIFEST, cell, record, trial
 from tunbench.analysis.findings import find
 from tunbench.journal import journal
-from tunbench.journal.read import assemble, read_lines
+from tunbench.journal.read import read_lines
+from tunbench.journal.readers.journal import assemble
 from tunbench.plan.axes.profile import read_profile
 from tunbench.report.tables.netem_check import expected_delay, expected_loss, impairments, wording
 

@@ -9,6 +9,7 @@ from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
 from tunbench.runner import stack
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network import links, relays, underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
@@ -140,6 +141,6 @@ def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch:
     layer.start(site.nodes[CONTROL], "headscale", "serve")
     shell.started[-1].status = 1
     executed = execute("ping:count=5", site, (), events)
-    assert executed.verdict == "failed"
+    assert executed.verdict == Verdict.FAILED
     assert re.search("headscale: its daemon on control ended with status 1", executed.reason)
     assert executed.samples

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.node.json_output import at, table
+from tunbench.runner.node.json_output import table, value_at
 
 REST = 0.1
 """Seconds below which an interval is what remains of the last second, and no sample."""
@@ -88,7 +88,7 @@ def load(text: str) -> dict[str, Any]:
 
 def number(data: Any, *path: str) -> float:
     """The number at a path of the JSON, at least 0. Raises WorkloadFailed."""
-    found = at(data, *path)
+    found = value_at(data, *path)
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= sys.float_info.max:
         raise WorkloadFailed(f"iperf3's JSON has no sound number at {'.'.join(path)}: {found!r:.80}")
     return float(found)
@@ -104,7 +104,7 @@ def whole(data: Any, *path: str) -> float:
 
 def items(data: Any, *path: str) -> list[Any]:
     """The list at a path of the JSON. Raises WorkloadFailed."""
-    found = at(data, *path)
+    found = value_at(data, *path)
     if not isinstance(found, list):
         raise WorkloadFailed(f"iperf3's JSON has no list at {'.'.join(path)}")
     return found
@@ -151,7 +151,7 @@ def received_back(data: Any, suffix: str) -> Total:
 
 def receiving(data: Any, *path: str) -> list[Any]:
     """The streams at a path of the JSON that its reporter received. Raises WorkloadFailed."""
-    return [one for one in items(data, *path) if at(one, "udp", "sender") is not True]
+    return [one for one in items(data, *path) if value_at(one, "udp", "sender") is not True]
 
 
 def length(data: Any) -> float:
@@ -233,8 +233,8 @@ def check_time(received: Total) -> None:
 
 
 def _interval(data: Any, name: str) -> Interval:
-    sender = at(data, name, "sender")
-    streams = sum(number(one, "bytes") for one in items(data, "streams") if at(one, "sender") == sender)
+    sender = value_at(data, name, "sender")
+    streams = sum(number(one, "bytes") for one in items(data, "streams") if value_at(one, "sender") == sender)
     begin, end = number(data, name, "start"), number(data, name, "end")
     return Interval(begin, end, total(data, name), streams, data)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.node.json_output import at, table
+from tunbench.runner.node.json_output import table, value_at
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, MOST_NANOSECONDS
 from tunbench.runner.workloads.shared.server_process import serving
@@ -100,12 +100,12 @@ def read(text: str) -> Report:
     data = table(text, "irtt")
     # A reply that does not belong to the test ends it early; irtt's exit status is 0 all the same.
     for name in ("send_err", "receive_err"):
-        if at(data, name) is not None:
-            raise WorkloadFailed(f"irtt's test ended early: {name} {at(data, name)!r:.200}")
-    trips = at(data, "round_trips")
+        if value_at(data, name) is not None:
+            raise WorkloadFailed(f"irtt's test ended early: {name} {value_at(data, name)!r:.200}")
+    trips = value_at(data, "round_trips")
     if not isinstance(trips, list) or not trips:
         raise WorkloadFailed("irtt's JSON has no round trips")
-    counted = [at(data, "stats", *path) for path in (("packets_sent",), ("rtt", "n"), ("rtt", "max"))]
+    counted = [value_at(data, "stats", *path) for path in (("packets_sent",), ("rtt", "n"), ("rtt", "max"))]
     return Report([_round_trip(number, one) for number, one in enumerate(trips)], counted)
 
 
@@ -132,20 +132,20 @@ def consistent(report: Report) -> Report:
 
 def _round_trip(number: int, trip: Any) -> RoundTrip:
     """The round trip of that number. Raises WorkloadFailed."""
-    if type(at(trip, "seqno")) is not int or trip["seqno"] != number:
-        raise WorkloadFailed(f"irtt's round trip {number} has the number {at(trip, 'seqno')!r:.80}")
+    if type(value_at(trip, "seqno")) is not int or trip["seqno"] != number:
+        raise WorkloadFailed(f"irtt's round trip {number} has the number {value_at(trip, 'seqno')!r:.80}")
     sent = _nanoseconds(trip, *SENT)
     if _lost(trip):
         return RoundTrip(number, sent, lost=True)
     rtt, received = (_nanoseconds(trip, *path) for path in (("delay", "rtt"), RECEIVED))
-    took = [at(trip, "timestamps", "server", name, "monotonic") for name in ("receive", "send")]
+    took = [value_at(trip, "timestamps", "server", name, "monotonic") for name in ("receive", "send")]
     inside = took[1] - took[0] if all(type(moment) is int for moment in took) else 0
     return RoundTrip(number, sent, False, received, inside, rtt)
 
 
 def _lost(trip: Any) -> bool:
     """Whether a request was lost: on its way there (`true_up`), back (`true_down`), or nobody knows where."""
-    lost = at(trip, "lost")
+    lost = value_at(trip, "lost")
     if lost not in ("false", "true", "true_up", "true_down"):
         raise WorkloadFailed(f"irtt's JSON does not say whether a request was lost: {lost!r:.80}")
     return bool(lost != "false")
@@ -153,7 +153,7 @@ def _lost(trip: Any) -> bool:
 
 def _nanoseconds(data: Any, *path: str) -> int:
     """The whole nanoseconds at a path of the JSON."""
-    found = at(data, *path)
+    found = value_at(data, *path)
     if type(found) is not int or not 0 <= found <= MOST_NANOSECONDS:
         raise WorkloadFailed(f"irtt's JSON has no sound time at {'.'.join(path)}: {found!r:.80}")
     return found

@@ -1,10 +1,12 @@
+"""What the execution of a run keeps: through interruptions, crashes, full disks and clocks that are set back."""
+
 import errno
 import json
 import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, cast
@@ -12,12 +14,12 @@ from typing import Any, cast
 import pytest
 
 from tests.helpers.fakes import FakeExecution
-from tests.helpers.runs import FACTS, PLAN, ScriptedLab, batches, ending_after, events, finished, ordered
+from tests.helpers.runs import PLAN, ScriptedLab, batches, ending_after, events, finished, ordered
 from tunbench.executors import pool
 from tunbench.executors.pool import ShardEvent
-from tunbench.journal import files, journal, read
+from tunbench.journal import files, journal
 from tunbench.journal.journal import Journal
-from tunbench.labs.lab import LabError
+from tunbench.journal.readers.registry import record_of
 from tunbench.plan.shard import Shard
 from tunbench.report.conclusion import finish
 from tunbench.run import manifest
@@ -32,93 +34,11 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fingerprint(folder: Path) -> str:
-    return str(read.record(folder).manifest["fingerprint"])
+    return str(record_of(folder).manifest["fingerprint"])
 
 
 def told(folder: Path, event: str) -> list[dict[str, Any]]:
     return [one for one in journal.events(folder) if one["event"] == event]
-
-
-def test_a_new_run_has_its_plan_and_the_head_of_its_journal(tmp_path: Path) -> None:
-    lab = ScriptedLab()
-    create(tmp_path / "deep" / "run", ordered(lab))
-    assert lab.checked == {"none", "wireguard"}
-    folder = tmp_path / "deep" / "run"
-    assert (folder / "plan.toml").read_text() == PLAN
-    [head] = journal.events(folder)
-    assert (head["event"], head["journal"], head["overrides"]) == ("run", journal.VERSION, {})
-    assert head["planned"] == 4 * 2, "each shard has a trial for its bringing up"
-    manifest = head["manifest"]
-    assert {name: manifest[name] for name in FACTS} == FACTS
-    assert {name: manifest["plan"][name] for name in ("name", "seed", "repeats")} == {
-        "name": "any",
-        "seed": 5,
-        "repeats": 2,
-    }
-    assert manifest["lab"] == {"kind": "vm", "clock": "virtual"}
-    assert set(manifest) >= {"tunbench", "host", "began", "runner"}
-    assert manifest["host"]["cores"] == os.cpu_count()
-
-
-def test_an_empty_folder_can_become_a_run(tmp_path: Path) -> None:
-    create(tmp_path, ordered())
-    assert journal.events(tmp_path)
-
-
-def test_a_folder_that_is_another_run_is_not_touched(tmp_path: Path) -> None:
-    create(tmp_path, ordered())
-    before = (tmp_path / journal.NAME).read_bytes()
-    with pytest.raises(RunError, match=r"is another run; name a new folder with --out, or go on with: .* --resume"):
-        create(tmp_path, ordered())
-    assert (tmp_path / journal.NAME).read_bytes() == before
-
-
-def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").touch()
-    with pytest.raises(RunError, match="is not empty and no run; name a new folder with --out"):
-        create(tmp_path, ordered())
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_a_folder_that_cannot_be_written_is_a_message() -> None:
-    with pytest.raises(
-        RunError, match="cannot write to /dev/null/run: Not a directory; name another folder with --out"
-    ):
-        create(Path("/dev/null/run"), ordered())
-
-
-def test_a_folder_that_leads_nowhere_is_a_message(tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    native = ScriptedLab()
-    native.kind = "native"
-    for folder in (tmp_path / "loop", tmp_path / "loop" / "x"):
-        with pytest.raises(RunError, match=r"cannot write to .*; name another folder with --out"):
-            create(folder, ordered(native))
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(RunError, match="file"):
-        create(tmp_path / "file", ordered())
-
-
-def test_nothing_is_made_where_the_lab_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: ScriptedLab, stacks: Iterable[str], machines: object) -> dict[str, Any]:
-        raise LabError("no qemu")
-
-    monkeypatch.setattr(ScriptedLab, "check", refuse)
-    with pytest.raises(LabError, match="no qemu"):
-        create(tmp_path / "run", ordered())
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_machine_without_git_does_not_know_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert manifest.describe(ordered())["tunbench"]["commit"] == "unknown"
-
-
-def test_a_default_folder_has_time_and_plan() -> None:
-    assert default_folder("quick").match("runs/20??????T??????Z-quick")
 
 
 def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
@@ -126,7 +46,7 @@ def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
     order = ordered()
     create(tmp_path, order)
     assert go(tmp_path, order, 2, seen.append) == []
-    record = read.record(tmp_path)
+    record = record_of(tmp_path)
     assert [one.verdict for one in record.trials] == ["ok"] * 8
     assert record.interrupted == ()
     assert len(told(tmp_path, "shard")) == 8
@@ -188,7 +108,7 @@ def interrupted(folder: Path) -> None:
     """A run whose first shard has told its trials and was interrupted; the others are done."""
     lab = ScriptedLab(lambda one: FakeExecution(batches(events(one)[: -1 if first(one) else None])))
     finished(folder, ordered(lab))
-    assert read.record(folder).interrupted == ("none, baseline, repeat 1",)
+    assert record_of(folder).interrupted == ("none, baseline, repeat 1",)
 
 
 def first(one: Shard) -> bool:
@@ -204,7 +124,7 @@ def test_what_comes_out_otherwise_when_executed_again_is_told_and_the_first_is_k
         "none, baseline, ping:count=5, repeat 1",
     ]
     assert fingerprint(tmp_path) == before
-    assert read.record(tmp_path).interrupted == ()
+    assert record_of(tmp_path).interrupted == ()
 
 
 def test_the_real_clock_may_come_out_otherwise(tmp_path: Path) -> None:
@@ -221,7 +141,7 @@ def test_a_torn_last_line_is_repaired_before_going_on(tmp_path: Path) -> None:
     path.write_bytes(whole[:-40])
     go(tmp_path, ordered(), 1, lambda _: None)
     assert len(journal.events(tmp_path)) > len(whole.splitlines())
-    assert read.record(tmp_path).interrupted == ()
+    assert record_of(tmp_path).interrupted == ()
 
 
 @pytest.mark.reliability
@@ -296,7 +216,7 @@ def test_a_full_disk_is_a_message_and_what_was_measured_is_kept(
         f"cannot write to {tmp_path}: No space left on device; what was measured is kept. Make room, then: "
         f"tunbench run --resume {tmp_path}"
     )
-    assert len(read.record(tmp_path).trials) == 3
+    assert len(record_of(tmp_path).trials) == 3
     assert all(one.stopped for one in cast("ScriptedLab", order.lab).executions)
 
 
