@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import Finding, Row
+from tunbench.analysis.overhead import OverheadFinding, PacketOverhead
 from tunbench.cli import app
 from tunbench.plan.load import check
 from tunbench.report.export import tunnel_pages as page_of_tunnels
@@ -124,8 +124,12 @@ def test_the_sizes_on_the_page_are_those_that_are_computed(erspan: None) -> None
             overhead.computed(built_stack, packet)
             for packet in overhead.packets(built_stack, measuring.PAYLOADS).values()
         ]
-        agreeing = Finding(
-            text, [Row(one, one) for one in sizes], overhead.limits(built_stack), overhead.limits(built_stack), ""
+        agreeing = OverheadFinding(
+            text,
+            [PacketOverhead(one, one) for one in sizes],
+            overhead.limits(built_stack),
+            overhead.limits(built_stack),
+            "",
         )
         drawn = io.StringIO()
         Console(file=drawn, width=200).print(rendered(agreeing))

@@ -11,6 +11,7 @@ from tunbench.runner.declare.packet_format import IP, Format
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network.underlay import MTU
 from tunbench.runner.stack import Stack
+from tunbench.runner.workloads import overhead, pmtu
 from tunbench.runner.workloads.shared.icmp import packet_size
 
 TCP_HEADER = 20
@@ -21,8 +22,11 @@ HALF_WINDOW = 65535 // 2
 """Bytes: Linux sends no segment larger than half of its peer's window, which begins below 64 KiB (Linux 6.1,
 include/net/tcp.h, tcp_bound_to_half_wnd())."""
 
-LIMITS = "pmtu"
-"""The workload that measures the largest packet and the MSS."""
+OVERHEAD_WORKLOAD = overhead.ABOUT.name
+
+LARGEST_PACKET_WORKLOAD = f"{OVERHEAD_WORKLOAD}:full=on"
+
+LIMITS_WORKLOAD = pmtu.ABOUT.name
 
 
 class Sizes(NamedTuple):
@@ -83,21 +87,25 @@ def limits(stack: Stack) -> Limits:
 
 def workloads(payloads: Sequence[int]) -> list[str]:
     """The workloads that measure all of it."""
-    return [*(f"overhead:payload={payload}" for payload in payloads), "overhead:full=on", LIMITS]
+    return [*map(_with_payload, payloads), LARGEST_PACKET_WORKLOAD, LIMITS_WORKLOAD]
+
+
+def _with_payload(payload: int) -> str:
+    return f"{OVERHEAD_WORKLOAD}:payload={payload}"
 
 
 def packets(stack: Stack, payloads: Sequence[int]) -> dict[str, int]:
     """The packet of each of these workloads, in bytes, as far as it fits into the MTU and into one packet below."""
     full = int(limits(stack).mtu)
-    asked = {f"overhead:payload={payload}": packet_size(payload, family(stack)) for payload in payloads}
-    asked["overhead:full=on"] = full
+    asked = {_with_payload(payload): packet_size(payload, family(stack)) for payload in payloads}
+    asked[LARGEST_PACKET_WORKLOAD] = full
     below = next(iter(stack.overlays[0].values())).mtu
     return {
         name: packet for name, packet in asked.items() if packet <= full and computed(stack, packet).below[0] <= below
     }
 
 
-class Row(NamedTuple):
+class PacketOverhead(NamedTuple):
     """One packet: its sizes as they are computed and as they were measured."""
 
     computed: Sizes
@@ -113,11 +121,11 @@ class Row(NamedTuple):
         return all(0 <= most - seen <= self.spare for most, seen in pairs)
 
 
-class Finding(NamedTuple):
+class OverheadFinding(NamedTuple):
     """What was computed and measured of one stack; `reason` says what kept it from being measured, if anything did."""
 
     stack: str
-    rows: list[Row]
+    rows: list[PacketOverhead]
     computed: Limits
     measured: Limits | None
     reason: str
@@ -148,11 +156,11 @@ Measured = Mapping[tuple[str, str], Sizes]
 """What was measured, by stack and workload."""
 
 
-def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[int]) -> Finding:
+def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[int]) -> OverheadFinding:
     """Puts computed and measured values of a stack side by side."""
     built_stack = built(stack)
     rows = [
-        Row(
+        PacketOverhead(
             computed(built_stack, packet),
             measured.get((stack, workload)),
             sum(form.spare for form in formats(built_stack)),
@@ -162,14 +170,14 @@ def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[i
     reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict != Verdict.OK]
     expected = limits(built_stack)
     bound = expected.mss > HALF_WINDOW or any(layer.declared.clamps for layer in built_stack.layers)
-    return Finding(stack, rows, expected, _measured_limits(record, stack), next(iter(reasons), ""), bound)
+    return OverheadFinding(stack, rows, expected, _measured_limits(record, stack), next(iter(reasons), ""), bound)
 
 
 def _measured_limits(record: Record, stack: str) -> Limits | None:
     values = {
         row["metric"]: row["value"]
         for trial in record.trials
-        if (trial.cell["stack"], trial.cell["workload"]) == (stack, LIMITS)
+        if (trial.cell["stack"], trial.cell["workload"]) == (stack, LIMITS_WORKLOAD)
         for row in trial.rows
     }
     return Limits(values["pmtu"], values["mss"]) if {"pmtu", "mss"} <= set(values) else None

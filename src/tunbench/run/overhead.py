@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import Finding, Sizes
+from tunbench.analysis.overhead import OverheadFinding, Sizes
 from tunbench.journal.readers.registry import record_of
 from tunbench.journal.record import Record
 
@@ -18,7 +18,7 @@ def plan(stacks: Sequence[str], payloads: Sequence[int]) -> str:
     return f'name = "overhead"\nstacks = {json.dumps(stacks)}\nworkloads = {json.dumps(overhead.workloads(payloads))}\n'
 
 
-def findings(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> list[Finding]:
+def findings(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> list[OverheadFinding]:
     """What a run of that plan found. Raises JournalError."""
     record = record_of(folder)
     measured = dict(_measured(folder, record))
@@ -27,6 +27,6 @@ def findings(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> li
 
 def _measured(folder: Path, record: Record) -> Iterable[tuple[tuple[str, str], Sizes]]:
     for trial in record.trials:
-        if trial.rows and trial.cell["workload"].startswith("overhead"):
+        if trial.rows and trial.cell["workload"].startswith(overhead.OVERHEAD_WORKLOAD):
             measured = json.loads((folder / trial.folder / "overhead.json").read_text())
             yield (trial.cell["stack"], trial.cell["workload"]), Sizes(measured["packet"], tuple(measured["below"]))

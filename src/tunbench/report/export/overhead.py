@@ -3,10 +3,10 @@
 from typing import Any
 
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import Finding
+from tunbench.analysis.overhead import OverheadFinding
 
 
-def as_json(finding: Finding) -> dict[str, Any]:
+def as_json(finding: OverheadFinding) -> dict[str, Any]:
     """The headers of each layer, each packet as computed and measured, and the limits."""
     built_stack = overhead.built(finding.stack)
     return {

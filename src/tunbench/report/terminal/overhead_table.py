@@ -7,11 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import Finding, Row
+from tunbench.analysis.overhead import OverheadFinding, PacketOverhead
 from tunbench.runner.declare.packet_format import Format
 
 
-def rendered(finding: Finding) -> Group:
+def rendered(finding: OverheadFinding) -> Group:
     """The formats of the layers, a table of packets, and the limits."""
     built_stack = overhead.built(finding.stack)
     layers = [layer.about.name for layer in built_stack.layers]
@@ -23,7 +23,7 @@ def rendered(finding: Finding) -> Group:
     return Group(*lines, _packets(finding, layers), _limits(finding), *reason)
 
 
-def _packets(finding: Finding, layers: Sequence[str]) -> Table:
+def _packets(finding: OverheadFinding, layers: Sequence[str]) -> Table:
     """One row a packet: what each layer adds to it, and all of them, as computed and as measured."""
     several = len(layers) > 1
     table = Table()
@@ -42,7 +42,7 @@ def _summed(form: Format) -> str:
     return (headers or "adds nothing") + padded
 
 
-def _compared(row: Row) -> Text:
+def _compared(row: PacketOverhead) -> Text:
     if row.measured is None:
         return Text("–", "red")
     if row.agrees:
@@ -50,7 +50,7 @@ def _compared(row: Row) -> Text:
     return Text(f"{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})", "red")
 
 
-def _limits(finding: Finding) -> Text:
+def _limits(finding: OverheadFinding) -> Text:
     computed, measured = finding.computed, finding.measured
     mtu = _shown(measured.mtu if measured else None, finding.mtu_agrees)
     mss = _shown(measured.mss if measured else None, finding.mss_agrees)
