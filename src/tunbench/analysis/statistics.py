@@ -9,7 +9,7 @@ from scipy.special import bdtr
 CONFIDENCE = 0.95
 """The least probability with which an interval holds the population's median."""
 
-FEWEST = 6
+FEWEST_FOR_INTERVAL = 6
 """Values from which on the range of all of them is a 95 % interval: 1 − 2 × 0.5⁶ = 96.9 %, and 93.75 % of five."""
 
 RANGE = "range"

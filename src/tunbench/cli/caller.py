@@ -19,9 +19,6 @@ HOMELESS = "/nonexistent"
 
 def check() -> None:
     """Ends the command with a line and BAD_INPUT where it could not come to its end; mends what it can."""
-    if sys.flags.optimize > 1:
-        # Altair makes its methods from docstrings, when a report is written.
-        _end("PYTHONOPTIMIZE=2 (-OO) takes away what reports are made with: unset it, or set it to 1")
     try:
         Path.cwd()
     except OSError as error:

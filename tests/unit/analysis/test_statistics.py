@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunbench.analysis.statistics import FEWEST, INTERVAL, RANGE, coverage, estimate, median_rank
+from tunbench.analysis.statistics import FEWEST_FOR_INTERVAL, INTERVAL, RANGE, coverage, estimate, median_rank
 
 # n, rank of the lower bound, coverage in percent: the two-sided 95 % intervals of the median as tables of order
 # statistics print them (Hahn and Meeker, Statistical Intervals, 1991, section 5.2).
@@ -33,7 +33,7 @@ def test_ranks_and_coverage_are_those_of_published_tables(n: int, rank: int, per
     assert coverage(n, rank) * 100 == pytest.approx(percent, abs=0.006)
 
 
-@pytest.mark.parametrize("n", range(1, FEWEST))
+@pytest.mark.parametrize("n", range(1, FEWEST_FOR_INTERVAL))
 def test_fewer_than_six_values_have_their_range(n: int) -> None:
     found = estimate([float(value) for value in range(n)])
     assert (found.low, found.high, found.kind) == (0, n - 1, RANGE)
@@ -56,7 +56,7 @@ def test_one_value_says_nothing_about_the_median() -> None:
     assert estimate([7.0]) == (1, 7.0, 7.0, 7.0, 0.0, RANGE)
 
 
-@given(st.integers(FEWEST, 400))
+@given(st.integers(FEWEST_FOR_INTERVAL, 400))
 def test_the_interval_is_wide_enough_and_no_narrower_one_is(n: int) -> None:
     rank = median_rank(n)
     assert 1 <= rank <= n // 2

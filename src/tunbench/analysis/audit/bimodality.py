@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
-FEWEST = 8
+FEWEST_FOR_GROUPS = 8
 """Values below which two groups cannot be told from chance."""
 
 SMALLEST_GROUP = 0.25
@@ -24,7 +24,7 @@ def threshold(n: int) -> float:
 
     Where a sample is cut in two, its halves are always apart: those of a normal distribution by 2.6, of a uniform one
     by 3.5. With the rule 4 + 80 ÷ n one cell of a thousand is a false alarm at most, among normal, exponential, uniform
-    and log-normal values and for every n from FEWEST on: simulated, and a test repeats it.
+    and log-normal values and for every n from FEWEST_FOR_GROUPS on: simulated, and a test repeats it.
     """
     return 4 + 80 / n
 
@@ -37,7 +37,7 @@ class Split(NamedTuple):
 
 
 def split(series: Numbers) -> Split:
-    """Each row cut in two where the squares within both groups sum up to the least, by at least FEWEST values.
+    """Each row cut in two where the squares within both groups sum up to the least, FEWEST_FOR_GROUPS values at least.
 
     D = √2 |m₁ − m₂| ÷ √(s₁² + s₂²), with means m and standard deviations s of the groups; infinite where each group has
     one value only. Either group has SMALLEST_GROUP of the values. Sources: Ashman, Bird, Zepf, Detecting
@@ -65,9 +65,9 @@ def split(series: Numbers) -> Split:
 
 
 def bimodal(series: Numbers) -> NDArray[np.bool_]:
-    """Whether each row falls into two groups; never with fewer than FEWEST values."""
+    """Whether each row falls into two groups; never with fewer than FEWEST_FOR_GROUPS values."""
     n = series.shape[1]
-    if n < FEWEST:
+    if n < FEWEST_FOR_GROUPS:
         return np.zeros(len(series), dtype=bool)
     found = split(series)
     different = series.min(axis=1) < series.max(axis=1)

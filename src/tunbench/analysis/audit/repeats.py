@@ -12,7 +12,7 @@ from tunbench.analysis.audit.places import within_condition
 from tunbench.analysis.cells import CENTRAL, METRIC, WHOLE
 from tunbench.analysis.multiple_tests import holm
 from tunbench.analysis.samples import CELL
-from tunbench.analysis.statistics import FEWEST as FEWEST_FOR_INTERVAL
+from tunbench.analysis.statistics import FEWEST_FOR_INTERVAL
 from tunbench.journal.record import Warned
 from tunbench.plan.until import STOPPING_UNITS
 from tunbench.runner import probe, registry

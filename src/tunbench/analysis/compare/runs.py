@@ -23,7 +23,7 @@ from tunbench.analysis.compare.compared_cell import (
 )
 from tunbench.analysis.compare.failed_cells import some_failed, without_numbers
 from tunbench.analysis.compare.manifests import Difference, differences, lab_of
-from tunbench.analysis.compare.two_samples import FEWEST, cliff, mann_whitney, relative, shift, smallest_p
+from tunbench.analysis.compare.two_samples import FEWEST_FOR_TEST, cliff, mann_whitney, relative, shift, smallest_p
 from tunbench.analysis.findings import Findings
 from tunbench.analysis.metrics import headlines, more_is_better, spelled
 from tunbench.analysis.multiple_tests import holm
@@ -263,7 +263,7 @@ def _decided(rows: Sequence[ComparedCell]) -> list[ComparedCell]:
 
 def _verdict(row: ComparedCell, tests: int) -> ComparedCell:
     if row.corrected is None:
-        return _because(row, f"{row.n_a} and {row.n_b} trials; it needs {FEWEST} on both sides")
+        return _because(row, f"{row.n_a} and {row.n_b} trials; it needs {FEWEST_FOR_TEST} on both sides")
     if row.corrected < LEVEL:
         return row._replace(verdict=DIFFERENT if row.direction == NEITHER else row.direction)
     if smallest_p(row.n_a, row.n_b) * tests >= LEVEL:

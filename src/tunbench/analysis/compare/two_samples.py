@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from tunbench.analysis.compare.pairwise_differences import differences
 from tunbench.analysis.statistics import CONFIDENCE
 
-FEWEST = 8
+FEWEST_FOR_TEST = 8
 """Values on either side from which on a difference is tested."""
 
 LARGEST_EXACT = 49
@@ -57,7 +57,7 @@ class EffectSize(NamedTuple):
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> RankSumTest:
-    """Tests whether values of b tend to be larger or smaller than those of a; UNDECIDED below FEWEST on either side.
+    """Tests whether values of b tend to be larger or smaller than of a; UNDECIDED below FEWEST_FOR_TEST of a side.
 
     U is the number of pairs in which b is larger, and half of those that tie. p is exact where both sides have at most
     LARGEST_EXACT values, with ties or without. Else it is that of the normal distribution, whose variance is corrected
@@ -66,7 +66,7 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> RankSumTest:
     Wolfe, Nonparametric Statistical Methods, 2nd edition (1999), section 4.1; computed by scipy.stats.mannwhitneyu.
     """
     u = _u(a, b)
-    if min(len(a), len(b)) < FEWEST:
+    if min(len(a), len(b)) < FEWEST_FOR_TEST:
         return RankSumTest(u, None, UNDECIDED)
     if len({*a, *b}) == 1:
         return RankSumTest(u, 1.0, CONSTANT)

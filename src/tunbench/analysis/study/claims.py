@@ -14,7 +14,7 @@ NOT_REPRODUCED = "not reproduced"
 UNDECIDED = "undecided"
 NOT_TESTABLE = "not testable here"
 
-FEWEST = 3
+FEWEST_TO_DECIDE = 3
 """Trials without which nothing is decided: so few have the quick scales. Below six, the interval is their range."""
 
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_RUN, NOT_TESTABLE)
@@ -76,8 +76,10 @@ def compare(comparison: Comparison, run: MeasuredCells, among: int = 1) -> Compa
     if not values:
         return ComparisonResult(comparison, left, right, None, UNDECIDED, "no trials share a seed")
     found = estimate(values)
-    if len(values) < FEWEST:
-        return ComparisonResult(comparison, left, right, found, UNDECIDED, f"it takes {FEWEST} trials to decide")
+    if len(values) < FEWEST_TO_DECIDE:
+        return ComparisonResult(
+            comparison, left, right, found, UNDECIDED, f"it takes {FEWEST_TO_DECIDE} trials to decide"
+        )
     verdict = verdict_of(found, comparison.expect)
     if verdict == NOT_REPRODUCED:
         # What is told is the interval that decides.

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import squareform
 
-FEWEST = 3
+FEWEST_FOR_CLUSTERS = 3
 """Systems from which on there are clusters: at least 2 of them, and at most one less than systems."""
 
 MAX_SYSTEMS = 60
@@ -65,8 +65,10 @@ def clusters(times: Mapping[str, Sequence[float]]) -> Clustering:
     Applied Mathematics 20 (1987)). Nothing is random; the order of the systems does not matter.
     """
     names = sorted(name for name, values in times.items() if len(values))
-    if len(names) < FEWEST:
-        return Clustering((), {}, f"{len(names)} systems have round-trip times: clusters need at least {FEWEST}")
+    if len(names) < FEWEST_FOR_CLUSTERS:
+        return Clustering(
+            (), {}, f"{len(names)} systems have round-trip times: clusters need at least {FEWEST_FOR_CLUSTERS}"
+        )
     if len(names) > MAX_SYSTEMS:
         return Clustering((), {}, f"{len(names)} systems have round-trip times: clusters have at most {MAX_SYSTEMS}")
     if any(value <= 0 for name in names for value in times[name]):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-FEWEST = 3
+FEWEST_FOR_ORDER = 3
 """Systems that both sides must have: two are always in the same or in the opposite order."""
 
 LARGEST_EXACT = 9
@@ -54,8 +54,8 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> RankCorrelation:
     if len(x) != len(y):
         raise ValueError("a value lacks its counterpart")
     n = len(x)
-    if n < FEWEST:
-        return _none(n, f"{n} common {'system' if n == 1 else 'systems'}: an order needs at least {FEWEST}")
+    if n < FEWEST_FOR_ORDER:
+        return _none(n, f"{n} common {'system' if n == 1 else 'systems'}: an order needs at least {FEWEST_FOR_ORDER}")
     if len(set(x)) == 1 or len(set(y)) == 1:
         return _none(n, "all systems tie on one side: that is no order")
     tau, rho = _value(stats.kendalltau(x, y).statistic), _value(stats.spearmanr(x, y).statistic)

@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 
 from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, look_up
-from tunbench.analysis.study.rank_correlation import FEWEST, RankCorrelation, correlation
+from tunbench.analysis.study.rank_correlation import FEWEST_FOR_ORDER, RankCorrelation, correlation
 from tunbench.plan.study.publication import Study, Table
 from tunbench.readers.published import Published, of_table
 
@@ -115,16 +115,18 @@ def _agreement(rows: Sequence[ComparedNumber]) -> RankCorrelation:
 def _whole(conditions: Sequence[Sequence[ComparedNumber]]) -> RankCorrelation:
     """The agreement of all rows together; without p where a system has rows of several conditions: they depend.
 
-    Where fewer than FEWEST systems are common, it is no order of systems.
+    Where fewer than FEWEST_FOR_ORDER systems are common, it is no order of systems.
     """
     rows = [row for of_condition in conditions for row in of_condition]
     if len(conditions) == 1:
         return _agreement(rows)
     systems = {row.published.system for row in rows if not row.why}
     found = _agreement(rows)
-    if found.tau is not None and len(systems) < FEWEST:
+    if found.tau is not None and len(systems) < FEWEST_FOR_ORDER:
         counted = "1 common system" if len(systems) == 1 else f"{len(systems)} common systems"
-        return RankCorrelation(found.n, None, None, None, None, f"{counted}: an order needs at least {FEWEST}")
+        return RankCorrelation(
+            found.n, None, None, None, None, f"{counted}: an order needs at least {FEWEST_FOR_ORDER}"
+        )
     return found._replace(tau_p=None, rho_p=None)
 
 

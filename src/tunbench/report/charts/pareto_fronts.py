@@ -9,7 +9,7 @@ from tunbench.report import questions, units
 from tunbench.report.charts import points
 from tunbench.report.charts.canvas import Mark
 from tunbench.report.charts.figure import Figure, Panel, address_of, by_condition, marks, words_of
-from tunbench.report.charts.points import Both, Range
+from tunbench.report.charts.points import MedianInterval, StackPoint
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
 
@@ -66,14 +66,14 @@ def _both(
     above: Sequence[dict[str, Any]],
     up: str,
     drawn: Mapping[tuple[str, str], Mark],
-) -> list[Both]:
+) -> list[StackPoint]:
     """The stacks of one condition, from its rows of either metric."""
     by_stack = {(row["run"], row["stack"]): row for row in above}
     if len(by_stack) < len(above) or len({(row["run"], row["stack"]) for row in across}) < len(across):
         # Several pairs or directions have no single place.
         return []
     return [
-        Both(
+        StackPoint(
             row["stack"] + (f" · {row['run']}" if view.several else ""),
             drawn[row["run"], row["stack"]],
             _range(row),
@@ -88,5 +88,5 @@ def _both(
     ]
 
 
-def _range(row: Mapping[str, Any]) -> Range:
-    return Range(row["median"], row["low"], row["high"])
+def _range(row: Mapping[str, Any]) -> MedianInterval:
+    return MedianInterval(row["median"], row["low"], row["high"])

@@ -13,11 +13,11 @@ LEFT, TOP, HEIGHT, EDGE = 46, 22, 250, 10
 MAX_NAMED = 100
 """Points that have a name or a number each: a chart has no room for more."""
 
-Place = Callable[[float, float], tuple[float, float]]
+PlaceOf = Callable[[float, float], tuple[float, float]]
 """From values across and up to a place of the chart."""
 
 
-class Range(NamedTuple):
+class MedianInterval(NamedTuple):
     """A median and the interval around it, in an SI unit."""
 
     median: float
@@ -25,19 +25,21 @@ class Range(NamedTuple):
     high: float
 
 
-class Both(NamedTuple):
+class StackPoint(NamedTuple):
     """One stack by two metrics; `front` tells whether it may be on the front: tunnels may."""
 
     name: str
     mark: Mark
-    across: Range
-    up: Range
+    across: MedianInterval
+    up: MedianInterval
     words: str
     front: bool = True
     href: str = ""
 
 
-def draw(stacks: Sequence[Both], units_of: tuple[str, str], titles: tuple[str, str], name: str, heading: str) -> str:
+def draw(
+    stacks: Sequence[StackPoint], units_of: tuple[str, str], titles: tuple[str, str], name: str, heading: str
+) -> str:
     """The chart; `units_of` and `titles` are those across and up."""
     shown = (
         units.scale(max(one.across.median for one in stacks), units_of[0]),
@@ -79,20 +81,20 @@ def draw(stacks: Sequence[Both], units_of: tuple[str, str], titles: tuple[str, s
     return canvas.svg(top + legend.height([name for name, _ in entries]), "".join(body), heading, name, "points")
 
 
-def front(stacks: Sequence[Both]) -> list[Both]:
+def front(stacks: Sequence[StackPoint]) -> list[StackPoint]:
     """The stacks that none is better than by both medians: more across and less up; by what they have across."""
-    best: list[Both] = []
+    best: list[StackPoint] = []
     for one in sorted(stacks, key=lambda one: (-one.across.median, one.up.median)):
-        if one.front and (not best or one.up.median < best[-1].up.median or _place(one) == _place(best[-1])):
+        if one.front and (not best or one.up.median < best[-1].up.median or _medians(one) == _medians(best[-1])):
             best.append(one)
     return sorted(best, key=lambda one: one.across.median)
 
 
-def _place(one: Both) -> tuple[float, float]:
+def _medians(one: StackPoint) -> tuple[float, float]:
     return one.across.median, one.up.median
 
 
-def _named(stacks: Sequence[Both], at: Place) -> list[str]:
+def _named(stacks: Sequence[StackPoint], at: PlaceOf) -> list[str]:
     """The name of each stack beside its point; none where one of them has no room."""
     texts = [labels.shortened(one.name) for one in stacks]
     placed = labels.place_labels(_points(stacks, at), texts, WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
@@ -105,7 +107,7 @@ def _named(stacks: Sequence[Both], at: Place) -> list[str]:
     ]
 
 
-def _numbered(stacks: Sequence[Both], at: Place) -> tuple[list[str], str]:
+def _numbered(stacks: Sequence[StackPoint], at: PlaceOf) -> tuple[list[str], str]:
     """The number of each stack near its point, as far as there is room, and the lines that lead there."""
     blocks = numbered_points.place_blocks(_points(stacks, at), WIDTH - LEFT, HEIGHT, _crosses(stacks, at))
     found, leads = [""] * len(stacks), ""
@@ -121,13 +123,13 @@ def _numbered(stacks: Sequence[Both], at: Place) -> tuple[list[str], str]:
     return found, leads
 
 
-def _points(stacks: Sequence[Both], at: Place) -> list[tuple[float, float]]:
+def _points(stacks: Sequence[StackPoint], at: PlaceOf) -> list[tuple[float, float]]:
     """The places of the medians, from the plot's top left."""
     places = (at(one.across.median, one.up.median) for one in stacks)
     return [(x - LEFT, y - TOP) for x, y in places]
 
 
-def _crosses(stacks: Sequence[Both], at: Place) -> list[labels.Box]:
+def _crosses(stacks: Sequence[StackPoint], at: PlaceOf) -> list[labels.Box]:
     """What the intervals cover, from the plot's top left."""
     found = []
     for one in stacks:
@@ -137,7 +139,7 @@ def _crosses(stacks: Sequence[Both], at: Place) -> list[labels.Box]:
     return [labels.Box(box.left - LEFT, box.top - TOP, box.right - LEFT, box.bottom - TOP) for box in found]
 
 
-def _stack(one: Both, at: Place, words: str) -> str:
+def _stack(one: StackPoint, at: PlaceOf, words: str) -> str:
     x, y = at(one.across.median, one.up.median)
     cross = [
         canvas.line(*at(one.across.low, one.up.median), *at(one.across.high, one.up.median), "w"),

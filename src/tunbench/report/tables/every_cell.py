@@ -7,7 +7,7 @@ from tunbench.analysis.bootstrap import spread, variation
 from tunbench.analysis.cells import METRIC
 from tunbench.analysis.metrics import spelled
 from tunbench.analysis.samples import CELL
-from tunbench.analysis.statistics import FEWEST, RANGE
+from tunbench.analysis.statistics import FEWEST_FOR_INTERVAL, RANGE
 from tunbench.report import units
 from tunbench.report.tables.table import PLACE_COLUMNS, Column, Field, Table, placed, ratio_field
 from tunbench.report.view import View
@@ -29,7 +29,7 @@ def table(view: View) -> Table:
         "One row a cell and metric: the median over n trials, and its interval. What a workload has as a series is "
         "first reduced to each trial’s median, p95 or p99. The ratio is to none, and is empty where none has no trial "
         "of the same seed that is ok, or is 0. CV is the coefficient of variation "
-        f"between trials; it has its BCa interval where there are at least {FEWEST} of them, and at most "
+        f"between trials; it has its BCa interval where there are at least {FEWEST_FOR_INTERVAL} of them, and at most "
         f"{MAX_ROWS_WITH_INTERVAL} rows."
     )
     varied = _varied(view)
@@ -69,7 +69,7 @@ def _varied(view: View) -> dict[tuple[str, ...], tuple[float | None, float | Non
     few = len(groups) <= MAX_ROWS_WITH_INTERVAL
     found: dict[tuple[str, ...], tuple[float | None, float | None, float | None]] = {}
     for *key, values in groups.iter_rows():
-        interval = few and len(values) >= FEWEST
+        interval = few and len(values) >= FEWEST_FOR_INTERVAL
         one = variation(values) if interval else None
         found[tuple(key)] = (one.value, one.low, one.high) if one else (spread(values), None, None)
     return found

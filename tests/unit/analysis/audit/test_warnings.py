@@ -19,7 +19,7 @@ from tunbench.analysis.cells import cells, per_trial
 from tunbench.analysis.findings import find
 from tunbench.analysis.multiple_tests import holm
 from tunbench.analysis.samples import good_samples
-from tunbench.analysis.statistics import FEWEST
+from tunbench.analysis.statistics import FEWEST_FOR_INTERVAL
 from tunbench.journal.record import Record, Warned
 from tunbench.runner import probe
 from tunbench.runner.declare.warnings import WarningKind
@@ -239,7 +239,7 @@ def test_every_warning_has_a_row_with_its_meaning_and_mend() -> None:
 
 
 def test_an_interval_takes_as_many_trials_as_its_warning_says() -> None:
-    assert f"at least {FEWEST} " in WarningKind.TOO_FEW_TRIALS.mend
+    assert f"at least {FEWEST_FOR_INTERVAL} " in WarningKind.TOO_FEW_TRIALS.mend
 
 
 def test_many_cells_are_examined_at_once() -> None:

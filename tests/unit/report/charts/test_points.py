@@ -12,7 +12,7 @@ from tunbench.report.charts import labels, legend, numbered_points, points
 from tunbench.report.charts.canvas import Mark
 from tunbench.report.charts.labels import Box
 from tunbench.report.charts.numbered_points import Block
-from tunbench.report.charts.points import Both, Range
+from tunbench.report.charts.points import MedianInterval, StackPoint
 
 WIDTH, HEIGHT = 314, 250
 
@@ -64,11 +64,13 @@ def test_a_number_that_is_far_away_has_a_line_to_its_point() -> None:
     assert (numbered_points.lead(block) or ())[2:] == (150.0, 120.0)
 
 
-def both(name: str, number: int, speed: float, cost: float) -> Both:
-    return Both(name, Mark("red", 0, number), Range(speed, speed, speed), Range(cost, cost, cost), name)
+def both(name: str, number: int, speed: float, cost: float) -> StackPoint:
+    return StackPoint(
+        name, Mark("red", 0, number), MedianInterval(speed, speed, speed), MedianInterval(cost, cost, cost), name
+    )
 
 
-def drawn(*stacks: Both) -> str:
+def drawn(*stacks: StackPoint) -> str:
     return points.draw(stacks, ("bit/s", "s/B"), ("throughput", "cost"), "front-0", "cost over throughput")
 
 
