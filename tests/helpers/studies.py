@@ -7,9 +7,9 @@ from tests.helpers.records import cell, record, trial
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.study.assessment import Assessment, assess
 from tunbench.analysis.study.cell_lookup import MeasuredCells, measured
+from tunbench.journal.readers.published import numbers_of_tables
 from tunbench.journal.record import TrialResult
 from tunbench.plan.load import Loaded, read
-from tunbench.readers.published import numbers_of_tables
 
 TCP = "iperf3-tcp:duration=1"
 PING = "ping:count=10"

@@ -20,7 +20,6 @@ FLOORS = (
     ("tunbench.plan",),
     ("tunbench.labs",),
     ("tunbench.journal",),
-    ("tunbench.readers",),
     ("tunbench.executors", "tunbench.toolbox", "tunbench.analysis"),
     ("tunbench.doctor",),
     ("tunbench.run",),

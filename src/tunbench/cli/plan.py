@@ -65,7 +65,7 @@ def check(
     with bad_input_exits(ToolError):
         loaded = load(plan, seed, lab, clock, scale)
         if loaded.study:
-            from tunbench.readers import published
+            from tunbench.journal.readers import published
 
             published.read(loaded)
         notes = needs_of({shard.stack for shard in expand(loaded.plan)}, {}).notes

@@ -114,7 +114,7 @@ def _order_in(
         raise RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
     loaded = load.load(plan, **options)
     if loaded.study:
-        from tunbench.readers import published
+        from tunbench.journal.readers import published
 
         # What cannot be compared afterwards is told before hours are spent on it.
         published.read(loaded)

@@ -74,7 +74,7 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
     with bad_input_exits(JournalError):
         from tunbench.analysis.findings import find
         from tunbench.analysis.study.assessment import assess
-        from tunbench.readers import published
+        from tunbench.journal.readers import published
         from tunbench.report.export import study as agreement
         from tunbench.report.terminal import study_tables
 

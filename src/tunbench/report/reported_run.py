@@ -10,9 +10,9 @@ from tunbench.analysis.findings import Findings
 from tunbench.analysis.study.assessment import Assessment, assess, is_study
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
+from tunbench.journal.readers import published
 from tunbench.plain_text import plain
 from tunbench.plan.load import Loaded, PlanError
-from tunbench.readers import published
 
 STUDY = re.compile(r"^[ \t]*\[+(study|claim)", re.MULTILINE)
 """What the plan of a study has, and hardly any other."""

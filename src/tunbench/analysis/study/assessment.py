@@ -8,9 +8,9 @@ from tunbench.analysis.study.cell_lookup import measured
 from tunbench.analysis.study.claims import ClaimResult, assess_claims
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement, cluster_agreements
 from tunbench.analysis.study.table_agreement import TableAgreement, compare_tables
+from tunbench.journal.readers.published import Published
 from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.study.publication import Study
-from tunbench.readers.published import Published
 
 
 class Assessment(NamedTuple):

@@ -8,8 +8,8 @@ from scipy.stats import rankdata
 from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, look_up
 from tunbench.analysis.study.rank_correlation import FEWEST_FOR_ORDER, RankCorrelation, correlation
+from tunbench.journal.readers.published import Published, of_table
 from tunbench.plan.study.publication import Study, Table
-from tunbench.readers.published import Published, of_table
 
 NO_CELL = "its condition has no cell here"
 ILLEGIBLE = "illegible"

@@ -1,1 +1,1 @@
-"""Readers: each yields the record of a folder of results, whoever wrote them."""
+"""Readers: each yields the record of a folder of results, or published numbers, whoever wrote them."""

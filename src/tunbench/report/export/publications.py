@@ -43,7 +43,7 @@ def study_of(loaded: Loaded) -> Study:
 
 def numbers_of(loaded: Loaded) -> Mapping[tuple[str, str, str], Numbers]:
     """The numbers of each published table, metric and statistic. Raises PlanError."""
-    from tunbench.readers import published
+    from tunbench.journal.readers import published
 
     rows = published.read(loaded)
     every = Counter((row.table, row.metric, row.statistic) for row in rows)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.helpers import studies
 from tests.helpers.runs import ScriptedLab
 from tunbench.journal.read import loaded_plan
+from tunbench.journal.readers import published
 from tunbench.labs import registry as labs
 from tunbench.plan.estimate.duration import estimate
 from tunbench.plan.expand import expand
@@ -15,7 +16,6 @@ from tunbench.plan.load import PlanError, load, read, shipped_studies
 from tunbench.plan.study.cell import read_expected
 from tunbench.plan.study.grid import NoCell, grid, resolve
 from tunbench.plan.toml.mistakes import MistakeAt
-from tunbench.readers import published
 from tunbench.run import execution, resume
 from tunbench.run.order import read_order
 

@@ -7,7 +7,7 @@ from tests.helpers.records import record
 from tunbench.analysis.findings import Findings, find
 from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.table_agreement import ILLEGIBLE, NO_CELL, TableAgreement, compare_tables
-from tunbench.readers.published import read
+from tunbench.journal.readers.published import read
 
 
 def tables(folder: Path, findings: Findings, scale: str = "full") -> list[TableAgreement]:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.helpers import studies
 from tests.helpers.spending import MAX_BYTES, MAX_SECONDS, begin_peak_anew, peak_bytes
+from tunbench.journal.readers.published import COLUMNS, MAX_REFERENCE_BYTES, UNITS, Published, published, read
 from tunbench.plan.load import PlanError
-from tunbench.readers.published import COLUMNS, MAX_REFERENCE_BYTES, UNITS, Published, published, read
 
 HEAD = ",".join(COLUMNS) + "\n"
 
@@ -42,7 +42,7 @@ def test_values_become_si(value: str, unit: str, si: str, in_si: float, tmp_path
 
 @given(st.decimals(-(10**6), 10**6, places=4), st.sampled_from(sorted(UNITS)))
 def test_units_only_scale(value: object, unit: str) -> None:
-    from tunbench.readers.published import _si
+    from tunbench.journal.readers.published import _si
 
     assert _si(str(value), UNITS[unit]) == pytest.approx(float(str(value)) * UNITS[unit].factor)
 

@@ -1,1 +1,0 @@
-"""Numbers and records that somebody else has written, read into the types that analysis computes with."""
