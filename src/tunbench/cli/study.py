@@ -78,8 +78,9 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
         from tunbench.report.export import study as agreement
         from tunbench.report.terminal import study_tables
 
-        loaded = read.loaded_plan(run)
-        assessment = assess(find(record_of(run)), loaded, published.numbers_of_tables(loaded))
+        # A folder that is no run is told before what its plan lacks.
+        findings, loaded = find(record_of(run)), read.loaded_plan(run)
+        assessment = assess(findings, loaded, published.numbers_of_tables(loaded))
     if as_json:
         print_json(agreement.as_json(assessment))
     else:
