@@ -1,4 +1,4 @@
-"""Small images in the cache, as building leaves them."""
+"""Images in the cache: those of the lab, and small ones as building leaves them."""
 
 from pathlib import Path
 
@@ -8,6 +8,13 @@ from tunbench.labs.vm.image_definition import Definition
 SMALL = Definition(name="small", packages=("kmod",))
 
 ADDON = Definition(name="addon", packages=("libreswan", "kmod"), addon=True, excludes=("openvpn", "tinc"))
+
+
+def ensured(definition: Definition) -> Path:
+    """The folder of an image; it is built where it is not there. Raises ImageError."""
+    if not (definition.folder / "manifest.json").exists():
+        image_build.build(definition, print)
+    return definition.folder
 
 
 def built() -> Path:

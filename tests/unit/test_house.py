@@ -37,7 +37,10 @@ ROOMS = (
     ("tunbench.labs.image", "tunbench.labs.extras", "tunbench.labs.lab", "tunbench.labs.vm"),
     ("tunbench.labs.payload", "tunbench.labs.real_time", "tunbench.labs.native", "tunbench.labs.registry"),
     ("tunbench.labs.payload", "tunbench.labs.real_time", "tunbench.labs.vm", "tunbench.labs.registry"),
+    ("tunbench.journal.record", "tunbench.journal.readers"),
     ("tunbench.analysis.compare", "tunbench.analysis.audit"),
+    ("tunbench.analysis.cells", "tunbench.analysis.audit", "tunbench.analysis.findings"),
+    ("tunbench.report.units", "tunbench.report.view", "tunbench.report.charts", "tunbench.report.sections"),
     ("tunbench.report.charts", "tunbench.report.tables", "tunbench.report.page"),
     ("tunbench.report.tables", "tunbench.report.terminal"),
     ("tunbench.report.tables", "tunbench.report.export"),
@@ -51,7 +54,7 @@ MAX_FILES = 22
 
 PLUG_INS = ("tunbench.runner.tunnels", "tunbench.runner.workloads")
 
-NAMES_OF_TOOLS = ("tunbench.toolbox.tools", "tunbench.runner.declare.tools")
+NAMES_OF_TOOLS = ("tunbench.toolbox.tools",)
 """Where a name is that of a program, which a tunnel may have too."""
 
 
@@ -93,6 +96,11 @@ def floor(module: str) -> int:
     return max((len(room), number) for number, rooms in enumerate(FLOORS) for room in rooms if within(module, room))[1]
 
 
+def test_every_room_that_is_named_here_is_there() -> None:
+    named = {*PLUG_INS, *NAMES_OF_TOOLS} | {room for rooms in (*FLOORS, *ROOMS) for room in rooms}
+    assert sorted(named - set(modules())) == []
+
+
 def test_nothing_goes_in_a_circle() -> None:
     TopologicalSorter(imports()).prepare()
 
@@ -127,6 +135,12 @@ def test_no_import_runs_up_within_a_house() -> None:
     assert up == []
 
 
+def test_no_command_needs_another() -> None:
+    """What two commands share stands in a file of its own, which is no command."""
+    commands = {name for name in imports()["tunbench.cli"] if within(name, "tunbench.cli")}
+    assert {name: shared for name in commands if (shared := imports()[name] & commands)} == {}
+
+
 def test_no_file_is_longer_than_a_reader_bears() -> None:
     counted = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
     assert {name: count for name, count in counted.items() if count > MAX_LINES} == {}
@@ -152,6 +166,10 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def test_no_table_outside_a_tunnels_file_names_it() -> None:
+    """Of the scripts, `setup` alone names some: Debian's packages for this machine, which are there before Python is.
+
+    That it names those that are needed is a test of the pages.
+    """
     names = {*registry.tunnel_names()} - {"none"}
     found = [
         f"{module}: {text}"

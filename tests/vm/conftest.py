@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.labs.vm import image_build
+from tests.helpers.images import ensured
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 
 
@@ -12,5 +12,5 @@ from tunbench.labs.vm.image_definition import ADDONS, BASE
 def base_image() -> Path:
     """The images of the lab; these tests need them, and build them where they are not there."""
     for addon in ADDONS.values():
-        image_build.ensure(addon, print)
-    return image_build.ensure(BASE, print)
+        ensured(addon)
+    return ensured(BASE)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.images import ensured
 from tests.helpers.measuring import execute, plan, values, verdicts
 from tunbench.labs import image
-from tunbench.labs.vm import explore, image_build
+from tunbench.labs.vm import explore
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 
 pytestmark = pytest.mark.vm
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.vm
 
 def test_an_add_on_image_lies_over_the_base(tmp_path: Path) -> None:
     addon = ADDONS["libreswan"]
-    image_build.ensure(addon, print)
+    ensured(addon)
     packages = image.check(addon)["packages"]
     assert packages.keys() >= {"libreswan", "iproute2"}
     assert not packages.keys() & set(addon.excludes)

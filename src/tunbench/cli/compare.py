@@ -1,31 +1,14 @@
 """`tunbench compare`: two runs, cell by cell."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from tunbench.cli.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.console import screen, show
-from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.errors import BAD_INPUT
 from tunbench.cli.listing import print_json
-from tunbench.journal.folders import resume_command
-from tunbench.journal.journal import JournalError
-from tunbench.journal.readers.registry import record_of
-from tunbench.plain_text import line
-
-if TYPE_CHECKING:
-    from tunbench.analysis.compare.runs import RunComparison
-
-Metrics = Annotated[
-    str,
-    typer.Option(
-        "--metric",
-        metavar="NAMES",
-        help='Metrics, joined by commas, such as throughput,"rtt p99", or all; else the one that sums up a workload.',
-    ),
-]
-Stacks = Annotated[str, typer.Option("--stack", metavar="PATTERN", help="Stacks, such as wireguard*.")]
-Workloads = Annotated[str, typer.Option("--workload", metavar="PATTERN", help="Workloads, such as iperf3-tcp*.")]
 
 
 def compare(
@@ -64,19 +47,3 @@ def compare(
     else:
         console = screen()
         show(console, shown.compared_runs(compared, show_all, console.width))
-
-
-def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "RunComparison":
-    """The two runs compared; ends the command where that cannot be."""
-    from tunbench.analysis.compare.runs import CompareError, Selection
-    from tunbench.analysis.compare.runs import compare as compared
-    from tunbench.analysis.findings import find
-
-    names = tuple(dict.fromkeys(name.strip() for name in metric.split(",") if name.strip()))
-    with bad_input_exits(JournalError, CompareError):
-        records = [record_of(folder) for folder in (a, b)]
-        for folder, record in zip((a, b), records, strict=True):
-            if len(record.trials) < record.planned:
-                missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
-                typer.echo(f"{line(str(folder))}: {missing}; go on with: {resume_command(folder)}", err=True)
-        return compared(find(records[0]), find(records[1]), Selection(names, stack, workload))

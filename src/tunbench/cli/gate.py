@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.compare import Metrics, Stacks, Workloads, comparison
+from tunbench.cli.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.console import screen, show
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.listing import print_json

@@ -7,8 +7,8 @@ import typer
 
 from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.listing import print_json
-from tunbench.cli.run import MISTAKES, SOME_FAILED, execute
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.report.export import overhead as exported

@@ -8,28 +8,17 @@ from rich.console import Console
 
 from tunbench.cli.console import say, screen, show
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.listing import alternatives
-from tunbench.journal.folders import resume_command
-from tunbench.journal.journal import JournalError
-from tunbench.labs.image import ImageError
-from tunbench.labs.lab import LabError
 from tunbench.plan import load
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
-from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.load import Loaded
 from tunbench.plan.model import CLOCKS, LAB_KINDS
-from tunbench.report.terminal.progress import Display
 from tunbench.run import execution
-from tunbench.run.interrupt import INTERRUPTED
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox import brought_programs
-from tunbench.toolbox.command import ToolError
-
-SOME_FAILED = 1
-
-MISTAKES = (RunError, JournalError, ImageError, LabError, ToolError)
 
 
 def run(
@@ -78,26 +67,6 @@ def run(
                 execution.create(folder, order)
             changed = execute(folder, order, count, console)
         raise typer.Exit(conclude(folder, order.loaded, changed, console))
-
-
-def execute(folder: Path, order: Order, workers: int, console: Console) -> list[str]:
-    """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
-
-    Ends the command on Ctrl-C.
-    """
-    schedule = execution.schedule_of(folder, order)
-    waiting, possible = schedule.waiting(), schedule.possible()
-    seconds = estimate([*waiting, *possible], workers, order.lab.clock)
-    most = order.plan.until.max if order.plan.until else 0
-    host = order.lab.examine(order.shards)
-    for line in host.lines if host else ():
-        say(console, line)
-    try:
-        with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
-            return execution.go(folder, order, workers, display.watch, host)
-    except KeyboardInterrupt:
-        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resume_command(folder)}")
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _order_in(

@@ -29,13 +29,6 @@ UNPRIVILEGED = "it needs the package uidmap, a range of the user in /etc/subuid,
 """What mmdebstrap needs of a machine where it does not run as root."""
 
 
-def ensure(definition: Definition, progress: Progress, mirror: str = "") -> Path:
-    """The folder of an image; it is built where it is not there. Raises ImageError."""
-    if not (definition.folder / "manifest.json").exists():
-        build(definition, progress, mirror)
-    return definition.folder
-
-
 def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
     """Builds an image from Debian's packages and puts it into the cache. Raises ImageError."""
     for program, package in PROGRAMS.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tunbench
-from tests.helpers.images import ADDON, SMALL, built
+from tests.helpers.images import ADDON, SMALL
 from tunbench.labs.image import ImageError, cache
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition
@@ -20,16 +20,10 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_image_that_is_there_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = built()
-    monkeypatch.setattr(image_build, "build", lambda *_: pytest.fail("it was built"))
-    assert image_build.ensure(SMALL, print) == folder
-
-
 def test_building_needs_its_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ImageError, match="apt-get install mmdebstrap"):
-        image_build.ensure(SMALL, print)
+        image_build.build(SMALL, print)
     assert not SMALL.folder.exists()
 
 

@@ -1,0 +1,44 @@
+"""What commands that execute a run share: how it is gone through, and what may stop it."""
+
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from tunbench.cli.console import say
+from tunbench.journal.folders import resume_command
+from tunbench.journal.journal import JournalError
+from tunbench.labs.image import ImageError
+from tunbench.labs.lab import LabError
+from tunbench.plan.estimate.host_pace import estimate
+from tunbench.report.terminal.progress import Display
+from tunbench.run import execution
+from tunbench.run.interrupt import INTERRUPTED
+from tunbench.run.order import Order, RunError
+from tunbench.toolbox.command import ToolError
+
+SOME_FAILED = 1
+"""Exit code of a run that is over, where not all is as it should be."""
+
+MISTAKES = (RunError, JournalError, ImageError, LabError, ToolError)
+"""What stops a run with a message for whoever started it."""
+
+
+def execute(folder: Path, order: Order, workers: int, console: Console) -> list[str]:
+    """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
+
+    Ends the command on Ctrl-C.
+    """
+    schedule = execution.schedule_of(folder, order)
+    waiting, possible = schedule.waiting(), schedule.possible()
+    seconds = estimate([*waiting, *possible], workers, order.lab.clock)
+    most = order.plan.until.max if order.plan.until else 0
+    host = order.lab.examine(order.shards)
+    for line in host.lines if host else ():
+        say(console, line)
+    try:
+        with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
+            return execution.go(folder, order, workers, display.watch, host)
+    except KeyboardInterrupt:
+        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resume_command(folder)}")
+        raise typer.Exit(INTERRUPTED) from None
