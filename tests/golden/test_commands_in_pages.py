@@ -1,4 +1,4 @@
-"""Every command, exit code and target of make is on its page, and the pages agree on needs and times."""
+"""Every command, exit code, target of make and section of a report is on its page; pages agree on needs and times."""
 
 import ast
 import importlib
@@ -12,7 +12,9 @@ from typer.main import get_command
 
 from tests.helpers.documentation import DOCS, README, ROOT, named, page, rows
 from tunbench import cli
+from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.plan.estimate.duration import MAX_WORKERS
+from tunbench.report.sections import SECTIONS
 
 
 def commands(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
@@ -58,6 +60,16 @@ def codes() -> set[int]:
 
 def test_how_many_labs_may_run_at_a_time_is_said() -> None:
     assert f"at a time (at most {MAX_WORKERS:,})" in page("commands.md")
+
+
+def test_the_add_ons_that_can_be_built_are_named() -> None:
+    [told] = re.findall(r"the add-ons (.*?);", page("commands.md"))
+    assert sorted(named(told)) == sorted(ADDONS)
+
+
+def test_the_page_of_the_report_has_every_section_in_its_order() -> None:
+    told = [name for cells in rows(page("report.md"), "section") for name in cells[0].split(", ")]
+    assert told == [section.heading for section in SECTIONS if section.heading]
 
 
 def test_make_help_and_the_pages_give_the_same_times() -> None:

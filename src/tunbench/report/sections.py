@@ -1,6 +1,7 @@
 """The sections of a report in their order: what each is made of, and where that is shown.
 
 Whoever adds a table or a chart adds the file that makes it, and an entry here: page, export and terminal follow.
+A terminal shows tables alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +49,8 @@ class Section(NamedTuple):
     """A section: its tables, below them its charts, and below these the long tables that one looks something up in.
 
     `reading` says how it is read; on the virtual clock it goes on with `on_virtual_clock`. One without a heading is not
-    among the contents of a page. What has neither tables nor charts is text, which the page alone has.
+    among the contents of a page. What has neither tables nor charts is text, which the page alone has. No chart is
+    for the terminal, which draws none.
     """
 
     id: str

@@ -31,6 +31,10 @@ def test_whatever_makes_figures_is_in_a_section() -> None:
     assert listed == making
 
 
+def test_no_chart_is_meant_for_a_terminal_which_draws_none() -> None:
+    assert [one.id for one in SECTIONS for chart in one.charts if Medium.TERMINAL in chart.media] == []
+
+
 def test_tables_and_charts_stand_on_their_media_alone() -> None:
     def table(_: View) -> list[Table]:
         return [Table("x", "", (Column("stack"),), [TableRow((Field("gre"),))])]

@@ -179,7 +179,8 @@ def _warnings(section: Section, content: PageContent) -> Iterator[PagePart]:
 
 def _failures(section: Section, content: PageContent) -> Iterator[PagePart]:
     number = sum(len(run.failing) for run in content.view.runs)
-    yield PagePart(section.id, f"{section.heading} ({number})", content.render("failures", commands=commands))
+    text = content.render("failures", heading=section.heading, commands=commands)
+    yield PagePart(section.id, f"{section.heading} ({number})", text)
 
 
 def _trials(section: Section, content: PageContent) -> Iterator[PagePart]:
