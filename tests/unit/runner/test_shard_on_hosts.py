@@ -1,8 +1,12 @@
-"""A shard on hosts that are there already: what a lab of real hosts hands over in place of namespaces and links."""
+"""A shard on hosts that are there already: what a lab of real hosts hands over in place of namespaces and links.
+
+The hosts share the folder in which nodes keep their files; what cannot be done without that is expected to fail.
+"""
 
 import os
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from errno import ENOENT
 from pathlib import Path
 
 import pytest
@@ -45,6 +49,19 @@ class Hosts:
         return nullcontext()
 
 
+class OwnFilesShell(FakeLabShell):
+    """The shell of a host that has the files of its own node, and of no other."""
+
+    def __init__(self, home: Path, proof: str, name: str) -> None:
+        super().__init__(home, proof)
+        self.others = [home / other for other in ADDRESSES if other != name]
+
+    def read_bytes(self, path: str, most: int | None = None) -> bytes:
+        if any(Path(path).is_relative_to(other) for other in self.others):
+            raise FileNotFoundError(ENOENT, "another host has it", path)
+        return super().read_bytes(path, most)
+
+
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
@@ -71,3 +88,19 @@ def test_each_host_runs_its_own_commands_as_a_person_there_would_type_them(home:
         assert len(made) == 1 and f"local {ADDRESSES[host]}" in made[0]
         assert made[0] in [one["shell"] for one in events.of("command") if one["node"] == host]
     assert not any("netns" in text for text in events.commands)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("none", "vxlan"),
+        pytest.param(
+            "wireguard", marks=pytest.mark.xfail(reason="a peer's public key is read from its own folder", strict=True)
+        ),
+    ],
+)
+def test_a_host_has_files_of_its_own(name: str, home: Path) -> None:
+    shells = {host: OwnFilesShell(home, f"proof-{name}.pcap", host) for host in ADDRESSES}
+    events = FakeEvents()
+    live(shard(name, 1, PING).spec(), Hosts(shells), events)
+    assert [one["verdict"] for one in events.of("trial")] == ["ok"] * 2
