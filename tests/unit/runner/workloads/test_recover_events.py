@@ -1,0 +1,220 @@
+"""The workloads that take the tunnel down: the commands of each event."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home
+from tests.helpers.fakes import interface as named
+from tunbench.runner import registry, stack
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
+from tunbench.runner.declare.options import resolve
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
+from tunbench.runner.node.node import Node
+from tunbench.runner.site import Site
+from tunbench.runner.workload import Trial
+from tunbench.runner.workloads import connect, recover
+from tunbench.runner.workloads.shared import blocked_time, outages
+
+CONNECT, LINK, RESTART, SILENT = (captured(f"probe-{name}.txt") for name in ("connect", "link", "restart", "silent"))
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    return move_home(monkeypatch, tmp_path)
+
+
+class Lab:
+    """Nodes on which the probe tells what was captured, whenever it is started."""
+
+    def __init__(
+        self, spelling: str, tells: str, underlay: str = "ip", answers: dict[str, Answer] | None = None
+    ) -> None:
+        under = PAIR_UNDERLAYS[underlay]
+        self.events = FakeEvents()
+        usual: dict[str, Answer] = {"route show default": '[{"gateway":"10.0.9.1"}]', "tc -s -j": "[]"}
+        self.shell = FakeShell((answers or {}) | usual, {"probe.py": self._tell})
+        self.tells = tells
+        names = [*under.names, "lab"]
+        self.nodes = {name: Node(name, self.shell, self.events, ["nsenter", "--target", name, "--"]) for name in names}
+        self.site = Site(self.nodes, under, stack.build(spelling, under.endpoints))
+
+    def _tell(self, call: Call, log: Path) -> int:
+        log.write_text(self.tells)
+        return 0
+
+    def trial(self, name: str, given: dict[str, str]) -> Trial:
+        client, server = self.site.endpoints
+        options = resolve(registry.workload(name).ABOUT.options, given, name)
+        return Trial(options, client, server, self.site.stack.overlay, site=self.site)
+
+    def execute(self, name: str, **given: str) -> list[str]:
+        """The commands of a workload, without those of the probe."""
+        registry.workload(name).execute(self.trial(name, given))
+        return [
+            one.removeprefix("ip netns exec ")
+            for one in self.events.commands
+            if not re.search("recover-|connect-|[ab] sleep 0$", one)
+        ]
+
+
+@pytest.fixture
+def calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events have the moments of the captured output, and nothing is waited for."""
+    monkeypatch.setattr(recover, "CALM_SECONDS", 0)
+    monkeypatch.setattr(blocked_time, "answered_since", lambda node, log, moment: True)
+    monkeypatch.setattr(recover, "now", lambda: 3.0)
+    monkeypatch.setattr(outages, "now", lambda: 3.0)
+    monkeypatch.setattr(connect, "now", lambda: 2.6)
+
+
+@pytest.mark.usefixtures("calm")
+def test_the_link_is_cut_on_the_router_and_what_comes_is_turned_away() -> None:
+    assert Lab("none", LINK).execute("recover", event="link", times="1", outage="2s") == [
+        "router ip -4 route add unreachable 10.0.2.0/24 metric 9999",
+        "router ip link set to-b down",
+        "router sleep 2",
+        "router ip -batch - <<'END'\nlink set to-b up\nEND",
+        "router ip -4 route del unreachable 10.0.2.0/24 metric 9999",
+    ]
+
+
+@pytest.mark.usefixtures("calm")
+def test_both_ends_of_the_link_keep_what_they_know_of_each_other() -> None:
+    answers: dict[str, Answer] = {
+        "neighbour show": '[{"dst":"10.0.2.1","lladdr":"aa:1"},{"dst":"10.0.2.9","state":["FAILED"]}]',
+        "eth0/address": "bb:2\n",
+    }
+    lab = Lab("none", LINK, answers=answers)
+    assert [text for text in lab.execute("recover", event="link", times="1") if "-batch" in text] == [
+        "b ip -batch - <<'END'\nneighbour replace 10.0.2.1 lladdr aa:1 dev eth0 nud permanent\nEND",
+        "router ip -batch - <<'END'\nlink set to-b up\n"
+        "neighbour replace 10.0.2.2 lladdr bb:2 dev to-b nud reachable\nEND",
+        "b ip -batch - <<'END'\nneighbour replace 10.0.2.1 lladdr aa:1 dev eth0 nud reachable\nEND",
+    ]
+
+
+@pytest.mark.usefixtures("calm")
+def test_a_bridge_needs_no_route_and_ipv6_keeps_its_addresses() -> None:
+    assert Lab("none:underlay=ethernet", LINK, "ethernet").execute("recover", event="link", times="1") == [
+        "bridge ip link set to-b down",
+        "bridge sleep 1",
+        "bridge ip -batch - <<'END'\nlink set to-b up\nEND",
+    ]
+    assert Lab("none:underlay=ip6", LINK, "ip6").execute("recover", event="link", times="1")[:2] == [
+        "router sysctl -qw net.ipv6.conf.to-b.keep_addr_on_down=1",
+        "router ip -6 route add unreachable fd00:0:0:2::/64 metric 9999",
+    ]
+
+
+@pytest.mark.usefixtures("calm")
+def test_the_stack_is_restarted_on_one_node_and_its_lower_layer_must_answer_first() -> None:
+    commands = Lab("ipip+gre", RESTART).execute("recover", event="restart", times="1")
+    steps = [re.sub(r" type .*| >/dev/null.*", "", one) for one in commands if re.search("link (add|del)|ping", one)]
+    lower, upper = named("ipip"), named("gre", 1)
+    assert steps == [
+        f"b ip link del {upper}",
+        f"b ip link del {lower}",
+        f"b ip link add {lower}",
+        f"until ip netns exec a ping -n -I {lower} -c 1 -W 0.5 10.10.0.2",
+        f"b ip link add {upper}",
+    ]
+
+
+@pytest.mark.usefixtures("calm")
+def test_a_reboot_leaves_nothing_but_files() -> None:
+    lab = Lab("vxlan", RESTART)
+    commands = lab.execute("recover", event="reboot", times="1")
+    assert commands[0] == "b ip -batch - <<'END'\nlink set eth0 down\nEND"
+    assert commands[1] == "ip netns pids b | xargs --no-run-if-empty kill -KILL"
+    assert commands[2] == f"b ip link del {named('vxlan')}"
+    assert commands[3] == "b ip -batch - <<'END'\nxfrm state flush\nxfrm policy flush\naddress flush dev eth0\nEND"
+    assert commands[4] == "b nft flush ruleset"
+    assert (
+        "b ip -batch - <<'END'\nlink set eth0 up\naddress add 10.0.2.2/24 dev eth0\n"
+        "route replace default via 10.0.9.1\nEND"
+    ) in commands
+    # What would empty a reader's own machine is not journaled.
+    assert not any("find" in command for command in commands)
+    emptied = [call.argv[-2:] for call in lab.shell.calls if "find" in call.text]
+    assert emptied == [["node-run", "/run"], ["node-tmp", "/tmp"]]
+
+
+@pytest.mark.usefixtures("calm")
+def test_an_address_is_changed_and_put_back_and_the_stack_restarted() -> None:
+    lab = Lab("vxlan", RESTART)
+    commands = lab.execute("recover", event="address", times="1")
+    batch = "b ip -batch - <<'END'\naddress del 10.0.2.{}/24 dev eth0\naddress add 10.0.2.{}/24 dev eth0\n{}\nEND"
+    default = "route replace default via 10.0.9.1"
+    assert commands[:2] == [batch.format(2, 102, default), batch.format(102, 2, default)]
+    assert commands[2:4] == [f"{name} ip link del {named('vxlan')}" for name in ("b", "a")]
+    assert commands[-1].endswith(
+        f"ping -n -I {named('vxlan')} -c 1 -W 0.5 10.10.0.2 >/dev/null 2>&1; do sleep 0.02; done"
+    )
+
+
+@pytest.mark.usefixtures("calm")
+def test_a_stack_that_did_not_recover_is_restarted_and_what_was_measured_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = Lab("vxlan", RESTART)
+    monkeypatch.setattr(recover, "now", lambda: 99.0)
+    with pytest.raises(WorkloadFailed, match="no probe was answered within 60 s after the event"):
+        lab.execute("recover", event="restart", times="2")
+    assert sum("link add" in command for command in lab.events.commands) == 3
+
+
+@pytest.mark.usefixtures("calm")
+def test_a_cold_start_forgets_neighbours_and_lets_the_probe_go_when_both_ends_are_up() -> None:
+    lab = Lab("vxlan", CONNECT)
+    lab.execute("connect", times="1")
+    commands = lab.events.commands
+    flushed = [one.split()[3] for one in commands if "-4 neighbour flush all" in one]
+    assert flushed == ["a", "b", "router"]
+    order = [
+        next(at for at, one in enumerate(commands) if sign in one)
+        for sign in ("link del", "flush", "probe.py", "link add")
+    ]
+    assert order == sorted(order)
+    begins = [
+        at for at, one in enumerate(commands) if one == "touch /mnt/lab/a/connect-0-0.go" or one.endswith("-0-0.go")
+    ]
+    last = max(at for at, one in enumerate(commands) if "address add" in one)
+    assert last < next(at for at in begins if commands[at].startswith("touch"))
+
+
+@pytest.mark.parametrize(
+    ("spelling", "underlay", "workload", "given", "message"),
+    [
+        ("none", "ip", "connect", {}, "no tunnel that could connect"),
+        ("none", "ip", "recover", {"event": "restart"}, "no tunnel to restart"),
+        ("none", "ip", "recover", {"event": "address"}, "no tunnel that could move"),
+        ("ipsec:mode=transport", "ip", "recover", {}, "ipsec has no interface of its own here: .* in the clear"),
+        ("ipsec:mode=transport+gre", "ip", "connect", {}, "in the clear"),
+        ("vxlan+ipsec:mode=tunnel", "ip", "connect", {}, "in the clear"),
+    ],
+)
+def test_what_cannot_be_measured_is_unsupported(
+    spelling: str, underlay: str, workload: str, given: dict[str, str], message: str
+) -> None:
+    with pytest.raises(Unsupported, match=message):
+        Lab(spelling, SILENT, underlay).execute(workload, **given)
+
+
+def test_netem_that_would_go_with_the_interface_is_unsupported() -> None:
+    answers: dict[str, Answer] = {"tc -s -j": '[{"kind":"netem"}]'}
+    lab = Lab("vxlan", SILENT)
+    lab.shell.answers = answers | {"route show": "[]"}
+    with pytest.raises(Unsupported, match=r"placement overlay"):
+        lab.execute("recover", event="restart")
+
+
+@pytest.mark.usefixtures("calm")
+def test_policies_alone_have_a_route_of_last_resort() -> None:
+    lab = Lab("ipsec:mode=tunnel", RESTART)
+    with outages.closed(lab.site):
+        assert lab.events.commands == ["ip netns exec a ip -4 route add unreachable 10.10.0.2/32 metric 9999"]
+    lab = Lab("ipsec:mode=xfrm", RESTART)
+    with outages.closed(lab.site):
+        assert lab.events.commands == []
