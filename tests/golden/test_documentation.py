@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import OverheadFinding, PacketOverhead
+from tunbench.analysis.overhead import OverheadCheck, PacketOverhead
 from tunbench.cli import app
 from tunbench.plan.load import check
 from tunbench.report.export import tunnel_pages as page_of_tunnels
@@ -124,7 +124,7 @@ def test_the_sizes_on_the_page_are_those_that_are_computed(erspan: None) -> None
             overhead.computed(built_stack, packet)
             for packet in overhead.packets(built_stack, measuring.PAYLOADS).values()
         ]
-        agreeing = OverheadFinding(
+        agreeing = OverheadCheck(
             text,
             [PacketOverhead(one, one) for one in sizes],
             overhead.limits(built_stack),

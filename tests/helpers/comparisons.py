@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tests.helpers.records import MANIFEST, TCP, cell, record, trial
 from tunbench.analysis.compare.runs import RunComparison, Selection, compare
-from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.run_analysis import RunAnalysis, analyse
 from tunbench.journal.record import TrialResult
 
 OTHER_MANIFEST = {**MANIFEST, "fingerprint": "another", "runner": "changed"}
@@ -34,9 +34,9 @@ def spread(middle: float, seed: int, n: int = 10) -> list[float]:
     return [middle * rng.gauss(1, 0.01) for _ in range(n)]
 
 
-def findings_of(trials: Sequence[TrialResult], manifest: dict[str, object] = MANIFEST) -> Findings:
+def analysis_of(trials: Sequence[TrialResult], manifest: dict[str, object] = MANIFEST) -> RunAnalysis:
     """What follows from a run of these trials."""
-    return find(record(trials, manifest=dict(manifest)))
+    return analyse(record(trials, manifest=dict(manifest)))
 
 
 def comparison_of(
@@ -45,4 +45,4 @@ def comparison_of(
     choice: Selection = Selection(),  # noqa: B008
 ) -> RunComparison:
     """The comparison of two runs, of which the second had another runner."""
-    return compare(findings_of(a), findings_of(b, OTHER_MANIFEST), choice)
+    return compare(analysis_of(a), analysis_of(b, OTHER_MANIFEST), choice)

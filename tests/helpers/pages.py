@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.helpers.records import MANIFEST, PING, TCP, cell, record, trial
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.journal.record import Record, Warned
 from tunbench.report.page import html
 from tunbench.report.reported_run import ReportedRun
@@ -18,7 +18,7 @@ def view_of(*records: Record, labels: Sequence[str] = ("",), bases: Sequence[str
     """The records side by side."""
     ways = bases or ["."] * len(records)
     return side_by_side(
-        [ReportedRun(find(run), label, way) for run, label, way in zip(records, labels, ways, strict=True)]
+        [ReportedRun(analyse(run), label, way) for run, label, way in zip(records, labels, ways, strict=True)]
     )
 
 
@@ -29,7 +29,7 @@ def page_of(record: Record) -> str:
 
 def write_page(record: Record, path: Path) -> None:
     """Writes the page of one record."""
-    html.write(ReportedRun(find(record)), path)
+    html.write(ReportedRun(analyse(record)), path)
 
 
 def hostile_page() -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.helpers.records import cell, record, trial
-from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.run_analysis import RunAnalysis, analyse
 from tunbench.analysis.study.assessment import Assessment, assess
 from tunbench.analysis.study.cell_lookup import MeasuredCells, measured
 from tunbench.journal.readers.published import numbers_of_tables
@@ -142,16 +142,16 @@ def trials(repeats: int, profiles: tuple[str, ...], speeds: Mapping[str, float] 
     return made
 
 
-def found(repeats: int = 6, profiles: tuple[str, ...] = ("baseline", "medium")) -> Findings:
+def found(repeats: int = 6, profiles: tuple[str, ...] = ("baseline", "medium")) -> RunAnalysis:
     """What a run of the study found."""
-    return find(record(trials(repeats, profiles)))
+    return analyse(record(trials(repeats, profiles)))
 
 
-def assessed(findings: Findings, loaded: Loaded) -> Assessment:
+def assessed(analysis: RunAnalysis, loaded: Loaded) -> Assessment:
     """What a run says of the study, beside the published numbers."""
-    return assess(findings, loaded, numbers_of_tables(loaded))
+    return assess(analysis, loaded, numbers_of_tables(loaded))
 
 
-def run(folder: Path, findings: Findings, scale: str = "full") -> MeasuredCells:
+def run(folder: Path, analysis: RunAnalysis, scale: str = "full") -> MeasuredCells:
     """A run of the study, to be looked up."""
-    return measured(findings, loaded(folder, scale).plan)
+    return measured(analysis, loaded(folder, scale).plan)

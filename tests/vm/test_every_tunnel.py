@@ -135,8 +135,8 @@ def test_every_stack_is_ok(every: tuple[Path, Record]) -> None:
 
 def test_what_is_computed_of_a_packet_is_what_is_on_the_wire(every: tuple[Path, Record]) -> None:
     stacks = _ran(every[1])
-    found = overhead.findings(every[0], stacks, PAYLOADS)
-    assert {finding.stack: finding for finding in found if not finding.agrees} == {}
+    found = overhead.checks(every[0], stacks, PAYLOADS)
+    assert {check.stack: check for check in found if not check.agrees} == {}
     assert len(found) == len(stacks)
 
 

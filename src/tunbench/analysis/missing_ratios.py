@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable
 
-from tunbench.analysis.findings import Findings, verdict_of
 from tunbench.analysis.ratios import underlay
+from tunbench.analysis.run_analysis import RunAnalysis, verdict_of
 from tunbench.runner.declare.verdicts import Verdict
 
 
-def reason(findings: Findings, stack: str, condition: str, workload: str, metric: str) -> str:
+def reason(analysis: RunAnalysis, stack: str, condition: str, workload: str, metric: str) -> str:
     """Why a stack's metric has no ratio to `none` in a condition, in words."""
-    bare = findings.bare.get(underlay(stack))
+    bare = analysis.bare.get(underlay(stack))
     if not underlay(stack) or bare is None:
         return "the stack none was not run on the same kind of underlay"
-    verdict = verdict_of(findings, bare, condition, workload)
+    verdict = verdict_of(analysis, bare, condition, workload)
     if verdict in (Verdict.FAILED, Verdict.UNSUPPORTED):
         return f"the stack {bare} {'failed' if verdict == 'failed' else 'was unsupported'}"
     if verdict != Verdict.OK:
         return f"the stack {bare} was not run" if verdict == "not run" else f"of the stack {bare}, {verdict}"
-    values = findings.measured_bare.get((bare, condition, workload, metric))
+    values = analysis.measured_bare.get((bare, condition, workload, metric))
     if not values:
         return f"the stack {bare} has no value of it"
     return (

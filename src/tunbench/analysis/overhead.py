@@ -121,7 +121,7 @@ class PacketOverhead(NamedTuple):
         return all(0 <= most - seen <= self.spare for most, seen in pairs)
 
 
-class OverheadFinding(NamedTuple):
+class OverheadCheck(NamedTuple):
     """What was computed and measured of one stack; `reason` says what kept it from being measured, if anything did."""
 
     stack: str
@@ -156,7 +156,7 @@ Measured = Mapping[tuple[str, str], Sizes]
 """What was measured, by stack and workload."""
 
 
-def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[int]) -> OverheadFinding:
+def check(record: Record, measured: Measured, stack: str, payloads: Sequence[int]) -> OverheadCheck:
     """Puts computed and measured values of a stack side by side."""
     built_stack = built(stack)
     rows = [
@@ -170,7 +170,7 @@ def finding(record: Record, measured: Measured, stack: str, payloads: Sequence[i
     reasons = [trial.reason for trial in record.trials if trial.cell["stack"] == stack and trial.verdict != Verdict.OK]
     expected = limits(built_stack)
     bound = expected.mss > HALF_WINDOW or any(layer.declared.clamps for layer in built_stack.layers)
-    return OverheadFinding(stack, rows, expected, _measured_limits(record, stack), next(iter(reasons), ""), bound)
+    return OverheadCheck(stack, rows, expected, _measured_limits(record, stack), next(iter(reasons), ""), bound)
 
 
 def _measured_limits(record: Record, stack: str) -> Limits | None:

@@ -30,7 +30,7 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Run
     """The two runs compared; ends the command where that cannot be."""
     from tunbench.analysis.compare.runs import CompareError, Selection
     from tunbench.analysis.compare.runs import compare as compared
-    from tunbench.analysis.findings import find
+    from tunbench.analysis.run_analysis import analyse
 
     names = tuple(dict.fromkeys(name.strip() for name in metric.split(",") if name.strip()))
     with bad_input_exits(JournalError, CompareError):
@@ -39,4 +39,4 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Run
             if len(record.trials) < record.planned:
                 missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
                 typer.echo(f"{line(str(folder))}: {missing}; go on with: {resume_command(folder)}", err=True)
-        return compared(find(records[0]), find(records[1]), Selection(names, stack, workload))
+        return compared(analyse(records[0]), analyse(records[1]), Selection(names, stack, workload))

@@ -45,7 +45,7 @@ def tunnels(
     """
     if markdown:
         return typer.echo(page.markdown(), nl=False)
-    installed = image.installed([BASE, *ADDONS.values()])
+    installed = image.installed_packages([BASE, *ADDONS.values()])
     with bad_input_exits(ValueError):
         rows = [tunnel(name, installed) for name in names or registry.tunnel_names()]
     print_rows(rows, as_json, ("name", "layer", "claims", "needs", "version", "summary"), listings.tunnel_row)

@@ -52,10 +52,10 @@ def overhead(
         execution.create(folder, order)
         execute(folder, order, workers or default_workers(order.lab.clock), console)
         finish(folder)
-        found = measuring.findings(folder, names, payloads)
+        found = measuring.checks(folder, names, payloads)
     if as_json:
-        print_json([exported.as_json(finding) for finding in found])
+        print_json([exported.as_json(check) for check in found])
     else:
-        for finding in found:
-            screen().print(rendered(finding))
-    raise typer.Exit(0 if all(finding.agrees for finding in found) else SOME_FAILED)
+        for check in found:
+            screen().print(rendered(check))
+    raise typer.Exit(0 if all(check.agrees for check in found) else SOME_FAILED)

@@ -24,7 +24,7 @@ def report(
 ) -> None:
     """Write the report of a run, or of several side by side: one HTML file that works offline."""
     with bad_input_exits(JournalError, OSError):
-        from tunbench.analysis.findings import find
+        from tunbench.analysis.run_analysis import analyse
         from tunbench.report.conclusion import REPORT
         from tunbench.report.export import files as exported
         from tunbench.report.page import html
@@ -34,7 +34,7 @@ def report(
         path = out or (runs[0] / REPORT if len(runs) == 1 else Path(REPORT))
         view = side_by_side(
             [
-                reported_run(find(record_of(run)), run, label, way_to(run, path))
+                reported_run(analyse(record_of(run)), run, label, way_to(run, path))
                 for run, label in zip(runs, labels_of(runs), strict=True)
             ]
         )

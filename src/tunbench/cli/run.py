@@ -100,6 +100,6 @@ def conclude(folder: Path, loaded: Loaded, changed: list[str], console: Console)
     reported = finish(folder, loaded._replace(path=folder / "plan.toml"))
     show(screen(), run_report.results(reported))
     show(console, run_report.remarks(reported, folder, changed))
-    record = reported.findings.record
+    record = reported.analysis.record
     failed = any(trial.verdict == Verdict.FAILED for trial in record.trials)
     return SOME_FAILED if failed or changed or record.interrupted else 0

@@ -72,15 +72,15 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
       tunbench study agree runs/openwrt-2016 --json
     """
     with bad_input_exits(JournalError):
-        from tunbench.analysis.findings import find
+        from tunbench.analysis.run_analysis import analyse
         from tunbench.analysis.study.assessment import assess
         from tunbench.journal.readers import published
         from tunbench.report.export import study as agreement
         from tunbench.report.terminal import study_tables
 
         # A folder that is no run is told before what its plan lacks.
-        findings, loaded = find(record_of(run)), read.loaded_plan(run)
-        assessment = assess(findings, loaded, published.numbers_of_tables(loaded))
+        analysis, loaded = analyse(record_of(run)), read.loaded_plan(run)
+        assessment = assess(analysis, loaded, published.numbers_of_tables(loaded))
     if as_json:
         print_json(agreement.as_json(assessment))
     else:

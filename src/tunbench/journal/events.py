@@ -95,7 +95,7 @@ class HostExamined(NamedTuple):
     """The state of the host before a run on the real clock, and what there is to warn of."""
 
     facts: dict[str, Any]
-    findings: tuple[tuple[str, str], ...]
+    warnings: tuple[tuple[str, str], ...]
 
 
 class WarningRaised(NamedTuple):
@@ -171,7 +171,7 @@ JournalEvent = (
 
 def read_event(line: Line) -> JournalEvent | None:
     """The event of a line that `validation.check` has passed; None where nobody reads such a one."""
-    read = READERS.get(line["event"])
+    read = READ_BY_KIND.get(line["event"])
     return read(line) if read else None
 
 
@@ -229,7 +229,7 @@ def _block(line: Line) -> BlockAnswered:
     return BlockAnswered(line["group"], cell, line["repeats"], line["enough"], line["more"], line["widest"])
 
 
-READERS: Mapping[str, Callable[[Line], JournalEvent]] = {
+READ_BY_KIND: Mapping[str, Callable[[Line], JournalEvent]] = {
     "run": lambda line: RunBegun(line["manifest"], line["planned"], line.get("overrides", {}), line.get("files", {})),
     "shard": _shard,
     "phase": lambda line: PhaseBegan(line["shard"], line["name"], line["at"], line.get("workload", "")),

@@ -32,7 +32,7 @@ def first_trials(events: Iterable[JournalEvent]) -> dict[tuple[str, str], TrialE
 
 def _of_host(events: Iterable[JournalEvent]) -> list[Warned]:
     examined = (event for event in events if isinstance(event, HostExamined))
-    return [Warned(name, "this machine", text) for event in examined for name, text in event.findings]
+    return [Warned(name, "this machine", text) for event in examined for name, text in event.warnings]
 
 
 def _of_shards(events: Iterable[JournalEvent], specs: Specs) -> list[Warned]:

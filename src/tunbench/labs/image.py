@@ -74,7 +74,7 @@ def check(definition: Image) -> dict[str, Any]:
     return manifest
 
 
-def installed(definitions: Iterable[Image]) -> dict[str, str]:
+def installed_packages(definitions: Iterable[Image]) -> dict[str, str]:
     """The version of every package in those of the images that are built."""
     versions: dict[str, str] = {}
     for definition in definitions:

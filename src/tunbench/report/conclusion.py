@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.plan.load import Loaded
 from tunbench.report.page import html
 from tunbench.report.reported_run import ReportedRun, reported_run
@@ -18,8 +18,8 @@ def finish(folder: Path, loaded: Loaded | None = None) -> ReportedRun:
     `loaded` is the plan of the run, which else is read again where it is a study.
     """
 
-    def write_report(findings: Findings) -> ReportedRun:
-        reported = reported_run(findings, folder, loaded=loaded)
+    def write_report(analysis: RunAnalysis) -> ReportedRun:
+        reported = reported_run(analysis, folder, loaded=loaded)
         html.write(reported, folder / REPORT)
         return reported
 

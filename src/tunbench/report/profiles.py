@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from tunbench.analysis.findings import Findings
 from tunbench.analysis.order import profile_name
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.plan.axes.profile import Profile, read_profile, shipped
 
 
-def profiles(findings: Findings) -> list[Profile]:
+def profiles(analysis: RunAnalysis) -> list[Profile]:
     """The profiles of the run: as its shards have them, else as its plan describes them or Tunbench ships them."""
-    listed = findings.record.fact("plan", "profiles")
+    listed = analysis.record.fact("plan", "profiles")
     entries = {profile_name(entry): entry for entry in listed} if isinstance(listed, list) else {}
-    entries.update(findings.record.profiles)
-    names = dict.fromkeys(values[0] for values in findings.conditions)
+    entries.update(analysis.record.profiles)
+    names = dict.fromkeys(values[0] for values in analysis.conditions)
     read = (_read(entries.get(name, name)) for name in names)
     return [profile for profile in read if profile]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.study.assessment import Assessment, assess, is_study
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
@@ -24,7 +24,7 @@ class ReportedRun(NamedTuple):
     `assessment` is that of its study, if it is of one, and `unreadable` says why that cannot be read.
     """
 
-    findings: Findings
+    analysis: RunAnalysis
     label: str = ""
     base: str = "."
     assessment: Assessment | None = None
@@ -32,23 +32,23 @@ class ReportedRun(NamedTuple):
 
 
 def reported_run(
-    findings: Findings, folder: Path, label: str = "", base: str = ".", loaded: Loaded | None = None
+    analysis: RunAnalysis, folder: Path, label: str = "", base: str = ".", loaded: Loaded | None = None
 ) -> ReportedRun:
     """A run with its study, which is read from the run's folder where its plan is not at hand."""
     try:
-        return ReportedRun(findings, label, base, assessment(findings, folder, loaded))
+        return ReportedRun(analysis, label, base, assessment(analysis, folder, loaded))
     except (PlanError, JournalError) as error:
-        return ReportedRun(findings, label, base, unreadable=plain(str(error)))
+        return ReportedRun(analysis, label, base, unreadable=plain(str(error)))
 
 
-def assessment(findings: Findings, folder: Path, loaded: Loaded | None = None) -> Assessment | None:
+def assessment(analysis: RunAnalysis, folder: Path, loaded: Loaded | None = None) -> Assessment | None:
     """What a run says of the study that it reproduces; None where it is none. Raises PlanError and JournalError."""
     if loaded is None:
         # Only where the plan looks like a study is the journal read once more.
         if not os.path.lexists(folder / "plan.toml") or not STUDY.search(read.plan(folder)):
             return None
         loaded = read.loaded_plan(folder)
-    return assess(findings, loaded, published.numbers_of_tables(loaded)) if is_study(loaded) else None
+    return assess(analysis, loaded, published.numbers_of_tables(loaded)) if is_study(loaded) else None
 
 
 def way_to(run: Path, page: Path) -> str:

@@ -10,14 +10,16 @@ import polars as pl
 from tunbench.analysis import order
 from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.verdicts import executed
 from tunbench.journal.record import TrialResult
 from tunbench.report.reported_run import ReportedRun
 from tunbench.runner.declare.verdicts import Verdict
 
 MEASURED_BY_RECEIVER = "throughput"
-"""Metrics that begin so are measured by who receives; with several nodes their direction is told."""
+"""Metrics whose names begin so are what a node received, whatever their workload: `throughput`, `throughput-down`, ….
+
+A row of one, where several nodes of a pair measured it, says from where to where the bytes went."""
 
 
 class FilterNumbers(NamedTuple):
@@ -33,8 +35,8 @@ class FilterNumbers(NamedTuple):
 class View:
     """Runs side by side, or one alone.
 
-    `cells`, `values` and `samples` are those of `Findings`, of all runs, with the columns `run` (its label) and `name`
-    (what a row is called: the stack, and the pair, node or run where there are several).
+    `cells`, `values` and `samples` are those of `RunAnalysis`, of all runs, with the columns `run` (its label) and
+    `name` (what a row is called: the stack, and the pair, node or run where there are several).
     """
 
     reported: tuple[ReportedRun, ...]
@@ -47,9 +49,9 @@ class View:
     workloads: list[str]
 
     @cached_property
-    def runs(self) -> tuple[Findings, ...]:
+    def runs(self) -> tuple[RunAnalysis, ...]:
         """What followed from each run."""
-        return tuple(run.findings for run in self.reported)
+        return tuple(run.analysis for run in self.reported)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ class View:
 
 def side_by_side(reported: Sequence[ReportedRun]) -> View:
     """The runs as one. Conditions of the same name are the same; stacks and conditions keep the order of the runs."""
-    runs, labels = [run.findings for run in reported], [run.label for run in reported]
+    runs, labels = [run.analysis for run in reported], [run.label for run in reported]
     stacks = order.by_underlay(dict.fromkeys(name for run in runs for name in run.stacks))
     conditions = list(dict.fromkeys(name for run in runs for name in run.conditions.values()))
     tables = {name: _joined([getattr(run, name) for run in runs], labels) for name in TABLES}
@@ -153,7 +155,7 @@ def side_by_side(reported: Sequence[ReportedRun]) -> View:
 TABLES = ("cells", "values", "samples", "costs")
 
 
-def workloads_of(run: Findings) -> list[str]:
+def workloads_of(run: RunAnalysis) -> list[str]:
     """The workloads of a run, as its plan lists them; how long a stack took to come up stands last."""
     listed = run.record.fact("plan", "workloads")
     named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import OverheadFinding, Sizes
+from tunbench.analysis.overhead import OverheadCheck, Sizes
 from tunbench.journal.readers.registry import record_of
 from tunbench.journal.record import Record
 
@@ -18,11 +18,11 @@ def plan(stacks: Sequence[str], payloads: Sequence[int]) -> str:
     return f'name = "overhead"\nstacks = {json.dumps(stacks)}\nworkloads = {json.dumps(overhead.workloads(payloads))}\n'
 
 
-def findings(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> list[OverheadFinding]:
+def checks(folder: Path, stacks: Sequence[str], payloads: Sequence[int]) -> list[OverheadCheck]:
     """What a run of that plan found. Raises JournalError."""
     record = record_of(folder)
     measured = dict(_measured(folder, record))
-    return [overhead.finding(record, measured, stack, payloads) for stack in stacks]
+    return [overhead.check(record, measured, stack, payloads) for stack in stacks]
 
 
 def _measured(folder: Path, record: Record) -> Iterable[tuple[tuple[str, str], Sizes]]:

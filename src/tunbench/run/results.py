@@ -12,18 +12,18 @@ from tunbench.journal.readers.registry import record_of
 from tunbench.run.order import RunError
 
 if TYPE_CHECKING:
-    from tunbench.analysis.findings import Findings
+    from tunbench.analysis.run_analysis import RunAnalysis
 
 Report = TypeVar("Report")
 
 
-def finish(folder: Path, write_report: Callable[["Findings"], Report]) -> Report:
+def finish(folder: Path, write_report: Callable[["RunAnalysis"], Report]) -> Report:
     """Derives everything else from the journal: manifest.json, samples.parquet, and the report of what it found.
 
     Reports stand above runs, so that whoever calls this hands in what writes one. Raises JournalError and RunError.
     """
     # polars takes a second to import, and whoever only executes does not need it.
-    from tunbench.analysis.findings import find
+    from tunbench.analysis.run_analysis import analyse
     from tunbench.analysis.samples import every_sample
 
     record = record_of(folder)
@@ -32,7 +32,7 @@ def finish(folder: Path, write_report: Callable[["Findings"], Report]) -> Report
         packed = io.BytesIO()
         every_sample(record).write_parquet(packed)
         files.write(folder / "samples.parquet", packed.getvalue())
-        return write_report(find(record))
+        return write_report(analyse(record))
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror or error}; the journal is whole. Make room, then: "

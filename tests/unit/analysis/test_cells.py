@@ -3,7 +3,7 @@ import pytest
 
 from tests.helpers.records import PING, TCP, UP, cell, realistic, record, row, trial
 from tunbench.analysis.cells import cells, per_trial
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.samples import SCHEMA, every_sample, good_samples
 from tunbench.analysis.statistics import INTERVAL, RANGE
 from tunbench.journal.record import COLUMNS, Record, Warned
@@ -46,7 +46,7 @@ def test_the_frame_does_not_depend_on_the_order_of_trials() -> None:
 
 def test_an_empty_run_has_an_empty_frame() -> None:
     assert every_sample(record([])).is_empty()
-    assert find(record([])).cells.is_empty()
+    assert analyse(record([])).cells.is_empty()
 
 
 def test_samples_of_trials_that_failed_do_not_count() -> None:
@@ -83,24 +83,24 @@ def test_few_repeats_show_their_range() -> None:
 
 
 def test_few_repeats_are_warned_of_once_for_all_cells() -> None:
-    (warning,) = find(pings(3)).warnings
+    (warning,) = analyse(pings(3)).warnings
     assert warning.name == "too-few-trials"
     assert warning.found == (
         Warned("too-few-trials", "1 of 1 cells", "3 trials each, and 6 are needed; the range is shown"),
     )
-    assert not find(pings(6)).warnings
+    assert not analyse(pings(6)).warnings
 
 
 def test_warnings_of_the_run_are_passed_on_once_each() -> None:
     same = Warned("netem-limit", "none, medium, repeat 1", "3 packets")
     strange = Warned("from-the-future", "none", "beware")
-    found = find(record(pings(6).trials, warnings=(strange, same, same))).warnings
+    found = analyse(record(pings(6).trials, warnings=(strange, same, same))).warnings
     assert [(warning.name, len(warning.found)) for warning in found] == [("netem-limit", 1), ("from-the-future", 1)]
     assert all(warning.mend for warning in found)
 
 
 def test_stacks_stand_behind_the_none_of_their_underlay() -> None:
-    found = find(realistic(1))
+    found = analyse(realistic(1))
     assert found.stacks[0] == "none"
     assert found.stacks[-2:] == ["none:underlay=ethernet", "macvlan"]
     assert list(found.conditions.values()) == ["baseline", "medium"]
@@ -108,18 +108,18 @@ def test_stacks_stand_behind_the_none_of_their_underlay() -> None:
 
 def test_profiles_that_the_manifest_does_not_list_stand_as_shipped() -> None:
     trials = [trial(cell("none", profile)) for profile in ("wan", "high", "low", "baseline")]
-    assert list(find(record(trials, manifest={})).conditions.values()) == ["baseline", "low", "high", "wan"]
+    assert list(analyse(record(trials, manifest={})).conditions.values()) == ["baseline", "low", "high", "wan"]
 
 
 def test_what_varies_besides_the_profile_is_in_the_name_of_a_condition() -> None:
     trials = [trial({**cell("none"), "machine": machine}) for machine in ("full", "quarter")]
-    assert list(find(record(trials)).conditions.values()) == ["baseline · full", "baseline · quarter"]
+    assert list(analyse(record(trials)).conditions.values()) == ["baseline · full", "baseline · quarter"]
 
 
 def test_no_two_conditions_have_one_name() -> None:
     named = [("a · b", "c"), ("a", "b · c")]
     trials = [trial({**cell("none", profile), "tuning": tuning}) for profile, tuning in named]
-    names = list(find(record(trials, manifest={})).conditions.values())
+    names = list(analyse(record(trials, manifest={})).conditions.values())
     assert sorted(names) == ["profile='a · b' · tuning='c'", "profile='a' · tuning='b · c'"]
 
 
@@ -136,7 +136,7 @@ def test_conditions_are_in_the_order_in_which_the_plan_sweeps() -> None:
         "machines": [{"name": "full"}, {"name": "slow"}, {"name": "eighth"}],
     }
     trials = [trial(cell("none") | where) for where in places]
-    found = find(record(trials, manifest={"plan": listed})).conditions
+    found = analyse(record(trials, manifest={"plan": listed})).conditions
     assert list(found) == [(one["profile"], "pair", one["tuning"], one["machine"]) for one in places]
 
 
@@ -149,6 +149,6 @@ def test_rows_of_different_nodes_are_different_cells() -> None:
 
 
 def test_the_time_to_come_up_is_a_metric_like_any_other() -> None:
-    found = find(realistic(1)).cells
+    found = analyse(realistic(1)).cells
     assert one(found, workload=UP, metric="connect", stack="none", condition="medium")["unit"] == "s"
     assert PING in set(found["workload"])

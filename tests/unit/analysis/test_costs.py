@@ -3,7 +3,7 @@ import pytest
 from tests.helpers.records import TCP, cell, record, trial
 from tunbench.analysis.cells import per_trial
 from tunbench.analysis.costs import excesses
-from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.run_analysis import RunAnalysis, analyse
 from tunbench.analysis.samples import every_sample
 from tunbench.journal.record import TrialResult
 from tunbench.report.charts import metric_strips
@@ -26,8 +26,8 @@ def cost(stack: str, repeat: int, value: float, profile: str = "baseline") -> Tr
     return trial(cell(stack, profile, TCP, repeat), samples)
 
 
-def found(*trials: TrialResult) -> Findings:
-    return find(record(trials))
+def found(*trials: TrialResult) -> RunAnalysis:
+    return analyse(record(trials))
 
 
 def column(table: Table, heading: str) -> list[str]:
@@ -35,8 +35,8 @@ def column(table: Table, heading: str) -> list[str]:
     return [row.fields[at].text for row in table.rows]
 
 
-def costs(findings: Findings) -> Table:
-    return cost_table.table(side_by_side([ReportedRun(findings)]))
+def costs(analysis: RunAnalysis) -> Table:
+    return cost_table.table(side_by_side([ReportedRun(analysis)]))
 
 
 def test_an_excess_is_taken_within_a_seed_and_then_the_median() -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import TCP, cell, record, trial
 from tunbench.analysis import missing_ratios
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.journal.record import Record, TrialResult
 from tunbench.report.tables import headline, ratios
 from tunbench.report.terminal import run_report
@@ -26,7 +26,7 @@ def failed(stack: str, repeat: int = 1, verdict: str = "failed") -> TrialResult:
 
 
 def why(*trials: TrialResult, metric: str = "throughput") -> str:
-    return missing_ratios.reason(find(record(trials)), "gre", "baseline", TCP, metric)
+    return missing_ratios.reason(analyse(record(trials)), "gre", "baseline", TCP, metric)
 
 
 @pytest.mark.parametrize(

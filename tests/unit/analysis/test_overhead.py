@@ -120,18 +120,18 @@ def record(*values: tuple[str, float], verdict: str = "ok", reason: str = "") ->
 def test_what_was_measured_agrees_or_does_not() -> None:
     sizes = {("ipip", "overhead:payload=16"): Sizes(44, (64,)), ("ipip", "overhead:full=on"): Sizes(1480, (1500,))}
     same = record(("pmtu", 1480), ("mss", 1440))
-    assert overhead.finding(same, sizes, "ipip", (16,)).agrees
-    assert not overhead.finding(record(("pmtu", 1480), ("mss", 1439)), sizes, "ipip", (16,)).agrees
-    assert not overhead.finding(record(("pmtu", 1480)), sizes, "ipip", (16,)).agrees
+    assert overhead.check(same, sizes, "ipip", (16,)).agrees
+    assert not overhead.check(record(("pmtu", 1480), ("mss", 1439)), sizes, "ipip", (16,)).agrees
+    assert not overhead.check(record(("pmtu", 1480)), sizes, "ipip", (16,)).agrees
     for key in sizes:
         wrong = sizes | {key: Sizes(sizes[key].packet, (sizes[key].below[0] + 1,))}
-        assert not overhead.finding(same, wrong, "ipip", (16,)).agrees
+        assert not overhead.check(same, wrong, "ipip", (16,)).agrees
         missing = {other: size for other, size in sizes.items() if other != key}
-        assert not overhead.finding(same, missing, "ipip", (16,)).agrees
+        assert not overhead.check(same, missing, "ipip", (16,)).agrees
 
 
 def test_a_failure_says_its_reason() -> None:
-    assert overhead.finding(record(verdict="failed", reason="no answer"), {}, "ipip", (16,)).reason == "no answer"
+    assert overhead.check(record(verdict="failed", reason="no answer"), {}, "ipip", (16,)).reason == "no answer"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_a_packet_that_does_not_fit_into_one_below_is_not_sent(home: Path) -> No
 
 def test_where_a_layer_compresses_the_sizes_are_bounds() -> None:
     sizes = {("tinc:compression=1", f"overhead:{name}"): Sizes(packet, (90,)) for name, packet in SMALL.items()}
-    found = overhead.finding(Record({}, (), (), {}, (), 0), sizes, "tinc:compression=1", (16,))
+    found = overhead.check(Record({}, (), (), {}, (), 0), sizes, "tinc:compression=1", (16,))
     assert [row.spare for row in found.rows] == [1500, 1500]
     assert all(row.agrees for row in found.rows)
     assert not found.rows[0]._replace(measured=Sizes(44, (200,))).agrees
@@ -289,7 +289,7 @@ def test_the_usual_headers() -> None:
 
 @pytest.mark.parametrize("stack", ["openvpn:auth=none,mssfix=1300", "yggdrasil"])
 def test_a_clamped_mss_may_be_smaller_than_what_the_mtu_allows(stack: str) -> None:
-    found = overhead.finding(Record({}, (), (), {}, (), 0), {}, stack, ())._replace(rows=[])
+    found = overhead.check(Record({}, (), (), {}, (), 0), {}, stack, ())._replace(rows=[])
     assert found.bound
     smaller = found.computed._replace(mss=found.computed.mss - 100)
     assert found._replace(measured=smaller).agrees
@@ -299,4 +299,4 @@ def test_a_clamped_mss_may_be_smaller_than_what_the_mtu_allows(stack: str) -> No
 
 
 def test_an_mss_is_no_bound_elsewhere() -> None:
-    assert not overhead.finding(Record({}, (), (), {}, (), 0), {}, "openvpn", ()).bound
+    assert not overhead.check(Record({}, (), (), {}, (), 0), {}, "openvpn", ()).bound

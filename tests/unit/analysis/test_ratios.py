@@ -3,8 +3,8 @@ import pytest
 
 from tests.helpers.records import TCP, cell, record, trial
 from tunbench.analysis.cells import per_trial
-from tunbench.analysis.findings import find
 from tunbench.analysis.ratios import is_baseline, paired, ratios, underlay
+from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.samples import every_sample
 from tunbench.journal.record import TrialResult
 
@@ -48,7 +48,7 @@ def test_a_trial_that_failed_has_no_ratio_and_the_others_keep_theirs() -> None:
         speed("gre", 1, 1.0),
         speed("gre", 2, 1.0),
     ]
-    cells = find(record(trials)).cells.filter(stack="gre").row(0, named=True)
+    cells = analyse(record(trials)).cells.filter(stack="gre").row(0, named=True)
     assert (cells["n"], cells["ratio_n"], cells["ratio_median"]) == (2, 1, 0.5)
 
 
@@ -58,7 +58,7 @@ def test_where_none_is_zero_under_any_seed_there_is_no_ratio() -> None:
 
 
 def test_without_none_there_is_no_ratio() -> None:
-    cells = find(record([speed("gre", 1, 1.0)])).cells
+    cells = analyse(record([speed("gre", 1, 1.0)])).cells
     assert cells["ratio_median"].to_list() == [None]
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from tests.helpers import studies
 from tests.helpers.records import record
 from tests.helpers.runs import invoke, runs_here
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.study.assessment import Assessment
 from tunbench.plan import load as loading
 from tunbench.plan.load import Loaded
@@ -54,7 +54,7 @@ def compare(case: str, text: str) -> None:
 
 def of(folder: Path, scale: str) -> Assessment:
     repeats, profiles = (6, ("baseline", "medium")) if scale == "full" else (3, ("baseline",))
-    return studies.assessed(find(record(studies.trials(repeats, profiles))), studies.loaded(folder, scale))
+    return studies.assessed(analyse(record(studies.trials(repeats, profiles))), studies.loaded(folder, scale))
 
 
 def printed(assessment: Assessment, long: bool) -> str:
@@ -113,10 +113,10 @@ def test_a_run_of_a_study_ends_with_its_verdicts(here: Path) -> None:
 
 
 def test_a_study_is_exported_with_its_report(here: Path) -> None:
-    findings, assessment = studies.found(), of(here, "full")
+    analysis, assessment = studies.found(), of(here, "full")
     written = {
         one.file: one.shows
-        for one in files.write(side_by_side([ReportedRun(findings, assessment=assessment)]), here / "files")
+        for one in files.write(side_by_side([ReportedRun(analysis, assessment=assessment)]), here / "files")
     }
     assert {"table-study-0.csv", "table-study-agreement.tex", "table-study-claims.csv"} <= set(written)
     ranks = [name for name in written if name.startswith("study-") and name.endswith(".svg")]

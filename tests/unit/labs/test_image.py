@@ -82,12 +82,12 @@ def left_behind(definition: Definition, packages: dict[str, str]) -> None:
 
 
 def test_versions_are_those_of_the_images_that_are_built() -> None:
-    assert image.installed([SMALL, ADDON]) == {}
+    assert image.installed_packages([SMALL, ADDON]) == {}
     left_behind(SMALL, {"kmod": "30", "procps": "4"})
-    assert image.installed([SMALL, ADDON]) == {"kmod": "30", "procps": "4"}
+    assert image.installed_packages([SMALL, ADDON]) == {"kmod": "30", "procps": "4"}
     left_behind(ADDON, {"kmod": "31", "libreswan": "4.10"})
-    assert image.installed([SMALL, ADDON]) == {"kmod": "31", "procps": "4", "libreswan": "4.10"}
-    assert image.installed([ADDON, SMALL])["kmod"] == "30"
+    assert image.installed_packages([SMALL, ADDON]) == {"kmod": "31", "procps": "4", "libreswan": "4.10"}
+    assert image.installed_packages([ADDON, SMALL])["kmod"] == "30"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"packages": 3}', '{"packages": null}', "\xff"])
@@ -95,4 +95,4 @@ def test_a_damaged_manifest_has_no_versions_and_hides_no_others(text: str) -> No
     left_behind(SMALL, {"kmod": "30"})
     ADDON.folder.mkdir(parents=True)
     (ADDON.folder / "manifest.json").write_bytes(text.encode("latin-1"))
-    assert image.installed([ADDON, SMALL]) == {"kmod": "30"}
+    assert image.installed_packages([ADDON, SMALL]) == {"kmod": "30"}

@@ -187,7 +187,7 @@ def test_a_clock_that_is_set_back_changes_nothing(
     with pytest.raises(KeyboardInterrupt):
         go(folder, order, 2, ending_after(2, KeyboardInterrupt))
     assert go(folder, ordered(), 2, lambda _: None) == []
-    assert finish(folder).findings.record.manifest["fingerprint"] == fingerprint(tmp_path / "whole")
+    assert finish(folder).analysis.record.manifest["fingerprint"] == fingerprint(tmp_path / "whole")
     assert Back.looks >= 2
     # An hour that comes twice has a name that is taken: nothing is written over.
     before = (folder / journal.NAME).read_bytes()
@@ -222,7 +222,7 @@ def test_a_full_disk_is_a_message_and_what_was_measured_is_kept(
 
 def test_a_finished_run_has_its_derived_files(tmp_path: Path) -> None:
     finished(tmp_path)
-    record = finish(tmp_path).findings.record
+    record = finish(tmp_path).analysis.record
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["fingerprint"] == record.manifest["fingerprint"]
     assert (tmp_path / "samples.parquet").read_bytes()[:4] == b"PAR1"

@@ -24,9 +24,9 @@ from tunbench.analysis.compare.compared_cell import (
 from tunbench.analysis.compare.failed_cells import some_failed, without_numbers
 from tunbench.analysis.compare.manifests import Difference, differences, lab_of
 from tunbench.analysis.compare.two_samples import FEWEST_FOR_TEST, cliff, mann_whitney, relative, shift, smallest_p
-from tunbench.analysis.findings import Findings
 from tunbench.analysis.metrics import headlines, more_is_better, spelled
 from tunbench.analysis.multiple_tests import holm
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.samples import CELL
 from tunbench.journal.record import Record, TrialResult
 from tunbench.runner.declare import axes
@@ -76,7 +76,7 @@ class Selection(NamedTuple):
     workload: str = "*"
 
 
-def compare(a: Findings, b: Findings, choice: Selection = Selection()) -> RunComparison:  # noqa: B008 - it cannot be changed
+def compare(a: RunAnalysis, b: RunAnalysis, choice: Selection = Selection()) -> RunComparison:  # noqa: B008 - it cannot be changed
     """Compares two runs. Raises CompareError where their labs differ, or nothing is there that was chosen."""
     if lab_of(a.record) != lab_of(b.record):
         raise CompareError(

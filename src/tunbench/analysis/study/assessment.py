@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.study.cell_lookup import measured
 from tunbench.analysis.study.claims import ClaimResult, assess_claims
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement, cluster_agreements
@@ -28,14 +28,14 @@ def is_study(loaded: Loaded) -> bool:
     return bool(loaded.study or loaded.claims)
 
 
-def assess(findings: Findings, loaded: Loaded, published: Sequence[Published]) -> Assessment:
+def assess(analysis: RunAnalysis, loaded: Loaded, published: Sequence[Published]) -> Assessment:
     """What a run of this plan says of its study, beside the published numbers. Raises PlanError if it has none."""
     study, scale = loaded.study, loaded.scale if len(loaded.plans) > 1 else ""
     if not is_study(loaded):
         raise PlanError(f"{loaded.path}: this is no study: it has neither a table [study] nor a [[claim]]")
-    run = measured(findings, loaded.plan)
+    run = measured(analysis, loaded.plan)
     claims = assess_claims(loaded.claims, run)
     if study is None:
         return Assessment(None, scale, [], claims, [])
     tables = compare_tables(study, published, run)
-    return Assessment(study, scale, tables, claims, cluster_agreements(study, findings, run))
+    return Assessment(study, scale, tables, claims, cluster_agreements(study, analysis, run))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from tunbench.analysis.cells import WHOLE
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.journal.record import TrialResult
 from tunbench.plan.model import Plan
 from tunbench.plan.study.cell import Cell
@@ -66,15 +66,15 @@ class CellValues(NamedTuple):
     trials: TrialCounts = TrialCounts()
 
 
-def measured(findings: Findings, plan: Plan) -> MeasuredCells:
+def measured(analysis: RunAnalysis, plan: Plan) -> MeasuredCells:
     """A run that was made of this plan."""
-    found = findings.values.partition_by(*axes.NAMES, as_dict=True)
+    found = analysis.values.partition_by(*axes.NAMES, as_dict=True)
     failed = {
         tuple(trial.cell[axis] for axis in axes.NAMES): trial.reason or trial.verdict
-        for trial in reversed(findings.record.trials)
+        for trial in reversed(analysis.record.trials)
         if trial.verdict != Verdict.OK
     }
-    return MeasuredCells(grid(plan), found, failed, executed(findings.record.trials))
+    return MeasuredCells(grid(plan), found, failed, executed(analysis.record.trials))
 
 
 def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], TrialCounts]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.study.cell_lookup import MeasuredCells, TrialCounts
 from tunbench.analysis.study.clusters import Cluster, clusters, rand_index
 from tunbench.plan.study.cell import Cell
@@ -40,16 +40,16 @@ class Series(NamedTuple):
     trials: TrialCounts
 
 
-def cluster_agreements(study: Study, findings: Findings, run: MeasuredCells) -> list[ClusterAgreement]:
+def cluster_agreements(study: Study, analysis: RunAnalysis, run: MeasuredCells) -> list[ClusterAgreement]:
     """The clusterings that a study publishes, each beside that of the run."""
-    return [_cluster_agreement(one, study.systems, findings, run) for one in study.clustering]
+    return [_cluster_agreement(one, study.systems, analysis, run) for one in study.clustering]
 
 
 def _cluster_agreement(
-    clustering: Clustering, systems: Mapping[str, str], findings: Findings, run: MeasuredCells
+    clustering: Clustering, systems: Mapping[str, str], analysis: RunAnalysis, run: MeasuredCells
 ) -> ClusterAgreement:
     cells = {name: {**clustering.cell, "stack": stack} for name, stack in systems.items()}
-    series = {name: one for name, cell in cells.items() if (one := _series(cell, findings, run))}
+    series = {name: one for name, cell in cells.items() if (one := _series(cell, analysis, run))}
     found = clusters({name: one.values for name, one in series.items()})
     of_system = {system: cluster for cluster, _, system in clustering.members}
     n = len(of_system.keys() & found.membership.keys())
@@ -66,7 +66,7 @@ def _notes(series: Mapping[str, Series]) -> tuple[str, ...]:
     return (*joined, *(f"{name}: {trials}" for name, one in series.items() if (trials := one.trials.in_words)))
 
 
-def _series(cell: Cell, findings: Findings, run: MeasuredCells) -> Series | None:
+def _series(cell: Cell, analysis: RunAnalysis, run: MeasuredCells) -> Series | None:
     """The raw values of a cell, of one pair and node where it names them; None where it was not measured."""
     try:
         whole = resolve(cell, run.grid)
@@ -74,7 +74,7 @@ def _series(cell: Cell, findings: Findings, run: MeasuredCells) -> Series | None
         return None
     named = [name for name in ("pair", "node") if name in whole]
     mine = pl.all_horizontal(pl.col(axis) == whole[axis] for axis in (*axes.NAMES, "metric", *named))
-    rows = findings.samples.filter(mine & pl.col("at").is_not_null())
+    rows = analysis.samples.filter(mine & pl.col("at").is_not_null())
     trials = run.trials.get(tuple(whole[axis] for axis in axes.NAMES), TrialCounts())
     places = rows.select("pair", "node").n_unique()
     return Series(rows["value"].to_list(), places, trials) if len(rows) else None

@@ -37,10 +37,10 @@ UNKNOWN = "not shown"
 
 
 class HostState(NamedTuple):
-    """Facts of the machine, by what they are called, and what was found: kinds of warning with what is said of each."""
+    """Facts of the machine, by what they are called, and what there is to warn of: kinds, each with what was found."""
 
     facts: dict[str, str]
-    findings: list[tuple[WarningKind, str]]
+    warnings: list[tuple[WarningKind, str]]
 
     @property
     def event(self) -> dict[str, Any]:
@@ -48,13 +48,13 @@ class HostState(NamedTuple):
         return {
             "event": HOST_STATE,
             "facts": self.facts,
-            "findings": [[str(kind), text] for kind, text in self.findings],
+            "findings": [[str(kind), text] for kind, text in self.warnings],
         }
 
     @property
     def lines(self) -> list[str]:
-        """One line for each finding, with its mend."""
-        return [f"{kind}: {text}. {kind.mend}" for kind, text in self.findings]
+        """One line for each warning, with its mend."""
+        return [f"{kind}: {text}. {kind.mend}" for kind, text in self.warnings]
 
 
 def examine(shards: Sequence[Shard], cores: Iterable[int], nodes_share_kernel: bool) -> HostState:
@@ -70,13 +70,13 @@ def examine(shards: Sequence[Shard], cores: Iterable[int], nodes_share_kernel: b
     facts = {"load of others": _percent(load.others), "processes": _processes_seen(), **_processors(), **_system()}
     facts["to another core and back"] = apart
     facts |= {**_network(), "pinning": _pinning(shards, set(cores))} if nodes_share_kernel else {}
-    found = list(_findings(facts, load))
+    found = list(_warnings(facts, load))
     if all(shard.tuning.congestion for shard in shards):
         found = [one for one in found if one[0] is not WarningKind.CONGESTION_CONTROL]
     return HostState(facts, found)
 
 
-def _findings(facts: dict[str, str], load: noise.Noise) -> Iterator[tuple[WarningKind, str]]:
+def _warnings(facts: dict[str, str], load: noise.Noise) -> Iterator[tuple[WarningKind, str]]:
     """What is wrong with each of the facts."""
     governors, turbo, clock = facts["governor"], facts["turbo"], facts["clocksource"]
     congestion, pinning_of = facts.get("congestion control", "cubic"), facts.get("pinning", "")

@@ -1,4 +1,4 @@
-"""The claims of a plan: findings of a text, and the comparisons of cells that test them."""
+"""The claims of a plan: sentences of a text, and the comparisons of cells that test them."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding of a text, and how it is tested; or why it is not."""
+    """A sentence of a text, and how it is tested; or why it is not."""
 
     name: str
     text: str

@@ -3,16 +3,16 @@
 from typing import Any
 
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import OverheadFinding
+from tunbench.analysis.overhead import OverheadCheck
 
 
-def as_json(finding: OverheadFinding) -> dict[str, Any]:
+def as_json(check: OverheadCheck) -> dict[str, Any]:
     """The headers of each layer, each packet as computed and measured, and the limits."""
-    built_stack = overhead.built(finding.stack)
+    built_stack = overhead.built(check.stack)
     return {
-        "stack": finding.stack,
-        "agrees": finding.agrees,
-        "reason": finding.reason,
+        "stack": check.stack,
+        "agrees": check.agrees,
+        "reason": check.reason,
         "layers": [
             {
                 "layer": layer.about.name,
@@ -30,8 +30,8 @@ def as_json(finding: OverheadFinding) -> dict[str, Any]:
                 "computed": row.computed.added,
                 "measured": row.measured.added if row.measured else None,
             }
-            for row in finding.rows
+            for row in check.rows
         ],
-        "computed": finding.computed._asdict(),
-        "measured": finding.measured._asdict() if finding.measured else None,
+        "computed": check.computed._asdict(),
+        "measured": check.measured._asdict() if check.measured else None,
     }

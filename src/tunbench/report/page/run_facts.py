@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.verdicts import counts, executed
 from tunbench.journal.fingerprint import NO_PROMISE
 from tunbench.journal.record import Record
@@ -19,22 +19,22 @@ from tunbench.runner.node.json_output import value_at
 
 def run_facts(view: View, number: int) -> dict[str, Any]:
     """What a page says of one of its runs."""
-    findings, marks = view.runs[number], FilterMarks(view, (number,))
-    record = findings.record
+    analysis, marks = view.runs[number], FilterMarks(view, (number,))
+    record = analysis.record
     return {
         "label": view.labels[number],
-        "findings": findings,
+        "analysis": analysis,
         "record": record,
         "name": plan_name(record),
         "counts": counts(record.trials),
-        "overview": _overview(findings),
+        "overview": _overview(analysis),
         "duty": lab_time.parts(record.durations),
         "failing": [
             (one, {name: text[-bounds.MAX_CHARACTERS_OF_A_LOG :] for name, text in one.logs.items()})
-            for one in findings.failing
+            for one in analysis.failing
         ],
         "marks": marks,
-        "impairments": netem_check.impairments(findings),
+        "impairments": netem_check.impairments(analysis),
         "fingerprint": _fingerprint(record),
         "depends": _depends(record),
         "virtual": record.clock == "virtual",
@@ -43,18 +43,18 @@ def run_facts(view: View, number: int) -> dict[str, Any]:
     }
 
 
-def _overview(findings: Findings) -> list[tuple[str, str]]:
+def _overview(analysis: RunAnalysis) -> list[tuple[str, str]]:
     """What was run, as names and values."""
-    record = findings.record
+    record = analysis.record
     trials = executed(record)
-    tunnels = [stack for stack in findings.stacks if not is_baseline(stack)]
-    bare = [stack for stack in findings.stacks if is_baseline(stack)]
+    tunnels = [stack for stack in analysis.stacks if not is_baseline(stack)]
+    bare = [stack for stack in analysis.stacks if is_baseline(stack)]
     lab = " lab, ".join(str(word) for word in (record.fact("lab", "kind"), record.clock) if word)
     return [
         ("Stacks", ", ".join(tunnels) or units.NOTHING),
         ("Compared with", ", ".join(bare) or "nothing: none was not measured"),
-        ("Profiles", ", ".join(findings.conditions.values())),
-        ("Workloads", ", ".join(name for name in workloads_of(findings) if name != BRING_UP)),
+        ("Profiles", ", ".join(analysis.conditions.values())),
+        ("Workloads", ", ".join(name for name in workloads_of(analysis) if name != BRING_UP)),
         ("Repeats", str(len({trial.cell["repeat"] for trial in trials}))),
         ("Seed", units.NOTHING if record.fact("plan", "seed") is None else str(record.fact("plan", "seed"))),
         ("Lab", f"{lab} clock" if lab else units.NOTHING),

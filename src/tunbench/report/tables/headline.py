@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tunbench.analysis.cells import WHOLE
-from tunbench.analysis.findings import of_several
 from tunbench.analysis.metrics import spelled
+from tunbench.analysis.run_analysis import of_several
 from tunbench.report import questions, units
 from tunbench.report.tables.heat import dashes, heat, no_ratio
 from tunbench.report.tables.table import PLACE_COLUMNS, Column, Field, Table, placed, ratio_field

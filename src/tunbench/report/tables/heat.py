@@ -26,8 +26,8 @@ def dashes(reasons: Sequence[tuple[str, str]]) -> str:
 
 def no_ratio(view: View, run: str, stack: str, condition: str, workload: str, metric: str) -> Field:
     """A dash instead of a ratio to `none`, with why there is none."""
-    findings = view.runs[view.labels.index(run)]
-    why = missing_ratios.reason(findings, stack, condition, workload, metric)
+    analysis = view.runs[view.labels.index(run)]
+    why = missing_ratios.reason(analysis, stack, condition, workload, metric)
     return Field(units.NOTHING, kind="quiet", why=why)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tunbench.analysis.cells import WHOLE
-from tunbench.analysis.findings import Findings
 from tunbench.analysis.order import condition_of
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.plan.until import Until
 from tunbench.report import units
 from tunbench.report.tables.table import Column, Field, Table, TableRow, filter_numbers
@@ -28,13 +28,13 @@ class NarrowCell(NamedTuple):
     enough: bool
 
 
-def cells(findings: Findings) -> list[NarrowCell]:
+def cells(analysis: RunAnalysis) -> list[NarrowCell]:
     """Every cell and metric that counted, the widest first; none where the plan did not ask for a width."""
-    if findings.widths is None:
+    if analysis.widths is None:
         return []
-    found = findings.widths.sort("width", descending=True, nulls_last=False, maintain_order=True)
+    found = analysis.widths.sort("width", descending=True, nulls_last=False, maintain_order=True)
     several = found.select("pair", "node").n_unique() > 1
-    return [_cell(row, findings.conditions[condition_of(row)], several) for row in found.to_dicts()]
+    return [_cell(row, analysis.conditions[condition_of(row)], several) for row in found.to_dicts()]
 
 
 def table(view: View, number: int, identifier: str = "narrow-cells") -> Table:
@@ -61,16 +61,16 @@ def tables(view: View) -> list[Table]:
 
 def summary(view: View) -> list[Table]:
     """How many cells were narrow enough, and the names of those that were not, as notes."""
-    notes = [tuple(lines(findings)) for findings in view.runs]
+    notes = [tuple(lines(analysis)) for analysis in view.runs]
     return [Table("narrow", "", (), [], notes=some) for some in notes if some]
 
 
-def lines(findings: Findings) -> list[str]:
+def lines(analysis: RunAnalysis) -> list[str]:
     """How many cells were narrow enough, and the names of those that were not."""
-    until = findings.until
+    until = analysis.until
     if not until:
         return []
-    found = cells(findings)
+    found = cells(analysis)
     wide = [cell for cell in found if not cell.enough]
     head = f"narrow enough: {len(found) - len(wide)} of {len(found)} cells and metrics ({goal_in_words(until)})"
     named = [

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tunbench.analysis.findings import Findings
 from tunbench.analysis.ratios import is_baseline
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.plan.axes.profile import Profile
 from tunbench.report import units
 from tunbench.report.profiles import profiles
@@ -38,13 +38,13 @@ class Impairments(NamedTuple):
     correlated: list[str]
 
 
-def impairments(findings: Findings) -> Impairments:
+def impairments(analysis: RunAnalysis) -> Impairments:
     """The impaired profiles of a run; one that neither the manifest describes nor Tunbench ships is left out."""
-    used = [profile for profile in profiles(findings) if any(any(terms.values()) for terms in _directions(profile))]
-    bare = _bare(findings)
+    used = [profile for profile in profiles(analysis) if any(any(terms.values()) for terms in _directions(profile))]
+    bare = _bare(analysis)
     spreads = dict.fromkeys(_spread(terms) for profile in used for terms in _directions(profile))
     return Impairments(
-        [_row(profile, findings, *_measured(bare.get(profile.name))) for profile in used],
+        [_row(profile, analysis, *_measured(bare.get(profile.name))) for profile in used],
         [_clipping(delay, jitter) for delay, jitter, spread in spreads if jitter > delay and spread == "uniform"],
         [profile.name for profile in used if any(terms.get("reorder_correlation") for terms in _directions(profile))],
     )
@@ -75,8 +75,8 @@ def expected_loss(profile: Profile) -> float | None:
     return None if spoilt or len(known) < len(losses) else echo_loss(*known)
 
 
-def _row(profile: Profile, findings: Findings, delays: float | None, losses: float | None) -> Impaired:
-    became = [_became(terms, findings) for terms in _directions(profile)]
+def _row(profile: Profile, analysis: RunAnalysis, delays: float | None, losses: float | None) -> Impaired:
+    became = [_became(terms, analysis) for terms in _directions(profile)]
     return Impaired(
         profile.name,
         wording(profile.forward) + became[0],
@@ -97,9 +97,9 @@ def wording(terms: Terms) -> str:
     return ", ".join(words) or "nothing"
 
 
-def _became(asked: Terms, findings: Findings) -> str:
+def _became(asked: Terms, analysis: RunAnalysis) -> str:
     """What the kernel made of the terms, where it is another value than was asked for."""
-    found = next((terms for wanted, terms in findings.record.installed if wanted == asked), {})
+    found = next((terms for wanted, terms in analysis.record.installed if wanted == asked), {})
     full = complete(asked)
     other = [
         _term(name, value)
@@ -130,9 +130,9 @@ def _clipping(delay: float, jitter: float) -> str:
     return f"{_range(delay, jitter)} has a mean of {units.quantity(mean_delay(delay, jitter), 's')}"
 
 
-def _bare(findings: Findings) -> dict[str, pl.DataFrame]:
+def _bare(analysis: RunAnalysis) -> dict[str, pl.DataFrame]:
     """The round-trip times and losses of `none` under each profile."""
-    samples = findings.samples.filter(pl.col("metric").is_in(["rtt", "loss"]))
+    samples = analysis.samples.filter(pl.col("metric").is_in(["rtt", "loss"]))
     bare = samples.filter(pl.col("stack").map_elements(is_baseline, return_dtype=pl.Boolean))
     return {str(name): rows for (name,), rows in bare.partition_by("profile", as_dict=True).items()}
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tunbench.analysis import missing_ratios
-from tunbench.analysis.findings import Findings, of_several, verdict_of, workloads
+from tunbench.analysis.run_analysis import RunAnalysis, of_several, verdict_of, workloads
 from tunbench.report import questions, units
 from tunbench.report.tables import workload_summaries
 from tunbench.report.tables.table import PLACE_COLUMNS, Column, Field, Table, TableRow
@@ -32,56 +32,56 @@ class Measured(NamedTuple):
 
 def tables(view: View) -> list[Table]:
     """One table of the first run; where it has more than MAX_WORKLOADS workloads, one for each of them."""
-    findings = view.runs[0]
-    names = workload_summaries.names(findings)
-    made = workload_summaries.tables(findings) if len(names) > MAX_WORKLOADS else [_table(findings)]
-    rows = len(findings.conditions) * len(findings.stacks) * (len(names) if len(names) > MAX_WORKLOADS else 1)
+    analysis = view.runs[0]
+    names = workload_summaries.names(analysis)
+    made = workload_summaries.tables(analysis) if len(names) > MAX_WORKLOADS else [_table(analysis)]
+    rows = len(analysis.conditions) * len(analysis.stacks) * (len(names) if len(names) > MAX_WORKLOADS else 1)
     left_out = rows - sum(len(table.rows) for table in made)
-    return [*made[:-1], made[-1]._replace(left_out=left_out, notes=_notes(findings))]
+    return [*made[:-1], made[-1]._replace(left_out=left_out, notes=_notes(analysis))]
 
 
-def _measured(findings: Findings) -> Measured:
-    rate = questions.rate(findings.cells["metric"].unique().to_list())
-    fast = workloads(findings, rate)
+def _measured(analysis: RunAnalysis) -> Measured:
+    rate = questions.rate(analysis.cells["metric"].unique().to_list())
+    fast = workloads(analysis, rate)
     # What else is measured carries too little for the cost of a byte.
     costly = {
-        name: [one for one in fast if one in workloads(findings, name)]
+        name: [one for one in fast if one in workloads(analysis, name)]
         for name in questions.at_a_glance(Question.COSTLY)
     }
-    late = {name: workloads(findings, name) for name in questions.at_a_glance(Question.LATE)}
+    late = {name: workloads(analysis, name) for name in questions.at_a_glance(Question.LATE)}
     return Measured(rate, fast, costly, late)
 
 
-def _notes(findings: Findings) -> tuple[str, ...]:
+def _notes(analysis: RunAnalysis) -> tuple[str, ...]:
     """Why a ratio is missing, and of which workloads one of several values is shown."""
-    measured = _measured(findings)
-    reasons = _without_ratio(findings, measured.rate)
+    measured = _measured(analysis)
+    reasons = _without_ratio(analysis, measured.rate)
     notes = [f"– is no ratio: {reason}" for reason in missing_ratios.reasons_with_conditions(reasons)]
-    if several := of_several(findings.cells, (measured.rate, *measured.costly, *measured.late)):
+    if several := of_several(analysis.cells, (measured.rate, *measured.costly, *measured.late)):
         notes.append(f"of several pairs or directions it is the first one ({', '.join(several)}); the report has all")
     return tuple(notes)
 
 
-def _without_ratio(findings: Findings, rate: str) -> list[tuple[str, str]]:
+def _without_ratio(analysis: RunAnalysis, rate: str) -> list[tuple[str, str]]:
     """Why rates that were measured have no ratio to `none`, each with its condition."""
-    there = findings.cells.filter((pl.col("metric") == rate) & pl.col("ratio_median").is_null())
+    there = analysis.cells.filter((pl.col("metric") == rate) & pl.col("ratio_median").is_null())
     places = there.select("stack", "condition", "workload").unique(maintain_order=True).iter_rows()
     return [
-        (missing_ratios.reason(findings, stack, condition, workload, rate), condition)
+        (missing_ratios.reason(analysis, stack, condition, workload, rate), condition)
         for stack, condition, workload in places
     ]
 
 
-def _table(findings: Findings) -> Table:
-    measured = _measured(findings)
-    cells = [(stack, condition) for condition in findings.conditions.values() for stack in findings.stacks]
-    rows = [_row(findings, stack, condition, measured) for stack, condition in cells[:MAX_ROWS]]
-    return Table("summary", "", _columns(findings, measured), rows)
+def _table(analysis: RunAnalysis) -> Table:
+    measured = _measured(analysis)
+    cells = [(stack, condition) for condition in analysis.conditions.values() for stack in analysis.stacks]
+    rows = [_row(analysis, stack, condition, measured) for stack, condition in cells[:MAX_ROWS]]
+    return Table("summary", "", _columns(analysis, measured), rows)
 
 
-def _columns(findings: Findings, measured: Measured) -> tuple[Column, ...]:
+def _columns(analysis: RunAnalysis, measured: Measured) -> tuple[Column, ...]:
     columns = list(PLACE_COLUMNS)
-    with_intervals = _has_intervals(findings, measured.rate)
+    with_intervals = _has_intervals(analysis, measured.rate)
     name, least = (f"{measured.rate} [low, high]", INTERVAL) if with_intervals else (measured.rate, RATE)
     for workload in measured.fast:
         columns.append(Column(_heading(name, workload, measured.fast), True, least=least))
@@ -92,10 +92,10 @@ def _columns(findings: Findings, measured: Measured) -> tuple[Column, ...]:
     return (*columns, Column("verdict"))
 
 
-def _has_intervals(findings: Findings, rate: str) -> bool:
+def _has_intervals(analysis: RunAnalysis, rate: str) -> bool:
     """Whether any rate has an interval."""
     rates = pl.col("metric") == rate
-    return not findings.cells.filter(rates & (pl.col("low") != pl.col("high"))).is_empty()
+    return not analysis.cells.filter(rates & (pl.col("low") != pl.col("high"))).is_empty()
 
 
 def _heading(name: str, workload: str, among: Sequence[str]) -> str:
@@ -103,9 +103,9 @@ def _heading(name: str, workload: str, among: Sequence[str]) -> str:
     return name if len(among) == 1 else f"{name}\n{workload}"
 
 
-def _row(findings: Findings, stack: str, condition: str, measured: Measured) -> TableRow:
+def _row(analysis: RunAnalysis, stack: str, condition: str, measured: Measured) -> TableRow:
     def found(workload: str, metric: str) -> dict[str, Any]:
-        return findings.central.get((stack, condition, workload, metric), {})
+        return analysis.central.get((stack, condition, workload, metric), {})
 
     texts = [stack, condition]
     for workload in measured.fast:
@@ -114,7 +114,7 @@ def _row(findings: Findings, stack: str, condition: str, measured: Measured) -> 
         texts += [_median(found(workload, cost)) for cost, costly in measured.costly.items() if workload in costly]
     for metric, late in measured.late.items():
         texts += [_median(found(workload, metric)) for workload in late]
-    fields = (*map(Field, texts), Field(verdict_of(findings, stack, condition), kind="verdict"))
+    fields = (*map(Field, texts), Field(verdict_of(analysis, stack, condition), kind="verdict"))
     return TableRow(fields)
 
 

@@ -7,29 +7,29 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import OverheadFinding, PacketOverhead
+from tunbench.analysis.overhead import OverheadCheck, PacketOverhead
 from tunbench.runner.declare.packet_format import Format
 
 
-def rendered(finding: OverheadFinding) -> Group:
+def rendered(check: OverheadCheck) -> Group:
     """The formats of the layers, a table of packets, and the limits."""
-    built_stack = overhead.built(finding.stack)
+    built_stack = overhead.built(check.stack)
     layers = [layer.about.name for layer in built_stack.layers]
-    lines = [Text(f"\n{finding.stack}", "bold")]
+    lines = [Text(f"\n{check.stack}", "bold")]
     for name, form in zip(layers, overhead.formats(built_stack), strict=True):
         sources = dict.fromkeys(header.source for header in (*form.outside, *form.inside))
         lines += [Text(f"  {name}: {_summed(form)}"), Text(f"    {'; '.join(sources)}", "dim")]
-    reason = [Text(f"  {finding.reason}", "red")] if finding.reason else []
-    return Group(*lines, _packets(finding, layers), _limits(finding), *reason)
+    reason = [Text(f"  {check.reason}", "red")] if check.reason else []
+    return Group(*lines, _packets(check, layers), _limits(check), *reason)
 
 
-def _packets(finding: OverheadFinding, layers: Sequence[str]) -> Table:
+def _packets(check: OverheadCheck, layers: Sequence[str]) -> Table:
     """One row a packet: what each layer adds to it, and all of them, as computed and as measured."""
     several = len(layers) > 1
     table = Table()
     for column in ["packet (B)", *(layers if several else []), "adds (B)", "measured (B)", "on the wire (B)"]:
         table.add_column(column, justify="right")
-    for row in finding.rows:
+    for row in check.rows:
         each = [str(added) for added in row.computed.added] if several else []
         total = f"{'≤ ' if row.spare else ''}{row.computed.total}"
         table.add_row(str(row.computed.packet), *each, total, _compared(row), str(row.computed.below[0]))
@@ -50,11 +50,11 @@ def _compared(row: PacketOverhead) -> Text:
     return Text(f"{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})", "red")
 
 
-def _limits(finding: OverheadFinding) -> Text:
-    computed, measured = finding.computed, finding.measured
-    mtu = _shown(measured.mtu if measured else None, finding.mtu_agrees)
-    mss = _shown(measured.mss if measured else None, finding.mss_agrees)
-    at_most = "at most " if finding.bound else ""
+def _limits(check: OverheadCheck) -> Text:
+    computed, measured = check.computed, check.measured
+    mtu = _shown(measured.mtu if measured else None, check.mtu_agrees)
+    mss = _shown(measured.mss if measured else None, check.mss_agrees)
+    at_most = "at most " if check.bound else ""
     largest = f"  largest packet unfragmented {computed.mtu:g} B, measured "
     return Text.assemble(largest, mtu, f"; TCP MSS {at_most}{computed.mss:g} B, measured ", mss)
 

@@ -27,7 +27,7 @@ def remarks(reported: ReportedRun, folder: Path, changed: Sequence[str]) -> Iter
 
     `changed` are the trials that came out otherwise when they were executed again.
     """
-    record = reported.findings.record
+    record = reported.analysis.record
     if reported.unreadable:
         yield reported.unreadable
     yield f"report       {folder}/{REPORT}"

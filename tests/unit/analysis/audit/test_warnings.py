@@ -16,8 +16,8 @@ from scipy import stats
 from tests.helpers.records import TCP, UP, cell, realistic, record, trial
 from tunbench.analysis.audit import bimodality, machine_time, repeats, trend
 from tunbench.analysis.cells import cells, per_trial
-from tunbench.analysis.findings import find
 from tunbench.analysis.multiple_tests import holm
+from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.samples import good_samples
 from tunbench.analysis.statistics import FEWEST_FOR_INTERVAL
 from tunbench.journal.record import Record, Warned
@@ -49,7 +49,7 @@ def run_of(
 
 
 def found(name: str, whole: Record) -> list[Warned]:
-    return [one for warning in find(whole).warnings if warning.name == name for one in warning.found]
+    return [one for warning in analyse(whole).warnings if warning.name == name for one in warning.found]
 
 
 # bimodal

@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.helpers.comparisons import OTHER_MANIFEST, comparison_of, failures, findings_of, speeds, spread
+from tests.helpers.comparisons import OTHER_MANIFEST, analysis_of, comparison_of, failures, speeds, spread
 from tests.helpers.records import MANIFEST, PING, TCP, UP, cell, trial
 from tunbench.analysis.compare import runs as comparing
 from tunbench.analysis.compare.compared_cell import VERDICTS, ComparedCell, counts, frame, worst_first
@@ -147,10 +147,10 @@ def test_on_the_virtual_clock_equal_values_of_every_seed_are_identical() -> None
 
 def test_equal_fingerprints_are_identical_on_the_virtual_clock_only() -> None:
     trials = speeds("gre", spread(1e9, 1))
-    same = compare(findings_of(trials), findings_of(trials))
+    same = compare(analysis_of(trials), analysis_of(trials))
     assert (same.identical, same.tests, [row.verdict for row in same.rows]) == (True, 0, ["identical"])
     real = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}, "fingerprint": "no promise"}
-    both = compare(findings_of(trials, real), findings_of(trials, real))
+    both = compare(analysis_of(trials, real), analysis_of(trials, real))
     assert (both.identical, [row.verdict for row in both.rows]) == (False, ["no difference shown"])
 
 
@@ -164,7 +164,7 @@ def test_what_differs_of_the_runs_is_told() -> None:
         "plan": {**MANIFEST["plan"], "repeats": 10},
         "tools": {"headscale": {"version": "0.28.0", "digest": "b" * 64}},
     }
-    told = {one.what: (one.a, one.b) for one in compare(findings_of(trials), findings_of(trials, other)).differences}
+    told = {one.what: (one.a, one.b) for one in compare(analysis_of(trials), analysis_of(trials, other)).differences}
     assert told == {
         "runner": ("", "changed"),
         "wireguard-tools": ("1.0.20210914-1", "2"),
@@ -173,7 +173,7 @@ def test_what_differs_of_the_runs_is_told() -> None:
     }
     real = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}}
     differ = compare(
-        findings_of(trials, real), findings_of(trials, {**real, "host": {"processor": "another"}})
+        analysis_of(trials, real), analysis_of(trials, {**real, "host": {"processor": "another"}})
     ).differences
     assert [one.what for one in differ] == ["processor"]
 
@@ -182,7 +182,7 @@ def test_runs_of_different_labs_cannot_be_compared() -> None:
     trials = speeds("gre", spread(1e9, 1))
     real = {**MANIFEST, "lab": {"kind": "native", "clock": "real"}}
     with pytest.raises(CompareError, match=r"different labs, vm \(virtual\) and native \(real\)"):
-        compare(findings_of(trials), findings_of(trials, real))
+        compare(analysis_of(trials), analysis_of(trials, real))
 
 
 def test_without_a_choice_a_workload_is_summed_up_by_its_first_metric() -> None:

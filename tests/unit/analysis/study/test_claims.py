@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import studies
 from tests.helpers.records import cell, record, trial
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.statistics import estimate
 from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.claims import (
@@ -101,8 +101,8 @@ def test_a_series_is_its_median_or_the_percentile_that_is_named(tmp_path: Path) 
 
 
 def test_a_cell_that_the_scale_leaves_out_is_not_run(tmp_path: Path) -> None:
-    findings = studies.found(3, ("baseline",))
-    run = studies.run(tmp_path, findings, "quick")
+    analysis = studies.found(3, ("baseline",))
+    run = studies.run(tmp_path, analysis, "quick")
     found = compare(comparison("> 1", profile="medium"), run)
     assert (found.verdict, found.estimate) == (NOT_RUN, None)
     assert compare(comparison("> 1"), run).verdict == REPRODUCED
@@ -111,9 +111,9 @@ def test_a_cell_that_the_scale_leaves_out_is_not_run(tmp_path: Path) -> None:
 def test_a_cell_without_values_is_undecided_and_says_why(tmp_path: Path) -> None:
     broken = [trial(cell("gre", "baseline", studies.TCP, 1), verdict="failed", reason="no route to host")]
     well = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] != "gre"]
-    found = compare(comparison("> 1"), studies.run(tmp_path, find(record([*well, *broken]))))
+    found = compare(comparison("> 1"), studies.run(tmp_path, analyse(record([*well, *broken]))))
     assert (found.verdict, found.why) == (UNDECIDED, "no trial is ok: no route to host")
-    found = compare(comparison("> 1"), studies.run(tmp_path, find(record(well))))
+    found = compare(comparison("> 1"), studies.run(tmp_path, analyse(record(well))))
     assert (found.verdict, found.why) == (UNDECIDED, "not measured")
 
 
@@ -146,7 +146,7 @@ def test_trials_that_failed_are_counted_beside_the_others(tmp_path: Path) -> Non
     lost = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] == "gre" and one.cell["repeat"] < 3]
     broken = [trial(one.cell, verdict="failed", reason="it broke") for one in lost]
     well = [one for one in studies.trials(6, ("baseline",)) if one not in lost]
-    run = studies.run(tmp_path, find(record([*well, *broken])))
+    run = studies.run(tmp_path, analyse(record([*well, *broken])))
     found = compare(comparison("> 1"), run)
     assert found.right and found.left.trials == (6, 6) and found.right.trials == (4, 6)
     assert found.estimate and found.estimate.n == 4
@@ -178,7 +178,7 @@ def test_what_is_expected_of_a_value_has_its_unit(expect: str, unit: str, words:
 def test_values_of_several_nodes_are_undecided_until_one_is_named(tmp_path: Path) -> None:
     samples = [("memory", "B", 4e6, None, "a"), ("memory", "B", 1e6, None, "b")]
     both = [trial(cell("ipip", "baseline", studies.TCP, repeat), samples) for repeat in (1, 2, 3)]
-    run = studies.run(tmp_path, find(record(both)))
+    run = studies.run(tmp_path, analyse(record(both)))
     open_ = compare(comparison("> 2e6", right=None, metric="memory"), run)
     assert open_.verdict == UNDECIDED and "name one: pair a-b, node a; pair a-b, node b" in open_.why
     assert compare(comparison("> 2e6", right=None, metric="memory", node="a"), run).verdict == REPRODUCED
@@ -190,7 +190,7 @@ def test_bringing_a_stack_up_can_be_compared(tmp_path: Path) -> None:
     made = [
         trial(cell(stack, "baseline", "up", 1), [("connect", "s", 2.0 - (stack == "gre"))]) for stack in ("ipip", "gre")
     ]
-    found = compare(comparison("> 1", metric="connect", workload="up"), studies.run(tmp_path, find(record(made))))
+    found = compare(comparison("> 1", metric="connect", workload="up"), studies.run(tmp_path, analyse(record(made))))
     assert found.estimate and found.estimate.median == 2
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.helpers import studies
 from tests.helpers.records import cell, record, trial
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement
 from tunbench.journal.record import TrialResult
 from tunbench.report import study_wording
@@ -13,7 +13,7 @@ TEXT = studies.PLAN + studies.STUDY + studies.CLAIMS
 
 
 def found(folder: Path, trials: list[TrialResult], text: str = TEXT) -> ClusterAgreement:
-    return studies.assessed(find(record(trials)), studies.loaded(folder, text=text)).clusters[0]
+    return studies.assessed(analyse(record(trials)), studies.loaded(folder, text=text)).clusters[0]
 
 
 def both_ways(stack: str, delays: tuple[float, float]) -> TrialResult:

@@ -4,16 +4,16 @@ import pytest
 
 from tests.helpers import studies
 from tests.helpers.records import record
-from tunbench.analysis.findings import Findings, find
+from tunbench.analysis.run_analysis import RunAnalysis, analyse
 from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.table_agreement import ILLEGIBLE, NO_CELL, TableAgreement, compare_tables
 from tunbench.journal.readers.published import read
 
 
-def tables(folder: Path, findings: Findings, scale: str = "full") -> list[TableAgreement]:
+def tables(folder: Path, analysis: RunAnalysis, scale: str = "full") -> list[TableAgreement]:
     loaded = studies.loaded(folder, scale)
     assert loaded.study
-    return compare_tables(loaded.study, read(loaded), studies.run(folder, findings, scale))
+    return compare_tables(loaded.study, read(loaded), studies.run(folder, analysis, scale))
 
 
 def test_the_same_order_agrees_wholly(tmp_path: Path) -> None:
@@ -27,8 +27,8 @@ def test_the_same_order_agrees_wholly(tmp_path: Path) -> None:
 
 def test_one_exchange_of_four_is_a_tau_of_two_thirds(tmp_path: Path) -> None:
     swapped = {**studies.SPEEDS, "ipip": 60e6}
-    findings = find(record(studies.trials(6, ("baseline", "medium"), swapped)))
-    lan = tables(tmp_path, findings)[0].conditions["LAN"]
+    analysis = analyse(record(studies.trials(6, ("baseline", "medium"), swapped)))
+    lan = tables(tmp_path, analysis)[0].conditions["LAN"]
     # One of six pairs of systems stands the other way round: (5 - 1) / 6.
     assert lan.tau == pytest.approx(4 / 6)
     assert lan.rho == pytest.approx(0.8)
@@ -57,7 +57,7 @@ def test_a_condition_of_another_scale_is_not_run(tmp_path: Path) -> None:
 
 
 def test_a_run_that_measured_nothing_has_no_numbers(tmp_path: Path) -> None:
-    throughput = tables(tmp_path, find(record([])))[0]
+    throughput = tables(tmp_path, analyse(record([])))[0]
     assert (throughput.whole.n, throughput.whole.tau) == (0, None)
 
 
@@ -72,7 +72,7 @@ def test_clusters_are_compared_by_their_members(tmp_path: Path) -> None:
 
 
 def test_each_clustering_is_of_its_own_cell(tmp_path: Path) -> None:
-    only_lan = find(record(studies.trials(6, ("baseline",))))
+    only_lan = analyse(record(studies.trials(6, ("baseline",))))
     lan, wan = studies.assessed(only_lan, studies.loaded(tmp_path)).clusters
     assert lan.measured and (wan.measured, wan.n, wan.rand) == ((), 0, None)
     assert wan.why == "0 systems have round-trip times: clusters need at least 3"
@@ -80,5 +80,5 @@ def test_each_clustering_is_of_its_own_cell(tmp_path: Path) -> None:
 
 def test_a_scale_that_measured_two_systems_has_no_clusters(tmp_path: Path) -> None:
     few = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] in ("none", "gre")]
-    for found in studies.assessed(find(record(few)), studies.loaded(tmp_path)).clusters:
+    for found in studies.assessed(analyse(record(few)), studies.loaded(tmp_path)).clusters:
         assert found.rand is None and found.why

@@ -64,7 +64,7 @@ def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examined:
 
 def test_nothing_is_said_of_a_machine_that_is_as_it_should_be(examined: Examined) -> None:
     found = examined({})
-    assert found.findings == []
+    assert found.warnings == []
     assert {name: fact for name, fact in found.facts.items() if name != "offloads of veth"} == {
         "load of others": "0.0 %",
         "processes": host_state.ALL_SEEN,
@@ -81,7 +81,7 @@ def test_nothing_is_said_of_a_machine_that_is_as_it_should_be(examined: Examined
 
 
 @pytest.mark.parametrize(
-    ("files", "finding"),
+    ("files", "warning"),
     [
         (
             {"sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "powersave\n"},
@@ -107,11 +107,11 @@ def test_nothing_is_said_of_a_machine_that_is_as_it_should_be(examined: Examined
         ({"proc/meminfo": "SwapTotal: 9216 kB\nSwapFree: 2048 kB\n"}, ("swapping", "7 MiB are swapped out")),
     ],
 )
-def test_each_thing_that_disturbs_is_found(files: dict[str, str], finding: tuple[str, str], examined: Examined) -> None:
+def test_each_thing_that_disturbs_is_found(files: dict[str, str], warning: tuple[str, str], examined: Examined) -> None:
     found = examined(files)
-    assert found.findings == [finding]
+    assert found.warnings == [warning]
     assert found.lines == [
-        f"{finding[0]}: {finding[1]}. {next(kind.mend for kind in WarningKind if kind == finding[0])}"
+        f"{warning[0]}: {warning[1]}. {next(kind.mend for kind in WarningKind if kind == warning[0])}"
     ]
 
 
@@ -119,21 +119,21 @@ def test_each_thing_that_disturbs_is_found(files: dict[str, str], finding: tuple
 def test_in_a_container_load_may_be_hidden(space: str, found: bool, examined: Examined, tmp_path: Path) -> None:
     (tmp_path / "proc/self/ns").mkdir(parents=True)
     (tmp_path / "proc/self/ns/pid").symlink_to(space)
-    finding = ("hidden-load", "its PID namespace is not the first one")
-    assert examined({}).findings == ([finding] if found else [])
+    warning = ("hidden-load", "its PID namespace is not the first one")
+    assert examined({}).warnings == ([warning] if found else [])
 
 
 def test_what_a_machine_does_not_show_is_not_held_against_it(examined: Examined) -> None:
     found = examined(dict.fromkeys(GOOD, ""))
-    assert found.findings == []
+    assert found.warnings == []
     assert {found.facts[name] for name in ("governor", "turbo", "clocksource", "swap used")} == {host_state.UNKNOWN}
 
 
 @pytest.mark.parametrize(
-    ("others", "findings"), [(0.02, []), (0.3, [("other-load", "other processes took 30.0 % of a second")])]
+    ("others", "warnings"), [(0.02, []), (0.3, [("other-load", "other processes took 30.0 % of a second")])]
 )
-def test_load_of_others_is_found(others: float, findings: list[tuple[str, str]], examined: Examined) -> None:
-    assert examined({}, others).findings == findings
+def test_load_of_others_is_found(others: float, warnings: list[tuple[str, str]], examined: Examined) -> None:
+    assert examined({}, others).warnings == warnings
 
 
 @pytest.mark.parametrize(
@@ -150,19 +150,19 @@ def test_load_of_others_is_found(others: float, findings: list[tuple[str, str]],
 def test_cores_are_counted_against_the_nodes_of_the_largest_shard(
     cores: int, plan: str, text: str, examined: Examined
 ) -> None:
-    assert examined({}, cores=cores, plan=plan).findings == ([("not-pinned", text)] if text else [])
+    assert examined({}, cores=cores, plan=plan).warnings == ([("not-pinned", text)] if text else [])
 
 
 def test_a_plan_that_names_its_congestion_control_does_not_depend_on_the_machines(examined: Examined) -> None:
     files = {"proc/sys/net/ipv4/tcp_congestion_control": "bbr\n"}
     plan = PLAN + 'tuning = { name = "t", congestion = "cubic" }\n'
-    assert examined(files, plan=plan).findings == []
-    assert examined(files, plan=plan.replace("= {", '= ["default", {').replace("}", "}]")).findings
+    assert examined(files, plan=plan).warnings == []
+    assert examined(files, plan=plan.replace("= {", '= ["default", {').replace("}", "}]")).warnings
 
 
 def test_a_vm_has_a_kernel_and_cores_of_its_own(examined: Examined) -> None:
     found = examined({"proc/sys/net/ipv4/tcp_congestion_control": "bbr\n"}, kind="vm", cores=1)
-    assert found.findings == []
+    assert found.warnings == []
     assert "pinning" not in found.facts
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.pages import view_of, write_page
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, ordered
-from tunbench.analysis import findings
+from tunbench.analysis import run_analysis
 from tunbench.analysis.verdicts import summary
 from tunbench.executors import pool
 from tunbench.journal import journal
@@ -209,7 +209,7 @@ def test_each_trial_has_what_disturbed_it_and_the_run_warns_of_it(
     [warned] = [one for one in record.warnings if one.name == "noisy"]
     assert (warned.where, warned.text) == ("none, baseline, ping:count=5, repeat 1", text)
     assert summary(record.trials) == "ok, 1 noisy"
-    assert len(findings.find(record).values), "it counts all the same"
+    assert len(run_analysis.analyse(record).values), "it counts all the same"
 
 
 def test_in_virtual_time_nobody_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,16 @@
 import re
 from html.parser import HTMLParser
 
-from tests.helpers.comparisons import OTHER_MANIFEST, failures, findings_of, speeds, spread
+from tests.helpers.comparisons import OTHER_MANIFEST, analysis_of, failures, speeds, spread
 from tunbench.analysis.compare.runs import Selection, compare
-from tunbench.analysis.findings import Findings
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.report.charts import forest
 from tunbench.report.page.comparison import rendered
 from tunbench.report.page.figures import drawn
 from tunbench.report.page.filters import SectionFrame
 from tunbench.report.page.template import text
 
-A = findings_of(
+A = analysis_of(
     [
         *speeds("none", spread(1e9, 1)),
         *speeds("gre", spread(1e9, 2)),
@@ -18,7 +18,7 @@ A = findings_of(
         *speeds("ipip", spread(1e9, 4)),
     ]
 )
-B = findings_of(
+B = analysis_of(
     [
         *speeds("none", spread(1e9, 5)),
         *speeds("gre", spread(0.9e9, 6)),
@@ -32,7 +32,7 @@ B = findings_of(
 ALL = Selection()
 
 
-def section(a: Findings, b: Findings, names: tuple[str, str] = ("A", "B"), choice: Selection = ALL) -> str:
+def section(a: RunAnalysis, b: RunAnalysis, names: tuple[str, str] = ("A", "B"), choice: Selection = ALL) -> str:
     compared = compare(a, b, choice)
     return rendered(compared, names, SectionFrame("compare"), [drawn(one) for one in forest.plots(compared, names)])
 
@@ -113,7 +113,7 @@ def test_the_forest_has_a_mark_for_each_cell_with_a_shift() -> None:
 def test_a_long_comparison_draws_the_worst_and_says_so() -> None:
     names = [f"iperf3-tcp:duration={number}" for number in range(1, forest.MAX_CELLS + 3)]
     a, b = (
-        findings_of([one for name in names for one in speeds("gre", spread(1e9, seed, 8), name)]) for seed in (1, 2)
+        analysis_of([one for name in names for one in speeds("gre", spread(1e9, seed, 8), name)]) for seed in (1, 2)
     )
     b.record.manifest["fingerprint"] = "another"
     text = section(a, b)

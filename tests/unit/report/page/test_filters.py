@@ -12,7 +12,7 @@ from tests.helpers import studies
 from tests.helpers.browser import Browser, chromium
 from tests.helpers.pages import view_of
 from tests.helpers.records import MANIFEST, cell, record, trial
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.journal.record import Record, TrialResult
 from tunbench.report.page import body, html
 from tunbench.report.page.filters import NONE, FilterMarks, SectionFrame
@@ -39,7 +39,7 @@ def measured(profiles: tuple[str, ...] = WHOLE) -> Record:
 def page_of(tmp_path: Path, labels: tuple[str, ...] = ("",)) -> str:
     """The page of runs of the tiny study."""
     runs = [replace(measured(), durations={"x": float(number)}) for number, _ in enumerate(labels)]
-    loaded, found = studies.loaded(tmp_path), [find(run) for run in runs]
+    loaded, found = studies.loaded(tmp_path), [analyse(run) for run in runs]
     reported = [
         ReportedRun(one, label, ".", studies.assessed(one, loaded)) for one, label in zip(found, labels, strict=True)
     ]

@@ -17,7 +17,7 @@ from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import MANIFEST, TCP, cell, realistic, record, trial
 from tests.helpers.runs import invoke
 from tests.helpers.strangers import write
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.journal.record import Record, Warned
 from tunbench.report.reported_run import assessment
 from tunbench.report.tables import headline, manifest, ratios
@@ -43,12 +43,12 @@ def test_the_name_of_a_table_is_not_told_once_for_each_of_its_facts_without_an_e
 
 def test_a_plan_of_empty_lines_is_no_study(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text("\n" * 131_072)
-    assert seconds(assessment, find(record([])), tmp_path) < 2
+    assert seconds(assessment, analyse(record([])), tmp_path) < 2
 
 
 def test_twenty_thousand_kinds_of_warnings_are_grouped_at_once() -> None:
     many = record(realistic(1).trials, warnings=[Warned(f"w{number}", "a", "b") for number in range(20_000)] * 2)
-    found, own = find(many), len(find(realistic(1)).warnings)
+    found, own = analyse(many), len(analyse(realistic(1)).warnings)
     assert seconds(lambda: found.warnings) < 3
     assert len(found.warnings) == 20_000 + own - 1
 

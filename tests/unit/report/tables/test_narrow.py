@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import MANIFEST, PING, TCP, cell, record, trial
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.journal.record import Record
 from tunbench.report.tables import narrow
 from tunbench.report.terminal import run_report
@@ -33,7 +33,7 @@ def measured(stack: str = "gre") -> Record:
 
 
 def test_every_cell_that_counts_has_a_row_the_widest_first() -> None:
-    found = narrow.cells(find(measured()))
+    found = narrow.cells(analyse(measured()))
     assert [(row.workload, row.metric, row.n.text, row.enough) for row in found] == [
         (PING, "rtt median", "10", False),
         (TCP, "throughput", "10", True),
@@ -45,7 +45,7 @@ def test_every_cell_that_counts_has_a_row_the_widest_first() -> None:
 def test_a_cell_without_an_interval_stands_first_and_says_so() -> None:
     whole = measured()
     extra = trial(cell("ipip", workload=TCP), [("throughput", "bit/s", 1e9)])
-    first = narrow.cells(find(replace(whole, trials=(*whole.trials, extra))))[0]
+    first = narrow.cells(analyse(replace(whole, trials=(*whole.trials, extra))))[0]
     assert (first.stack, first.width.text, first.width.key, first.enough) == ("ipip", "no interval", None, False)
 
 
@@ -53,14 +53,14 @@ def test_pairs_and_nodes_are_named_where_there_are_several() -> None:
     trials = [
         trial(cell("gre", workload=TCP), [("throughput", "bit/s", 1e9, None, node) for node in ("a", "b")]),
     ]
-    assert [row.metric for row in narrow.cells(find(adaptive(trials)))] == [
+    assert [row.metric for row in narrow.cells(analyse(adaptive(trials)))] == [
         "throughput (a-b, a)",
         "throughput (a-b, b)",
     ]
 
 
 def test_without_until_nothing_is_said() -> None:
-    plain = find(replace(measured(), manifest=MANIFEST))
+    plain = analyse(replace(measured(), manifest=MANIFEST))
     assert (narrow.cells(plain), narrow.lines(plain)) == ([], [])
 
 
@@ -86,6 +86,6 @@ def test_of_many_the_terminal_names_the_widest() -> None:
     trials = [
         trial(cell(f"s{n}", workload=TCP), [("throughput", "bit/s", 1e9)]) for n in range(narrow.MAX_NAMED_CELLS + 3)
     ]
-    lines = narrow.lines(find(adaptive(trials)))
+    lines = narrow.lines(analyse(adaptive(trials)))
     assert len(lines) == narrow.MAX_NAMED_CELLS + 2
     assert lines[-1] == "… and 3 more, which the report names"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.records import MANIFEST, cell, record, trial
-from tunbench.analysis.findings import find
+from tunbench.analysis.run_analysis import analyse
 from tunbench.journal import journal
 from tunbench.journal.read import read_lines
 from tunbench.journal.readers.journal import assemble
@@ -23,7 +23,7 @@ def rows(installed: Any) -> list[Any]:
     table = {"name": "x", "placement": "router", "forward": ASKED, "reverse": {"loss": 0.1}}
     manifest = {**MANIFEST, "plan": {**MANIFEST["plan"], "profiles": [table]}}
     trials = [trial(cell("none", "x"), [("rtt", "s", 1e-3, 0.0)])]
-    return impairments(find(record(trials, manifest=manifest, installed=installed))).rows
+    return impairments(analyse(record(trials, manifest=manifest, installed=installed))).rows
 
 
 def test_a_rounded_term_is_shown_as_what_it_became() -> None:

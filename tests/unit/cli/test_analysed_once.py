@@ -1,4 +1,4 @@
-"""Findings are computed once a run, and handed to all that show them."""
+"""A run is analysed once, and its analysis is handed to all that show it."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pytest
 
 from tests.helpers import studies
 from tests.helpers.runs import finished, invoke, runs_here
-from tunbench.analysis import findings
-from tunbench.analysis.findings import Findings
+from tunbench.analysis import run_analysis
+from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.journal.record import Record
 
 
@@ -21,11 +21,11 @@ def analysed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Record]:
     assert invoke("run", "tiny.toml", "--scale", "quick", "--out", "study").exit_code == 0
     seen: list[Record] = []
 
-    def counted(record: Record, find: object = findings.find) -> Findings:
+    def counted(record: Record, analyse: object = run_analysis.analyse) -> RunAnalysis:
         seen.append(record)
-        return find(record)  # type: ignore[operator, no-any-return]
+        return analyse(record)  # type: ignore[operator, no-any-return]
 
-    monkeypatch.setattr(findings, "find", counted)
+    monkeypatch.setattr(run_analysis, "analyse", counted)
     return seen
 
 
@@ -50,5 +50,5 @@ def test_a_command_analyses_each_of_its_runs_once(command: tuple[str, ...], runs
 
 def test_what_is_shown_twice_is_computed_once(analysed: list[Record]) -> None:
     assert invoke("report", "one").exit_code == 0
-    found = findings.find(analysed[0])
+    found = run_analysis.analyse(analysed[0])
     assert found.cells is found.cells and found.warnings is found.warnings

@@ -20,7 +20,7 @@ from tunbench.runner.declare import axes
 
 
 @dataclass(frozen=True)
-class Findings:
+class RunAnalysis:
     """A run and all that follows from it: what a page, the terminal, an export and the commands read.
 
     `samples` has the columns of a sample and `condition`; `values` those of `cells.per_trial` and `condition`.
@@ -103,17 +103,17 @@ class Findings:
         return {tuple(key): values for *key, values in kept.group_by(keys).agg("value").iter_rows()}
 
 
-def find(record: Record) -> Findings:
+def analyse(record: Record) -> RunAnalysis:
     """Analyses a run: once in a command, whatever shows it."""
     stacks, conditions = order.stacks(record), order.conditions(record)
     samples = good_samples(record.trials)
     placed = [_in_order(table, stacks, conditions) for table in (samples, per_trial(samples))]
-    return Findings(record, stacks, conditions, *placed)
+    return RunAnalysis(record, stacks, conditions, *placed)
 
 
-def workloads(findings: Findings, metric: str) -> list[str]:
+def workloads(analysis: RunAnalysis, metric: str) -> list[str]:
     """The workloads that measured a metric, sorted."""
-    return sorted(findings.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
+    return sorted(analysis.cells.filter(pl.col("metric") == metric)["workload"].unique().to_list())
 
 
 def of_several(cells: pl.DataFrame, metrics: Collection[str]) -> list[str]:
@@ -123,9 +123,9 @@ def of_several(cells: pl.DataFrame, metrics: Collection[str]) -> list[str]:
     return sorted(counted["workload"].unique().to_list())
 
 
-def verdict_of(findings: Findings, stack: str, condition: str, workload: str | None = None) -> str:
+def verdict_of(analysis: RunAnalysis, stack: str, condition: str, workload: str | None = None) -> str:
     """The verdict of a stack's trials in a condition, in words; of one workload, or of all."""
-    return findings.verdicts.get((stack, condition, workload), "not run")
+    return analysis.verdicts.get((stack, condition, workload), "not run")
 
 
 def _in_order(table: pl.DataFrame, stacks: list[str], conditions: dict[tuple[Any, ...], str]) -> pl.DataFrame:
