@@ -94,19 +94,21 @@ def events(folder: Path, most: int | None = None) -> list[dict[str, Any]]:
 
 def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
     values, known, consistency = 0, True, Consistency()
-    if os.fstat(file.fileno()).st_size > bounds.LARGEST_JOURNAL:
+    if os.fstat(file.fileno()).st_size > bounds.MAX_JOURNAL_BYTES:
         raise JournalError(
-            f"{path} has more than {bounds.LARGEST_JOURNAL >> 30} GiB, and no report can be made of so much"
+            f"{path} has more than {bounds.MAX_JOURNAL_BYTES >> 30} GiB, and no report can be made of so much"
         )
     for number in count(1):
-        line = file.readline(bounds.LONGEST_LINE)
+        line = file.readline(bounds.MAX_LINE_BYTES)
         if not line.endswith(b"\n"):
-            if len(line) < bounds.LONGEST_LINE:
+            if len(line) < bounds.MAX_LINE_BYTES:
                 return
-            raise JournalError(f"{path}, line {number}: longer than {bounds.LONGEST_LINE >> 20} MiB, which no event is")
+            raise JournalError(
+                f"{path}, line {number}: longer than {bounds.MAX_LINE_BYTES >> 20} MiB, which no event is"
+            )
         values += sum(map(line.count, MARKS))
-        if values > bounds.MOST_VALUES:
-            most = f"{bounds.MOST_VALUES} values"
+        if values > bounds.MAX_VALUES:
+            most = f"{bounds.MAX_VALUES} values"
             raise JournalError(f"{path}, line {number}: more than {most} up to here; no report can be made of them")
         try:
             # As it was written. One other character in a long text would make each of its characters take four bytes.

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tunbench.journal.bounds import (
-    DEEPEST_TABLE,
-    LARGEST_NUMBER,
-    LARGEST_WHOLE_NUMBER,
-    LEAST_SAMPLE,
-    LONGEST_NAME,
-    LONGEST_SAMPLE_SECONDS,
-    MOST_FACTS,
+    MAX_FACTS,
+    MAX_NAME_CHARACTERS,
+    MAX_NESTING,
+    MAX_NUMBER,
+    MAX_SAMPLE_SECONDS,
+    MAX_WHOLE_NUMBER,
+    MIN_SAMPLE,
 )
 from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plan.load import OVERRIDES
@@ -74,12 +74,12 @@ def _that(valid: Callable[[Any], bool]) -> Check:
 
 
 def _is_name(value: Any) -> bool:
-    short = isinstance(value, str) and len(value) <= LONGEST_NAME
+    short = isinstance(value, str) and len(value) <= MAX_NAME_CHARACTERS
     return short and value.isprintable() and bool(NAMED.fullmatch(value))
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER
+    return type(value) in (int, float) and -MAX_NUMBER <= value <= MAX_NUMBER
 
 
 def _is_share(value: Any) -> bool:
@@ -87,7 +87,7 @@ def _is_share(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= LARGEST_WHOLE_NUMBER
+    return type(value) is int and 0 <= value <= MAX_WHOLE_NUMBER
 
 
 def _names(value: Any) -> None:
@@ -104,16 +104,16 @@ def _facts(value: Any) -> None:
     """A table of whatever JSON has, as long as that can be shown."""
     if not isinstance(value, dict):
         raise InvalidEvent
-    left = MOST_FACTS
+    left = MAX_FACTS
     waiting = [(value, 0)]
     while waiting:
         inner, depth = waiting.pop()
-        if depth > DEEPEST_TABLE:
-            raise InvalidEvent(f"it is nested more than {DEEPEST_TABLE} deep")
+        if depth > MAX_NESTING:
+            raise InvalidEvent(f"it is nested more than {MAX_NESTING} deep")
         if isinstance(inner, dict | list):
             left -= len(inner)
             if left < 0:
-                raise InvalidEvent(f"it has more than {MOST_FACTS} names and values")
+                raise InvalidEvent(f"it has more than {MAX_FACTS} names and values")
             waiting += [(one, depth + 1) for one in (inner.values() if isinstance(inner, dict) else inner)]
         elif type(inner) in (int, float) and not _is_number(inner):
             raise InvalidEvent("it has a number that is too large")
@@ -162,7 +162,7 @@ def _is_term(declared: Option, value: Any) -> bool:
             # Told as a number too: all terms are.
             return value in (False, True)
         case kind:
-            return _is_number(value) and declared.low <= value <= (1 if kind == "ratio" else LARGEST_NUMBER)
+            return _is_number(value) and declared.low <= value <= (1 if kind == "ratio" else MAX_NUMBER)
 
 
 def _installed(value: Any) -> None:
@@ -192,7 +192,7 @@ def _widest(value: Any) -> None:
         _check(value, {**texts, "width": _that(lambda width: width is None or _is_number(width))}, "a block's answer")
 
 
-def _findings(value: Any) -> None:
+def _host_warnings(value: Any) -> None:
     for name, text in value:
         NAME(name)
         TEXT(text)
@@ -206,9 +206,9 @@ def _samples(value: Any) -> None:
         if names not in bounds_of:
             bounds_of[names] = _bounds(*names)
         low, high = bounds_of[names]
-        if type(number) not in (int, float) or not low <= number <= high or 0 < abs(number) < LEAST_SAMPLE:
+        if type(number) not in (int, float) or not low <= number <= high or 0 < abs(number) < MIN_SAMPLE:
             raise InvalidEvent(f"a value is no number, or no {metric} in {unit} that there can be")
-        if at is not None and (type(at) not in (int, float) or not 0 <= at <= LARGEST_NUMBER):
+        if at is not None and (type(at) not in (int, float) or not 0 <= at <= MAX_NUMBER):
             raise InvalidEvent("a moment is no number, or before the trial")
 
 
@@ -221,7 +221,7 @@ def _bounds(*names: str) -> Bounds:
     if unit not in BOUNDS or (declared and declared.unit != unit):
         raise InvalidEvent(f"{metric} is not measured in {unit}")
     low, high = declared.limits if declared else BOUNDS[unit]
-    most = LONGEST_SAMPLE_SECONDS if unit == TIME else LARGEST_NUMBER
+    most = MAX_SAMPLE_SECONDS if unit == TIME else MAX_NUMBER
     return Bounds(max(low, -most), min(high, most))
 
 
@@ -246,7 +246,7 @@ EVENT_CHECKS: Checks = {
         **{"shard": NAME, "workload": NAME, "verdict": _that(lambda value: value in list(Verdict)), "reason": TEXT},
         **{"samples": _samples, "logs?": _texts, "outputs?": _texts, "noisy?": TEXT},
     },
-    HOST_STATE: {"findings": _findings, "facts": _facts},
+    HOST_STATE: {"findings": _host_warnings, "facts": _facts},
     "warning": {"shard": NAME, "name": NAME, "text": TEXT},
     "outside": {"shard": NAME, "packets": WHOLE, "first": SOME_TEXTS},
     "version": {"program": NAME, "text": TEXT},

@@ -6,7 +6,7 @@ from random import Random
 from tunbench.journal import read
 from tunbench.journal.events import BlockAnswered, JournalEvent, ShardEnded, TrialEnded
 from tunbench.journal.folders import label_of_shard
-from tunbench.journal.readers.journal import trial_result
+from tunbench.journal.trial_result import trial_result
 from tunbench.journal.warnings import first_trials
 from tunbench.plan.expand import next_block
 from tunbench.plan.model import Plan

@@ -1,10 +1,10 @@
 """The reader of Tunbench's own journals: the record that the events of a run make."""
 
 import gc
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tunbench.journal.commands import longest_commands
@@ -16,17 +16,22 @@ from tunbench.journal.events import (
     JournalEvent,
     ProgramVersion,
     ShardStarted,
-    TrialEnded,
     show_plainly,
 )
 from tunbench.journal.fingerprint import fingerprint
-from tunbench.journal.folders import folder_of, label_of_shard, name_of_value
+from tunbench.journal.folders import label_of_shard
+from tunbench.journal.journal import NAME
 from tunbench.journal.read import answers, events, finished_shards, head_of
-from tunbench.journal.record import Block, Record, TrialResult
+from tunbench.journal.record import Block, Record
+from tunbench.journal.trial_result import trial_result
 from tunbench.journal.warnings import first_trials, warnings
 from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plan.shard import canonical
-from tunbench.runner.declare import axes
+
+
+def recognises(folder: Path) -> bool:
+    """Whether it is the folder of a run."""
+    return os.path.lexists(folder / NAME)
 
 
 def record(folder: Path) -> Record:
@@ -60,27 +65,6 @@ def assemble(events: Sequence[JournalEvent]) -> Record:
         blocks=tuple(_block(answer) for answer in answers(events).values()),
         profiles={spec["profile"]["name"]: spec["profile"] for spec in specs.values()},
         workloads=tuple(dict.fromkeys(name for spec in specs.values() for name in spec.get("workloads", ()))),
-    )
-
-
-def trial_result(lab: dict[str, Any], spec: dict[str, Any], trial: TrialEnded, command: str = "") -> TrialResult:
-    """A trial, from what the manifest says of the lab, what its shard was given, and the event of its end."""
-    cell = {
-        **{axis: name_of_value(spec[axis]) for axis in axes.SHARD},
-        "workload": trial.workload,
-        **{name: spec[name] for name in ("repeat", "seed")},
-    }
-    return TrialResult(
-        cell=MappingProxyType(cell),
-        verdict=trial.verdict,
-        reason=trial.reason,
-        folder=str(folder_of(spec, trial.workload)),
-        lab=lab["kind"],
-        clock=lab["clock"],
-        samples=trial.samples,
-        logs=trial.logs,
-        command=command,
-        noisy=trial.noisy,
     )
 
 

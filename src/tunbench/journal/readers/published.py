@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tunbench import plain_text
 from tunbench.journal import files
+from tunbench.journal.bounds import MAX_REFERENCE_BYTES, MAX_REFERENCE_MISTAKES, MAX_REFERENCE_ROWS
 from tunbench.plan.load import Loaded, PlanError, reference_of
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.plan.study.publication import Study, Table
@@ -21,15 +22,8 @@ from tunbench.runner.declare.options import nearest
 COLUMNS = ("table", "system", "condition", "metric", "statistic", "unit", "value", "source")
 """The columns of a reference: one row a published number, its value and unit as they were published."""
 
-
-MAX_REFERENCE_BYTES, MAX_ROWS = 4 << 20, 20_000
-"""Bytes and rows of a reference; the largest that is shipped has some 400,000 and 4,000."""
-
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(E[+-]?[0-9]{1,2})?", re.IGNORECASE)
 """A published number: in any unit it is finite, and so are ratios of it."""
-
-MAX_MISTAKES = 20
-"""Mistakes of a reference that are told at once."""
 
 
 class Unit(NamedTuple):
@@ -126,8 +120,10 @@ def published(path: Path) -> list[Published]:
     mistakes: list[str] = []
     seen: set[tuple[str, ...]] = set()
     for number, (line, fields) in enumerate(_lines(path), start=1):
-        if number > MAX_ROWS:
-            raise PlanError(f"{path}:{line}: up to here there are more than {MAX_ROWS} rows: leave some of them away")
+        if number > MAX_REFERENCE_ROWS:
+            raise PlanError(
+                f"{path}:{line}: up to here there are more than {MAX_REFERENCE_ROWS} rows: leave some of them away"
+            )
         try:
             row = _row(fields)
             if row[:5] in seen:
@@ -136,7 +132,7 @@ def published(path: Path) -> list[Published]:
             rows.append(row)
         except ValueError as error:
             mistakes.append(f"{path}:{line}: {plain_text.line(str(error))}")
-        if len(mistakes) > MAX_MISTAKES:
+        if len(mistakes) > MAX_REFERENCE_MISTAKES:
             break
     if mistakes:
         raise PlanError(_told(mistakes, path))
@@ -166,9 +162,8 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _told(mistakes: Sequence[str], path: Path) -> str:
     """The first mistakes, and whether there are more in the file."""
-    return "\n".join(
-        [*mistakes[:MAX_MISTAKES], *([f"{path}: and more mistakes"] if len(mistakes) > MAX_MISTAKES else [])]
-    )
+    more = [f"{path}: and more mistakes"] if len(mistakes) > MAX_REFERENCE_MISTAKES else []
+    return "\n".join([*mistakes[:MAX_REFERENCE_MISTAKES], *more])
 
 
 def of_table(table: Table, rows: Sequence[Published]) -> list[Published]:

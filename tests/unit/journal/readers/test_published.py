@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.helpers import studies
 from tests.helpers.spending import MAX_BYTES, MAX_SECONDS, begin_peak_anew, peak_bytes
-from tunbench.journal.readers.published import COLUMNS, MAX_REFERENCE_BYTES, UNITS, Published, published, read
+from tunbench.journal.bounds import MAX_REFERENCE_BYTES
+from tunbench.journal.readers.published import COLUMNS, UNITS, Published, published, read
 from tunbench.plan.load import PlanError
 
 HEAD = ",".join(COLUMNS) + "\n"
