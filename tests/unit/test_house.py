@@ -39,7 +39,7 @@ ROOMS = (
     ("tunbench.labs.payload", "tunbench.labs.real_time", "tunbench.labs.vm", "tunbench.labs.registry"),
     ("tunbench.journal.record", "tunbench.journal.readers"),
     ("tunbench.analysis.compare", "tunbench.analysis.audit"),
-    ("tunbench.analysis.cells", "tunbench.analysis.audit", "tunbench.analysis.findings"),
+    ("tunbench.analysis.cells", "tunbench.analysis.audit", "tunbench.analysis.run_analysis"),
     ("tunbench.report.units", "tunbench.report.view", "tunbench.report.charts", "tunbench.report.sections"),
     ("tunbench.report.charts", "tunbench.report.tables", "tunbench.report.page"),
     ("tunbench.report.tables", "tunbench.report.terminal"),
