@@ -15,7 +15,7 @@ from tunbench.labs.vm.lab import DECIDING_FACTS
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.axes.reader import reader_of
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.stack import parse as parse_stack
 from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
@@ -277,7 +277,7 @@ class QuietLab:
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         return self
 
-    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
         return {}
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:

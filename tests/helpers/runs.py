@@ -15,7 +15,7 @@ from tunbench.executors import pool
 from tunbench.journal.events import TrialEnded
 from tunbench.labs import registry as labs
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
 from tunbench.run import execution
 from tunbench.run.order import Order, read_order
@@ -76,7 +76,7 @@ class ScriptedLab(FakeLab):
         self.facts = dict(FACTS)
         self.checked: set[str] = set()
 
-    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
         self.checked = {one.name for one in stacks}
         return self.facts
 

@@ -10,7 +10,7 @@ from tunbench.doctor.native_requirements import APT, Lack
 from tunbench.labs import image
 from tunbench.labs.vm import kvm, qemu
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.plan.axes.stack import Stack, parse
+from tunbench.plan.axes.stack import PlannedStack, parse
 from tunbench.runner import invocation, registry
 from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.kernel_module import over
@@ -142,7 +142,7 @@ def differing(name: str) -> list[str]:
     return [text for text, needed in needs.items() if text == name or needed != needs[name]]
 
 
-def _needs(stack: Stack) -> list[tuple[object, ...]]:
+def _needs(stack: PlannedStack) -> list[tuple[object, ...]]:
     """The programs and modules that each layer of a stack needs."""
     layers = native_requirements.layers_of(stack)
     each = [(layer.declared.needs, layer.context.outer) for layer in layers]

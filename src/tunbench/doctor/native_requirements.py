@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.axes.reader import AxisValue
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.shard import Shard
 from tunbench.runner import stack
@@ -86,7 +86,7 @@ def of_lab() -> list[Lack]:
     return _programs(LAB_PROGRAMS)
 
 
-def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({})) -> list[Lack]:
+def of_stack(one: PlannedStack, files: Mapping[str, str | None] = MappingProxyType({})) -> list[Lack]:
     """What the layers of a stack lack: programs, and modules of the kernel. Raises ValueError.
 
     `files` are those of brought programs, None where one is not at hand.
@@ -104,7 +104,7 @@ def of_stack(one: Stack, files: Mapping[str, str | None] = MappingProxyType({}))
     return list(dict.fromkeys(found))
 
 
-def layers_of(one: Stack) -> Sequence[Tunnel]:
+def layers_of(one: PlannedStack) -> Sequence[Tunnel]:
     """The layers of a stack between two endpoints, each with what it declares there. Raises ValueError."""
     return stack.build(one.name, underlay.PAIR_UNDERLAYS[one.underlay].endpoints).layers
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol
 
 from tunbench.labs import image
 from tunbench.labs.image import Image
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 
 ExtraKind = Literal["tools", "brought"]
 """The field of what a tunnel needs that names it."""
@@ -24,17 +24,17 @@ class Extra(Image, Protocol):
         """Whether it is a tool or brought."""
 
 
-def extras_of(stack: Stack) -> set[tuple[ExtraKind, str]]:
+def extras_of(stack: PlannedStack) -> set[tuple[ExtraKind, str]]:
     """The kind and name of each that the layers of a stack declare."""
     return {(kind, name) for kind in EXTRA_KINDS for about in stack.abouts for name in getattr(about.needs, kind)}
 
 
-def images_beyond_base(stack: Stack) -> list[str]:
+def images_beyond_base(stack: PlannedStack) -> list[str]:
     """The names of all that a stack needs beyond the base image: add-ons, tools, brought programs."""
     return sorted({*stack.addons, *(name for _, name in extras_of(stack))})
 
 
-def needed(stack: Stack, extras: Iterable[Extra]) -> list[Extra]:
+def needed(stack: PlannedStack, extras: Iterable[Extra]) -> list[Extra]:
     """Those of the extras that a stack needs, in an order that does not depend on theirs."""
     names = extras_of(stack)
     return sorted((one for one in extras if (one.kind, one.name) in names), key=lambda one: (one.kind, one.name))

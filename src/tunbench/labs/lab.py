@@ -11,7 +11,7 @@ from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
 
 
@@ -49,7 +49,7 @@ class Lab(Protocol):
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""
 
-    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine]) -> dict[str, Any]:
+    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine]) -> dict[str, Any]:
         """What the manifest says of it. Raises LabError and ImageError where it cannot run these stacks."""
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:

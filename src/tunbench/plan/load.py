@@ -12,7 +12,7 @@ from tunbench.plan.keys import BESIDE_A_PLAN, read_plan
 from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, LabChoice, Plan
 from tunbench.plan.scales import FULL
 from tunbench.plan.study import named_cells
-from tunbench.plan.study.claim import CLAIM_EXAMPLE, Claim, read_claims
+from tunbench.plan.study.claim import CLAIM_EXAMPLE, StudyClaim, read_claims
 from tunbench.plan.study.publication import STUDY_EXAMPLE, Study, read_study
 from tunbench.plan.toml import bounded_toml, positions
 from tunbench.plan.toml.bounds import MAX_FILE_BYTES, MAX_MISTAKES, MAX_VALUES_OF_SCALES
@@ -53,7 +53,7 @@ class Loaded(NamedTuple):
     text: str
     path: Path
     study: Study | None
-    claims: Sequence[Claim]
+    claims: Sequence[StudyClaim]
     scale: str
     plans: Mapping[str, Plan]
 

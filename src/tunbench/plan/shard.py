@@ -10,7 +10,7 @@ from typing import Any, cast
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.axes.reader import AxisValue
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.topology import Layout
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.axes.workload import Workload
@@ -28,9 +28,9 @@ class Shard:
     probes: tuple[str, ...] | None = None
 
     @property
-    def stack(self) -> Stack:
+    def stack(self) -> PlannedStack:
         """What is brought up."""
-        return cast(Stack, self.values["stack"])
+        return cast(PlannedStack, self.values["stack"])
 
     @property
     def profile(self) -> Profile:

@@ -7,7 +7,7 @@ from tunbench.labs import image
 from tunbench.labs.extras import Extra, ExtraKind, extras_of
 from tunbench.labs.image import Image
 from tunbench.labs.vm.image_definition import ADDONS
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
@@ -40,7 +40,7 @@ class ToolboxNeeds(NamedTuple):
         return lines + [f"not used: --tool {name}; no stack of the plan needs it" for name in self.unused]
 
 
-def needs_of(stacks: Iterable[Stack], given: Mapping[str, str]) -> ToolboxNeeds:
+def needs_of(stacks: Iterable[PlannedStack], given: Mapping[str, str]) -> ToolboxNeeds:
     """What stacks need of the toolbox and of the user, who has given some files. Raises ToolError."""
     names: dict[ExtraKind, set[str]] = {"tools": set(), "brought": set()}
     for stack in set(stacks):

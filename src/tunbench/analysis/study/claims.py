@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
 from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, Pair, look_up
 from tunbench.plan.study.cell import Expected
-from tunbench.plan.study.claim import Claim, Comparison
+from tunbench.plan.study.claim import Comparison, StudyClaim
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -38,12 +38,12 @@ class ComparisonResult(NamedTuple):
 class ClaimResult(NamedTuple):
     """A claim, its verdict, and its comparisons."""
 
-    claim: Claim
+    claim: StudyClaim
     verdict: str
     compared: tuple[ComparisonResult, ...]
 
 
-def assess_claims(claims: Sequence[Claim], run: MeasuredCells) -> list[ClaimResult]:
+def assess_claims(claims: Sequence[StudyClaim], run: MeasuredCells) -> list[ClaimResult]:
     """The verdict of each claim."""
     judged = []
     for claim in claims:

@@ -9,7 +9,7 @@ from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, look_up
 from tunbench.analysis.study.rank_correlation import FEWEST_FOR_ORDER, RankCorrelation, correlation
 from tunbench.journal.readers.published import Published, of_table
-from tunbench.plan.study.publication import Study, Table
+from tunbench.plan.study.publication import PublishedTable, Study
 
 NO_CELL = "its condition has no cell here"
 ILLEGIBLE = "illegible"
@@ -39,7 +39,7 @@ class ComparedNumber(NamedTuple):
 class TableAgreement(NamedTuple):
     """A table: its rows, the agreement of each condition by its published name, and that of all rows together."""
 
-    table: Table
+    table: PublishedTable
     rows: tuple[ComparedNumber, ...]
     conditions: Mapping[str, RankCorrelation]
     whole: RankCorrelation
@@ -57,7 +57,7 @@ def compare_tables(study: Study, published: Sequence[Published], run: MeasuredCe
 
 
 def compare_table(
-    table: Table,
+    table: PublishedTable,
     systems: Mapping[str, str],
     missing: Mapping[str, str],
     published: Sequence[Published],
@@ -77,7 +77,11 @@ def compare_table(
 
 
 def _row(
-    published: Published, table: Table, systems: Mapping[str, str], missing: Mapping[str, str], run: MeasuredCells
+    published: Published,
+    table: PublishedTable,
+    systems: Mapping[str, str],
+    missing: Mapping[str, str],
+    run: MeasuredCells,
 ) -> ComparedNumber:
     if published.condition not in table.conditions:
         return ComparedNumber(published, "", None, None, NO_CELL)

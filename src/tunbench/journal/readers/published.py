@@ -13,7 +13,7 @@ from tunbench.journal import files
 from tunbench.journal.bounds import MAX_REFERENCE_BYTES, MAX_REFERENCE_MISTAKES, MAX_REFERENCE_ROWS
 from tunbench.plan.load import Loaded, PlanError, reference_of
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
-from tunbench.plan.study.publication import Study, Table
+from tunbench.plan.study.publication import PublishedTable, Study
 from tunbench.plan.toml import positions
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.values import legible
@@ -166,7 +166,7 @@ def _told(mistakes: Sequence[str], path: Path) -> str:
     return "\n".join([*mistakes[:MAX_REFERENCE_MISTAKES], *more])
 
 
-def of_table(table: Table, rows: Sequence[Published]) -> list[Published]:
+def of_table(table: PublishedTable, rows: Sequence[Published]) -> list[Published]:
     """The rows that a study's table is about. Raises MistakeAt where there are none, or of several statistics."""
     for key in ("table", "metric", "statistic"):
         wanted, there = getattr(table, key), list(dict.fromkeys(getattr(row, key) for row in rows))
@@ -209,7 +209,7 @@ def _si(text: str, unit: Unit) -> float:
     return value / round(1 / unit.factor) if unit.factor < 1 else value * unit.factor
 
 
-def _check(study: Study, table: Table, rows: Sequence[Published], of: Grid) -> None:
+def _check(study: Study, table: PublishedTable, rows: Sequence[Published], of: Grid) -> None:
     """Raises MistakeAt where a table does not fit its published rows."""
     mine, systems = of_table(table, rows), study.systems_of(table)
     there = list(dict.fromkeys(row.condition for row in mine))
@@ -227,7 +227,7 @@ def _check(study: Study, table: Table, rows: Sequence[Published], of: Grid) -> N
     _units_fit(table, systems, mine, of)
 
 
-def _units_fit(table: Table, systems: Mapping[str, str], rows: Sequence[Published], of: Grid) -> None:
+def _units_fit(table: PublishedTable, systems: Mapping[str, str], rows: Sequence[Published], of: Grid) -> None:
     for row in rows:
         if row.condition in table.conditions and row.system in systems:
             cell = {**table.cell, **table.conditions[row.condition], "stack": systems[row.system]}

@@ -15,7 +15,7 @@ from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
 from tunbench.runner.node.node import HOME
 
@@ -52,7 +52,7 @@ class NativeLab:
         """The same lab with these extras."""
         return replace(self, extras=tuple(extras))
 
-    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
         """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
             raise LabError(

@@ -17,7 +17,7 @@ from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.vm import cpio, host_core, kvm, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
 from tunbench.runner.node import pinning
 
@@ -85,7 +85,7 @@ class VmLab:
         """The same lab with these extras."""
         return replace(self, extras=tuple(extras))
 
-    def check(self, stacks: Iterable[Stack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
+    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
         qemu.check_installed()
         version = subprocess.run([qemu.QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
@@ -170,6 +170,6 @@ def model(machine: Machine) -> list[str]:
     return [*argv, "-icount", f"shift={ICOUNT_SHIFTS[machine.speed]},{RECORDING}", "-rtc", "clock=vm,base=2026-01-01"]
 
 
-def addons_of(stack: Stack) -> list[Image]:
+def addons_of(stack: PlannedStack) -> list[Image]:
     """The add-on images that the layers of a stack need beyond the base image."""
     return [ADDONS[name] for name in stack.addons]

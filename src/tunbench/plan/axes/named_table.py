@@ -25,7 +25,7 @@ class Named(Protocol):
 
 
 One = TypeVar("One", bound=Named)
-Table = Mapping[str, Any]
+TomlTable = Mapping[str, Any]
 
 
 class TableForm(NamedTuple):
@@ -37,14 +37,14 @@ class TableForm(NamedTuple):
     fixed: Collection[Path]
 
 
-def shipped(file: str, read: Callable[[Table], One]) -> dict[str, One]:
+def shipped(file: str, read: Callable[[TomlTable], One]) -> dict[str, One]:
     """What comes with Tunbench in a file beside the plans' modules, by name, in the file's order."""
     tables = tomllib.loads(files("tunbench.plan").joinpath(file).read_text(encoding="utf-8"))
     return {name: read({"name": name, **table}) for name, table in tables.items()}
 
 
 def read_entries(
-    form: TableForm, value: object, there: Mapping[str, One], read: Callable[[Table], One]
+    form: TableForm, value: object, there: Mapping[str, One], read: Callable[[TomlTable], One]
 ) -> Iterator[One]:
     """What an entry of a plan stands for: one that is shipped, one that is written, or those of its sweeps.
 
@@ -70,14 +70,14 @@ def check_new(form: TableForm, value: object, there: Mapping[str, One]) -> None:
         raise MistakeAt(f'"{value["name"]}" is the name of a shipped {form.what}: take another', "name")
 
 
-def check_keys(table: Table, keys: Collection[str], *above: str) -> None:
+def check_keys(table: TomlTable, keys: Collection[str], *above: str) -> None:
     """Raises MistakeAt where a table has another key than these."""
     for key in table:
         if key not in keys:
             raise MistakeAt(f'unknown key "{key}"{nearest(key, list(keys))}', *above, key)
 
 
-def name_of(form: TableForm, table: Table) -> str:
+def name_of(form: TableForm, table: TomlTable) -> str:
     """The name in a table. Raises ValueError where there is none, MistakeAt where it is none."""
     if "name" not in table:
         raise ValueError(f"the {form.what} has no name, and results are known by it: write for example {form.example}")

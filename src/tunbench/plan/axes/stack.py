@@ -22,7 +22,7 @@ EXAMPLE = "wireguard+vxlan"
 
 
 @dataclass(frozen=True)
-class Stack:
+class PlannedStack:
     """A stack as a plan spells it, with its layers from the underlay up."""
 
     name: str
@@ -67,10 +67,10 @@ def underlay_below(lowest: Part) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def parse(text: str) -> Stack:
+def parse(text: str) -> PlannedStack:
     """The stack of a spelling whose layers are known, whether or not they can be joined. Raises ValueError."""
     parts = spelling.stack(text)
-    return Stack(spelling.join(parts), tuple(read_layer(str(part)) for part in parts))
+    return PlannedStack(spelling.join(parts), tuple(read_layer(str(part)) for part in parts))
 
 
 @lru_cache(maxsize=20_000)
@@ -82,19 +82,19 @@ def read_layer(text: str) -> Layer:
 
 
 @lru_cache(maxsize=20_000)
-def read_joined(text: str, mtu: int) -> Stack:
+def read_joined(text: str, mtu: int) -> PlannedStack:
     """A stack whose layers can be joined: a study names the same ones again and again. Raises ValueError."""
     found = parse(text)
     joining.check(found.name, found.layers, found.underlay, mtu)
     return found
 
 
-def read_stack(value: object, mtu: int = MTU) -> Stack:
+def read_stack(value: object, mtu: int = MTU) -> PlannedStack:
     """The stack that a text spells, if its layers can be joined over links of that MTU in bytes. Raises ValueError."""
     return read_joined(sweep.spelled(value, "stack", EXAMPLE), mtu)
 
 
-def read_stacks(value: object, known: Known) -> Iterator[Stack]:
+def read_stacks(value: object, known: Known) -> Iterator[PlannedStack]:
     """The stacks that an entry stands for: one, or those of its sweeps. Raises ValueError.
 
     They must fit over links of the least MTU of the plan's tunings.
@@ -103,7 +103,7 @@ def read_stacks(value: object, known: Known) -> Iterator[Stack]:
     return (read_stack(text, mtu) for text in sweep.all_spelled(value, "stack", EXAMPLE))
 
 
-def compared(stacks: Sequence[Stack]) -> list[Stack]:
+def compared(stacks: Sequence[PlannedStack]) -> list[PlannedStack]:
     """The stacks, and `none` on each kind of underlay that they need, if it is among them: ratios are within a kind."""
     listed = {one.meaning for one in stacks}
     if parse(BARE).meaning not in listed:

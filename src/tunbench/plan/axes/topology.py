@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tunbench.plan.axes.reader import AxisReader
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.toml.mistakes import quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import spelling, topology
@@ -46,7 +46,7 @@ def read_topologies(value: object) -> Iterator[Layout]:
     yield Layout(str(part))
 
 
-def misfit(stack: Stack, layout: Layout) -> str:
+def misfit(stack: PlannedStack, layout: Layout) -> str:
     """Why a stack cannot join the endpoints of a topology; empty where it can."""
     routes = stack.abouts[-1].routes
     if routes and not any(about.joins for about in stack.abouts):

@@ -10,7 +10,7 @@ from functools import cache
 
 from tunbench.plan.axes.machine import FULL_SPEED
 from tunbench.plan.axes.profile import Profile
-from tunbench.plan.axes.stack import Stack
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.runner.declare.netem_arithmetic import mean_delay, mean_loss
 from tunbench.runner.declare.netem_terms import Terms, number
 from tunbench.runner.invocation import Invocation
@@ -63,7 +63,7 @@ MAX_TRIPS = 1000
 """Round trips after which TCP does not change its mean rate any more."""
 
 
-def bring_up(stack: Stack, workloads: Iterable[Invocation] = ()) -> float:
+def bring_up(stack: PlannedStack, workloads: Iterable[Invocation] = ()) -> float:
     """Seconds of wall clock from a VM's start to the first trial over a stack, and back to nothing.
 
     The programs begin once more each time that one of the workloads takes the stack down.
@@ -72,7 +72,7 @@ def bring_up(stack: Stack, workloads: Iterable[Invocation] = ()) -> float:
     return BOOT_SECONDS + times * sum(about.startup_seconds for about in stack.abouts)
 
 
-def busy_second(stack: Stack, aes: bool = True) -> float:
+def busy_second(stack: PlannedStack, aes: bool = True) -> float:
     """Seconds of wall clock that one second takes in which a stack keeps the full model machine busy.
 
     `aes`: whether the machine has the processor's instructions for AES.
@@ -81,7 +81,7 @@ def busy_second(stack: Stack, aes: bool = True) -> float:
     return SECONDS_A_BUSY_SECOND * slower * (NO_AES_FACTOR if encrypts(stack) and not aes else 1)
 
 
-def encrypts(stack: Stack) -> bool:
+def encrypts(stack: PlannedStack) -> bool:
     """Whether any layer of a stack claims confidentiality."""
     return any(layer.kind.about.claims.confidentiality for layer in stack.layers)
 

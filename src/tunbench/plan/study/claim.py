@@ -27,7 +27,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Claim:
+class StudyClaim:
     """A sentence of a text, and how it is tested; or why it is not."""
 
     name: str
@@ -37,16 +37,16 @@ class Claim:
     not_testable: str | None
 
 
-def read_claims(value: object) -> list[Claim]:
+def read_claims(value: object) -> list[StudyClaim]:
     """The claims of a list of tables, each with a name of its own. Raises ValueError, MistakeAt and Mistakes."""
     claims = read_list(value, read_claim, CLAIM_EXAMPLE)
     check_names("claim", [one.name for one in claims])
     return claims
 
 
-def read_claim(value: object) -> Claim:
+def read_claim(value: object) -> StudyClaim:
     """The claim of a table. Raises ValueError and Mistakes."""
-    claim = Claim(**read_table(value, CLAIM_KEYS, CLAIM_EXAMPLE, unknown_in("claim", CLAIM_KEYS)))
+    claim = StudyClaim(**read_table(value, CLAIM_KEYS, CLAIM_EXAMPLE, unknown_in("claim", CLAIM_KEYS)))
     if bool(claim.compare) == bool(claim.not_testable):
         both = "has both compare and not_testable: take one of them away"
         neither = f"has no comparison: write {COMPARE_EXAMPLE}, or not_testable and why"

@@ -6,15 +6,15 @@ from itertools import chain, islice
 from tunbench.plan.model import Plan
 from tunbench.plan.scales import FULL
 from tunbench.plan.study.cell import Cell
-from tunbench.plan.study.claim import Claim
+from tunbench.plan.study.claim import StudyClaim
 from tunbench.plan.study.grid import Grid, NoCell, grid, resolve
-from tunbench.plan.study.publication import Study, Table
+from tunbench.plan.study.publication import PublishedTable, Study
 from tunbench.plan.toml.bounds import MAX_MISTAKES_OF_SCALE
 from tunbench.plan.toml.mistakes import Mistake, MistakeAt
 from tunbench.plan.toml.positions import Path
 
 
-def mistakes(study: Study | None, claims: Sequence[Claim], plans: Mapping[str, Plan]) -> list[Mistake]:
+def mistakes(study: Study | None, claims: Sequence[StudyClaim], plans: Mapping[str, Plan]) -> list[Mistake]:
     """What is wrong with the cells of tables and claims; `plans` has the plan of each scale.
 
     Each must be one cell of the full plan. At another scale it may be missing, but not be several.
@@ -29,7 +29,7 @@ def mistakes(study: Study | None, claims: Sequence[Claim], plans: Mapping[str, P
     return list(dict.fromkeys(found))
 
 
-def _of_claims(claims: Sequence[Claim], of: Grid) -> Iterator[Mistake]:
+def _of_claims(claims: Sequence[StudyClaim], of: Grid) -> Iterator[Mistake]:
     for number, claim in enumerate(claims):
         for place, comparison in enumerate(claim.compare):
             tables: dict[str, Path] = {}
@@ -54,7 +54,7 @@ def _of_study(study: Study, of: Grid) -> Iterator[Mistake]:
             yield from _tried(cell, of, at, {**dict.fromkeys(cell, at), "stack": ("study", "systems", name)})
 
 
-def _of_condition(study: Study, table: Table, name: str, at: Path, of: Grid) -> Iterator[Mistake]:
+def _of_condition(study: Study, table: PublishedTable, name: str, at: Path, of: Grid) -> Iterator[Mistake]:
     """The plan may leave some systems out under a condition, but not all of them."""
     condition = table.conditions[name]
     tables = {**dict.fromkeys(table.cell, (*at, "cell")), **dict.fromkeys(condition, (*at, "conditions", name))}

@@ -16,7 +16,7 @@ REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.csv")
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """How the rows of a published table become cells: `cell` is what all of them have, and `conditions` add to it."""
 
     table: str
@@ -52,10 +52,10 @@ class Study:
     reference: str
     systems: Mapping[str, str]
     missing: Mapping[str, str]
-    table: Sequence[Table]
+    table: Sequence[PublishedTable]
     clustering: Sequence[Clustering]
 
-    def systems_of(self, table: Table) -> Mapping[str, str]:
+    def systems_of(self, table: PublishedTable) -> Mapping[str, str]:
         """The published names of a table's systems, with their stacks."""
         return self.systems if table.systems is None else table.systems
 
@@ -72,9 +72,9 @@ def read_study(value: object) -> Study:
     return study
 
 
-def read_published_table(value: object) -> Table:
+def read_published_table(value: object) -> PublishedTable:
     """A published table. Raises ValueError, MistakeAt and Mistakes."""
-    table = Table(**read_table(value, TABLE_KEYS, TABLE_EXAMPLE, unknown_in("study.table", TABLE_KEYS)))
+    table = PublishedTable(**read_table(value, TABLE_KEYS, TABLE_EXAMPLE, unknown_in("study.table", TABLE_KEYS)))
     for path, cell in (
         (("cell",), table.cell),
         *((("conditions", name), one) for name, one in table.conditions.items()),

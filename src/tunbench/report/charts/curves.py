@@ -33,7 +33,7 @@ class Curve(NamedTuple):
     points: Sequence[Point]
 
 
-class Axis(NamedTuple):
+class CurveAxis(NamedTuple):
     """A title, the SI unit of the values (empty: as they are), and the names of values that are places in an order."""
 
     title: str
@@ -41,7 +41,9 @@ class Axis(NamedTuple):
     names: Sequence[str] = ()
 
 
-def draw(curves: Sequence[Curve], across: Axis, up: Axis, name: str, heading: str, marked: bool = True) -> str:
+def draw(
+    curves: Sequence[Curve], across: CurveAxis, up: CurveAxis, name: str, heading: str, marked: bool = True
+) -> str:
     """The chart with its legend below. Points are `marked` where each is a measurement."""
     points = [point for curve in curves for point in curve.points]
     scales = [_scale(across, [point.x for point in points]), _scale(up, [point.y for point in points])]
@@ -67,24 +69,24 @@ def draw(curves: Sequence[Curve], across: Axis, up: Axis, name: str, heading: st
     return canvas.svg(full, "".join(body), heading, name, "curves")
 
 
-def _scale(axis: Axis, values: Sequence[float]) -> units.Scale:
+def _scale(axis: CurveAxis, values: Sequence[float]) -> units.Scale:
     if axis.names or not axis.unit:
         return units.Scale(1, "")
     sizes = sorted(value for value in values if value)
     return units.scale(sizes[len(sizes) // 2] if sizes else 0, axis.unit)
 
 
-def _across(axis: Axis, values: Sequence[float]) -> axes.Span:
+def _across(axis: CurveAxis, values: Sequence[float]) -> axes.Span:
     if axis.names:
         return axes.Span(-0.35, len(axis.names) - 0.65, False)
     return axes.around(values)
 
 
-def _title(axis: Axis, scale: units.Scale, span: axes.Span) -> str:
+def _title(axis: CurveAxis, scale: units.Scale, span: axes.Span) -> str:
     return ", ".join([axis.title, *([scale.symbol] if scale.symbol else []), *(["logarithmic"] if span.log else [])])
 
 
-def _x_axis(axis: Axis, span: axes.Span, bottom: float, slanted: bool) -> str:
+def _x_axis(axis: CurveAxis, span: axes.Span, bottom: float, slanted: bool) -> str:
     if not axis.names:
         return canvas.x_axis(span, LEFT, WIDTH - EDGE, bottom + 16, TOP, bottom + 4)
     # Names that do not fit beside each other are numbers, which are explained below.

@@ -4,7 +4,7 @@ from functools import partial
 
 from tunbench.report import questions
 from tunbench.report.charts import curves, sweeps
-from tunbench.report.charts.curves import Axis
+from tunbench.report.charts.curves import CurveAxis
 from tunbench.report.charts.figure import MAX_UNFOLDED, Figure, Panel
 from tunbench.report.charts.swept_curves import swept_curves
 from tunbench.report.view import View
@@ -13,11 +13,13 @@ from tunbench.report.view import View
 def figures(view: View) -> list[Figure]:
     """For each workload: its main metrics over each term that profiles vary alone; else over the profiles in order."""
     swept = sweeps.of_profiles(view)
-    axes_of = [(sweep, Axis(sweep.title, sweep.unit), dict((name, x) for x, name in sweep.members)) for sweep in swept]
+    axes_of = [
+        (sweep, CurveAxis(sweep.title, sweep.unit), dict((name, x) for x, name in sweep.members)) for sweep in swept
+    ]
     rest = [name for name in view.conditions if not any(name in members for *_, members in axes_of)]
     if len(rest) > 1:
         places = {name: float(index) for index, name in enumerate(rest)}
-        axes_of.append((sweeps.Sweep("profile", "", ()), Axis("", "", rest), places))
+        axes_of.append((sweeps.Sweep("profile", "", ()), CurveAxis("", "", rest), places))
     metrics = [name for name in questions.followed() if axes_of and view.measuring(name)]
     found: list[Figure] = []
     for number, workload in enumerate(view.workloads):
@@ -30,7 +32,7 @@ def figures(view: View) -> list[Figure]:
                     name = f"degrade-{number}-{metric}-{index}"
                     over = f" over {sweep.title}" if axis.title else ""
                     heading = f"{metric}{over}{', ' + sweep.where if sweep.where else ''}"
-                    up = Axis(metric, rows[0]["unit"])
+                    up = CurveAxis(metric, rows[0]["unit"])
                     draw = partial(curves.draw, drawn, axis, up, name, f"{heading}, {workload}")
                     panels.append(Panel(heading, -1, draw))
         if panels:

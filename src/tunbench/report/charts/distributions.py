@@ -7,7 +7,7 @@ import polars as pl
 
 from tunbench.report import questions
 from tunbench.report.charts import curves
-from tunbench.report.charts.curves import Axis, Curve, Point
+from tunbench.report.charts.curves import Curve, CurveAxis, Point
 from tunbench.report.charts.figure import Figure, Panel, marks
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
@@ -60,8 +60,8 @@ def _of_metric(view: View, metric: str, of: Mapping[tuple[str, str], list[Curve]
             if (workload, condition) in of:
                 name = f"ecdf-{metric}-{number}-{index}"
                 heading = f"distribution of {metric} of {workload}, {condition}"
-                up = Axis("share of values up to it, %")
-                across, drawn = Axis(metric, "s"), of[workload, condition]
+                up = CurveAxis("share of values up to it, %")
+                across, drawn = CurveAxis(metric, "s"), of[workload, condition]
                 draw = partial(curves.draw, drawn, across, up, name, heading, marked=False)
                 panels.append(Panel(condition, index, draw))
         note = (

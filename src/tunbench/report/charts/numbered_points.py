@@ -20,7 +20,7 @@ STEP = 4.0
 """Pixels between the places that are tried for a block."""
 
 
-class Block(NamedTuple):
+class NumberBlock(NamedTuple):
     """The numbers of points that touch each other: their indices, what they cover, and where the points are."""
 
     members: tuple[int, ...]
@@ -30,13 +30,13 @@ class Block(NamedTuple):
 
 def place_blocks(
     points: Sequence[tuple[float, float]], width: float, height: float, covered: Sequence[Box]
-) -> list[Block]:
+) -> list[NumberBlock]:
     """A place for the numbers of all points: each block as near to its points as there is room for it.
 
     What else is `covered` is left free as far as there is room elsewhere. Without any room a crowd has no block.
     """
     marks = [around(x, y) for x, y in points]
-    blocks: list[Block] = []
+    blocks: list[NumberBlock] = []
     hulls = [(crowd, _hull([marks[index] for index in crowd])) for crowd in crowds(marks)]
     # What is in a corner has the fewest places, and so the first choice.
     for crowd, whole in sorted(hulls, key=lambda one: _room(one[1], width, height)):
@@ -46,7 +46,7 @@ def place_blocks(
             tried = _candidates(whole, size, width, height)
             if found := next((box for box in tried if fits(box, filled, width, height)), None):
                 break
-        blocks += [Block(tuple(crowd), found, whole)] if found else []
+        blocks += [NumberBlock(tuple(crowd), found, whole)] if found else []
     return blocks
 
 
@@ -60,7 +60,7 @@ def crowds(marks: Sequence[Box]) -> list[list[int]]:
     return found
 
 
-def at(block: Block, index: int, total: int) -> tuple[float, float]:
+def at(block: NumberBlock, index: int, total: int) -> tuple[float, float]:
     """Where the number of a point ends in its block, in pixels: its right edge and the middle of its line."""
     number = block.members.index(index)
     wide = DIGIT * len(str(total)) + APART
@@ -69,7 +69,7 @@ def at(block: Block, index: int, total: int) -> tuple[float, float]:
     return x, block.box.top + HEIGHT * (number // columns + 0.5)
 
 
-def lead(block: Block) -> tuple[float, float, float, float] | None:
+def lead(block: NumberBlock) -> tuple[float, float, float, float] | None:
     """A line from a block to the middle of its points; None where it is beside them."""
     x, y = _middle(block.points)
     end_x = min(max(x, block.box.left), block.box.right)

@@ -7,7 +7,7 @@ import polars as pl
 from tunbench.analysis.cells import CENTRAL
 from tunbench.report import questions
 from tunbench.report.charts import curves, sweeps
-from tunbench.report.charts.curves import Axis
+from tunbench.report.charts.curves import CurveAxis
 from tunbench.report.charts.figure import Figure, Panel, by_condition
 from tunbench.report.charts.swept_curves import swept_curves
 from tunbench.report.view import View
@@ -30,8 +30,8 @@ def figures(view: View) -> list[Figure]:
                 drawn = swept_curves(view, here, "workload", members)
                 if drawn:
                     name, heading = f"option-{number}-{metric}-{index}", f"{metric} over {sweep.title}, {condition}"
-                    axis = Axis(sweep.title, sweep.unit)
-                    draw = partial(curves.draw, drawn, axis, Axis(metric, rows[0]["unit"]), name, heading)
+                    axis = CurveAxis(sweep.title, sweep.unit)
+                    draw = partial(curves.draw, drawn, axis, CurveAxis(metric, rows[0]["unit"]), name, heading)
                     panels.append(Panel(condition, index, draw))
             if panels:
                 about = f"{sweep.where}, over {sweep.title}"

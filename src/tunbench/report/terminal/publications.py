@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.plan.load import Loaded
-from tunbench.plan.study.claim import Claim
+from tunbench.plan.study.claim import StudyClaim
 from tunbench.plan.study.grid import grid
 from tunbench.plan.study.publication import Study
 from tunbench.report.export import publications
@@ -66,7 +66,7 @@ def _tables(study: Study, numbers: Mapping[tuple[str, str, str], Numbers]) -> Ta
     return shown
 
 
-def _claim(claim: Claim, unit_of: Mapping[str, str]) -> Iterator[RenderableType]:
+def _claim(claim: StudyClaim, unit_of: Mapping[str, str]) -> Iterator[RenderableType]:
     """A claim, and below it how it is tested, or why it is not."""
     # What is said of results takes a second to import, and a list of studies does without.
     from tunbench.report.study_wording import MAX_COMPARISONS, comparison_in_words

@@ -11,7 +11,7 @@ import pytest
 from tunbench.report.charts import labels, legend, numbered_points, points
 from tunbench.report.charts.canvas import Mark
 from tunbench.report.charts.labels import Box
-from tunbench.report.charts.numbered_points import Block
+from tunbench.report.charts.numbered_points import NumberBlock
 from tunbench.report.charts.points import MedianInterval, StackPoint
 
 WIDTH, HEIGHT = 314, 250
@@ -23,7 +23,7 @@ def scattered(count: int, seed: int, within: float = 1.0) -> list[tuple[float, f
     return [(10 + rng.random() * wide, 10 + rng.random() * high) for _ in range(count)]
 
 
-def texts(blocks: Sequence[Block], total: int) -> list[Box]:
+def texts(blocks: Sequence[NumberBlock], total: int) -> list[Box]:
     """What each number covers."""
     found = []
     for block in blocks:
