@@ -18,7 +18,7 @@ def stacks(record: Record) -> list[str]:
 
     Within a kind they stand as the manifest's plan lists them, and then as they appear in the record.
     """
-    listed = [name for name in _listed(record, "stacks") if isinstance(name, str)]
+    listed = [name for name in record.listed("stacks") if isinstance(name, str)]
     there = list(dict.fromkeys(trial.cell["stack"] for trial in record.trials))
     return by_underlay(_first(listed, there))
 
@@ -39,7 +39,7 @@ def conditions(record: Record) -> dict[tuple[Any, ...], str]:
     there = list(dict.fromkeys(condition_of(trial.cell) for trial in record.trials))
     ranks = []
     for index, axis in enumerate(axes.CONDITION):
-        listed = [profile_name(entry) for entry in _listed(record, f"{axis}s")]
+        listed = [profile_name(entry) for entry in record.listed(f"{axis}s")]
         listed += shipped() if axis == "profile" else []
         names_there = _first(listed, [values[index] for values in there])
         ranks.append({name: rank for rank, name in enumerate(names_there)})
@@ -61,11 +61,6 @@ def condition_of(cell: Mapping[str, Any]) -> tuple[Any, ...]:
 def profile_name(entry: Any) -> str:
     """The name of a profile, which a plan names or writes as a table."""
     return str(entry.get("name", "")) if isinstance(entry, dict) else str(entry)
-
-
-def _listed(record: Record, key: str) -> list[Any]:
-    entries = record.fact("plan", key)
-    return entries if isinstance(entries, list) else []
 
 
 def _first(listed: Iterable[str], there: list[str]) -> list[str]:

@@ -105,6 +105,11 @@ class Record:
         """The clock of the lab: virtual or real."""
         return str(self.fact("lab", "clock") or "")
 
+    def listed(self, key: str) -> list[Any]:
+        """What the plan of the manifest lists under a key: nothing where it has no such list."""
+        entries = self.fact("plan", key)
+        return entries if isinstance(entries, list) else []
+
     def fact(self, *keys: str) -> Any:
         """What the manifest says at a path of nested tables, or None."""
         return value_at(self.manifest, *keys)

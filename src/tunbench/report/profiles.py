@@ -9,8 +9,7 @@ from tunbench.plan.axes.profile import Profile, read_profile, shipped
 
 def profiles(analysis: RunAnalysis) -> list[Profile]:
     """The profiles of the run: as its shards have them, else as its plan describes them or Tunbench ships them."""
-    listed = analysis.record.fact("plan", "profiles")
-    entries = {profile_name(entry): entry for entry in listed} if isinstance(listed, list) else {}
+    entries = {profile_name(entry): entry for entry in analysis.record.listed("profiles")}
     entries.update(analysis.record.profiles)
     names = dict.fromkeys(values[0] for values in analysis.conditions)
     read = (_read(entries.get(name, name)) for name in names)

@@ -157,8 +157,7 @@ TABLES = ("cells", "values", "samples", "costs")
 
 def workloads_of(run: RunAnalysis) -> list[str]:
     """The workloads of a run, as its plan lists them; how long a stack took to come up stands last."""
-    listed = run.record.fact("plan", "workloads")
-    named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    named = [name for name in run.record.listed("workloads") if isinstance(name, str)]
     wanted = dict.fromkeys([*run.record.workloads, *named])
     there = dict.fromkeys(trial.cell["workload"] for trial in executed(run.record))
     up = [name for name in dict.fromkeys(run.cells["workload"].to_list()) if name not in there]
