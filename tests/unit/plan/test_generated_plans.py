@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -35,26 +36,43 @@ def claim(number: int, left: str) -> str:
 SMALL = 'name = "any"\nstacks = ["none"]\nworkloads = ["ping"]\n'
 
 
+class Reading(NamedTuple):
+    """Why a plan is refused, empty where it is read; its trials, and what reading took: seconds of processor, bytes."""
+
+    why: str
+    trials: int
+    took: float
+    more: int
+
+
 def refused(text: str) -> str:
     """Why a plan is refused, in its words; empty where it is read and expanded. It must be soon, and in little."""
+    one = reading(text)
+    for line in one.why.split("\n") if one.why else ():
+        matched = MISTAKE.fullmatch(line)
+        assert matched and len(line) < 2500, line
+        assert int(matched["line"] or 0) <= text.count("\n") + 1
+    allowed = MAX_SECONDS + one.trials * SECONDS_A_TRIAL
+    # What a neighbour does on the core makes processor time longer as well: the least of three counts.
+    if one.took >= allowed:
+        one = min(one, reading(text), reading(text), key=lambda each: each.took)
+    assert one.took < allowed, (one.took, one.trials, one.why[:200])
+    assert one.more < MAX_BYTES + one.trials * BYTES_A_TRIAL, (one.more, one.trials, one.why[:200])
+    return one.why
+
+
+def reading(text: str) -> Reading:
+    """Reads and expands a plan."""
     begin_peak_anew()
-    began, before, trials = time.process_time(), peak_bytes(), 0
+    began, before, trials, why = time.process_time(), peak_bytes(), 0, ""
     try:
         found = load.read(text, Path("any.toml"))
         shards = expand.expand(found.plan)
         trials = expand.trials(shards)
         assert duration.estimate(shards, 2, found.plan.lab.clock) >= 0
-        why = ""
     except PlanError as error:
         why = str(error)
-        for line in why.split("\n"):
-            matched = MISTAKE.fullmatch(line)
-            assert matched and len(line) < 2500, line
-            assert int(matched["line"] or 0) <= text.count("\n") + 1
-    took, more = time.process_time() - began, peak_bytes() - before
-    assert took < MAX_SECONDS + trials * SECONDS_A_TRIAL, (took, trials, why[:200])
-    assert more < MAX_BYTES + trials * BYTES_A_TRIAL, (more, trials, why[:200])
-    return why
+    return Reading(why, trials, time.process_time() - began, peak_bytes() - before)
 
 
 def test_the_generator_makes_sound_plans_and_others() -> None:
