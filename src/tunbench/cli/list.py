@@ -9,6 +9,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_rows, print_table
 from tunbench.labs import image
 from tunbench.labs.vm.image_definition import ADDONS, BASE
+from tunbench.plan.axes.link import shipped as shipped_links
 from tunbench.plan.axes.machine import shipped as shipped_machines
 from tunbench.plan.axes.profile import shipped
 from tunbench.plan.axes.tuning import shipped as shipped_tunings
@@ -21,7 +22,7 @@ from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.topology import SUMMARIES
 
 app = typer.Typer(
-    no_args_is_help=True, help="List what there is: tunnels, workloads, profiles, tunings, machines, plans."
+    no_args_is_help=True, help="List what there is: tunnels, workloads, profiles, links, tunings, machines, plans."
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -83,6 +84,22 @@ def profiles(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def links(as_json: AsJson = False) -> None:
+    """List the shipped links; a plan can write others inline.
+
+    A rate counts what the framing adds to each frame; a round trip between two endpoints takes four times the delay.
+
+    \b
+    Examples:
+      tunbench list links
+      tunbench list links --json
+    """
+    rows = [link.spec() for link in shipped_links().values()]
+    columns = ("name", "up", "down", "mtu", "framing", "segmentation")
+    print_rows(rows, as_json, columns, listings.link_row)
+
+
+@app.command()
 def tunings(as_json: AsJson = False) -> None:
     """List the shipped tunings; a plan can write others inline.
 
@@ -92,7 +109,7 @@ def tunings(as_json: AsJson = False) -> None:
       tunbench list tunings --json
     """
     rows = [tuning.spec() for tuning in shipped_tunings().values()]
-    print_rows(rows, as_json, ("name", "sysctls", "congestion", "offloads", "mtu"), listings.tuning_row)
+    print_rows(rows, as_json, ("name", "sysctls", "congestion"), listings.tuning_row)
 
 
 @app.command()

@@ -39,7 +39,6 @@ IMPAIRMENTS: dict[str, dict[str, float | str]] = {
     "reorder": {"delay": 0.01, "reorder": 0.01},
     "duplicate": {"duplicate": 0.01},
     "corrupt": {"corrupt": 0.01},
-    "rate": {"rate": 1e7},
     "slot": {"slot_min_delay": 0.001},
 }
 """Terms of profiles, in SI units, that show whether each kind of impairment can be had."""

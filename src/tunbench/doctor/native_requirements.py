@@ -1,4 +1,4 @@
-"""What this machine lacks for the native lab: one list of reasons a stack, profile, tuning and workload."""
+"""What this machine lacks for the native lab: one list of reasons a stack, profile, link, tuning and workload."""
 
 import functools
 import os
@@ -15,9 +15,11 @@ from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.shard import Shard
 from tunbench.runner import stack
 from tunbench.runner.declare.kernel_module import Module, over
+from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_terms import Terms
 from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import netem_command, tuning, underlay
+from tunbench.runner.network.wires import NEGLIGIBLE_DELAY_SECONDS
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workloads.shared import congestion_control
 from tunbench.toolbox.tools import TOOLS
@@ -47,9 +49,9 @@ LAB_PROGRAMS = {
 }
 """What the lab itself runs, each with Debian's package of it."""
 
-NETEM_PROGRAMS = {"tc": "iproute2"}
+TC_PROGRAMS = {"tc": "iproute2"}
 
-OFFLOADS_PROGRAMS = {"ethtool": "ethtool"}
+LINK_PROGRAMS = {"ethtool": "ethtool"}
 
 PROBE_TIMEOUT = 10.0
 """Seconds in which a probe must have ended."""
@@ -68,6 +70,7 @@ def of_plan(shards: Iterable[Shard], files: Mapping[str, str | None]) -> list[La
     found = [
         *each(lambda one: of_stack(one, files), (shard.stack for shard in shards)),
         *each(of_profile, (shard.profile for shard in shards)),
+        *each(of_link, (shard.link for shard in shards)),
         *each(of_tuning, (shard.tuning for shard in shards)),
         *each(lambda one: of_workload(one.invocation), (one for shard in shards for one in shard.workloads)),
         *(
@@ -117,21 +120,34 @@ def of_profile(profile: Profile) -> list[Lack]:
 
 def of_impairment(terms: Terms) -> list[Lack]:
     """What these terms of netem lack: they are installed once, on a loopback interface of their own."""
-    words = " ".join(netem_command.arguments(terms))
-    refusal = _programs(NETEM_PROGRAMS) or tried(f"tc qdisc add dev lo root netem {words}")
-    if not isinstance(refusal, str):
-        return refusal
-    return [Lack(f"the kernel's netem ({refusal})", "a kernel with the module sch_netem")] if refusal else []
+    return _kernel_qdisc("netem", f"netem {' '.join(netem_command.arguments(terms))}", "sch_netem")
+
+
+def _kernel_qdisc(kind: str, words: str, module: str) -> list[Lack]:
+    if missing := _programs(TC_PROGRAMS):
+        return missing
+    refusal = tried(f"tc qdisc add dev lo root {words}")
+    return [Lack(f"the kernel's {kind} ({refusal})", f"a kernel with the module {module}")] if refusal else []
+
+
+def of_link(one: Link) -> list[Lack]:
+    """What a link lacks: ethtool to cut, the kernel's tbf for a rate, its netem for a delay that is of any weight."""
+    found = _programs(LINK_PROGRAMS) if one.cuts else []
+    if one.up.rate or one.down.rate:
+        found += _kernel_qdisc("tbf", "tbf rate 1mbit burst 1514 limit 3000", "sch_tbf")
+    if one.crossing_delay > NEGLIGIBLE_DELAY_SECONDS:
+        found += _kernel_qdisc("netem", "netem delay 1ms", "sch_netem")
+    return found
 
 
 def of_tuning(one: Tuning) -> list[Lack]:
-    """What a tuning lacks: sysctls that a network namespace has of its own, congestion control, ethtool."""
+    """What a tuning lacks: sysctls that a network namespace has of its own, congestion control."""
     found = [
         Lack(f"the sysctl {name} of a network namespace's own", "take it out of the tuning")
         for name in one.sysctl
         if tried(f"test -w /proc/sys/{name.translate(str.maketrans('./', '/.'))} || {{ echo no >&2; false; }}")
     ]
-    return [*found, *_congestion(one.congestion), *(_programs(OFFLOADS_PROGRAMS) if one.offloads else [])]
+    return [*found, *_congestion(one.congestion)]
 
 
 def of_workload(what: Invocation) -> list[Lack]:

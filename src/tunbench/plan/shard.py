@@ -15,6 +15,7 @@ from tunbench.plan.axes.topology import Layout
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.axes.workload import Workload
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.link import Link
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ class Shard:
     def layout(self) -> Layout:
         """The endpoints, and what joins them."""
         return cast(Layout, self.values["topology"])
+
+    @property
+    def link(self) -> Link:
+        """What joins each endpoint to the network."""
+        return cast(Link, self.values["link"])
 
     @property
     def tuning(self) -> Tuning:

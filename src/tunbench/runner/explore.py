@@ -28,7 +28,7 @@ def main() -> None:
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(HOME.parent)], check=True)
     network, under = EmulatedNetwork(LocalShell()), PAIR_UNDERLAYS["ip"]
     with network.nodes(under, Silent()) as nodes:
-        network.connect(under, nodes)
+        network.connect(under, nodes, Silent())
         print(GREETING, flush=True)
         # setsid and a controlling terminal: job control and Ctrl-C work as they do everywhere.
         subprocess.run(

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tunbench.runner import registry, stack, trials, versions
-from tunbench.runner.declare import topology
+from tunbench.runner.declare import link, topology
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import impairment, leftovers, tuning
+from tunbench.runner.network import drops, impairment, leftovers, tuning
 from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
@@ -51,7 +51,7 @@ def live(spec: Spec, network: Network, events: Events) -> None:
     """Lives through a shard on a network. Each of its trials gets a verdict, whatever happens."""
     pending = PendingTrials([BRING_UP, *spec["workloads"]], events)
     roles = stack.roles(spec["stack"])
-    under = network.lay_out(spec["underlay"], topology.read(spec["topology"]), spec["tuning"]["mtu"], roles)
+    under = network.lay_out(spec["underlay"], topology.read(spec["topology"]), link.of_spec(spec["link"]), roles)
     try:
         _tell_phase(events, "nodes")
         with network.nodes(under, events) as nodes:
@@ -66,7 +66,7 @@ def _live_on_nodes(site: Site, network: Network, spec: Spec, pending: PendingTri
     """Links and tunes the nodes, and watches what leaves the lab while the stack is there."""
     try:
         _tell_phase(events, "underlay")
-        network.connect(site.underlay, site.nodes)
+        network.connect(site.underlay, site.nodes, events)
         tuning.apply(spec["tuning"], site.endpoints, site.hosts, events)
         network.connect_hosts(site.underlay, site.stack.overlay, site.nodes)
         _tell_phase(events, "watch")
@@ -103,7 +103,8 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
 def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> None:
     """Applies the profile, and executes one workload after the other."""
     _tell_phase(events, "impair")
-    impaired = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
+    places = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
+    watch = drops.Watch(places)
     probes = spec.get("probes", registry.probe_names())
     while pending.workloads:
         workload = pending.workloads[0]
@@ -118,7 +119,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> 
             samples=executed.samples,
             outputs=executed.outputs,
         )
-        impairment.check_queues(impaired, events)
+        watch.tell(events)
 
 
 def _begin(events: Events, phase: str, **fields: Any) -> float:

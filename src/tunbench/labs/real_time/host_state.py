@@ -12,9 +12,14 @@ from tunbench.labs.real_time.noise import text_if_there
 from tunbench.plan.shard import Shard
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import underlay
-from tunbench.runner.network.tuning import OFFLOADS
 from tunbench.runner.node import pinning
 from tunbench.runner.probes.shared.processor_time import times
+
+OFFLOADS = (
+    *("rx-checksumming", "tx-checksumming", "scatter-gather"),
+    *("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload"),
+)
+"""The offloads of an interface that matter for throughput, as `ethtool -k` calls them."""
 
 OBSERVED_SECONDS = 1.0
 """How long other load is looked for before a run."""
@@ -157,7 +162,7 @@ def _offloads() -> str:
     look = "ip link add probe type veth && ethtool -k probe"
     printed = subprocess.run(["unshare", "--net", "sh", "-c", look], capture_output=True, text=True).stdout
     on = re.findall(r"^(\S+): on", printed, re.MULTILINE)
-    return ", ".join(name for name in OFFLOADS.values() if name in on) or "none" if printed else UNKNOWN
+    return ", ".join(name for name in OFFLOADS if name in on) or "none" if printed else UNKNOWN
 
 
 def _pinning(shards: Sequence[Shard], cores: set[int]) -> str:

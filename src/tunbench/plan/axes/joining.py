@@ -1,6 +1,7 @@
 """Whether the layers of a stack can be joined: each must find below it what it needs, and leave room above it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from tunbench.runner.declare.overlay import SMALLEST_MTU, Overlay
 from tunbench.runner.declare.spelling import Part
 from tunbench.runner.declare.tunnel import BARE, About
 from tunbench.runner.network import underlay
-from tunbench.runner.network.underlay import MTU
+from tunbench.runner.network.underlay import MTU, WIRE
 from tunbench.runner.tunnel import Tunnel
 
 
@@ -24,7 +25,7 @@ class Layer(NamedTuple):
 
 def endpoints(kind: str, mtu: int = MTU) -> dict[str, Overlay]:
     """What the underlay of a kind gives its endpoints where its links have that MTU in bytes."""
-    return dict(underlay.of(kind, mtu=mtu).endpoints)
+    return dict(underlay.of(kind, link=replace(WIRE, mtu=mtu)).endpoints)
 
 
 def check(stack: str, layers: Sequence[Layer], kind: str, mtu: int) -> None:
@@ -78,7 +79,7 @@ def _check_room(stack: str, layers: Sequence[Layer], ends: Mapping[str, Overlay]
     carrier = "the underlay"
     least = SMALLEST_MTU[next(iter(below.values())).family]
     if mtu < least:
-        raise ValueError(f'"{stack}" needs an underlay MTU of {least} bytes, and a tuning has {mtu}')
+        raise ValueError(f'"{stack}" needs an underlay MTU of {least} bytes, and a link has {mtu}')
     for index, layer in enumerate(layers):
         name, about, family = layer.part.name, layer.kind.about, next(iter(below.values())).family
         if about.needs_underlay == "ip" and family not in about.outer:

@@ -1,9 +1,11 @@
 """Reads what a plan names or writes as a table with a name, which may sweep: profiles, tunings, machines."""
 
+import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tunbench.plan.axes import sweep
@@ -29,12 +31,18 @@ TomlTable = Mapping[str, Any]
 
 
 class TableForm(NamedTuple):
-    """What is read: its name in messages, an example, its keys, and those that are taken as they are."""
+    """What is read: its name in messages, an example, its keys, and those that are taken as they are.
+
+    `name` is what the name of one may look like; `moved` are keys that it once had, each with the mend.
+    """
 
     what: str
     example: str
     keys: tuple[str, ...]
     fixed: Collection[Path]
+    name: re.Pattern[str] = NAME
+    name_letters: str = "lower-case letters, digits and -, a letter first"
+    moved: Mapping[str, str] = MappingProxyType({})
 
 
 def shipped(file: str, read: Callable[[TomlTable], One]) -> dict[str, One]:
@@ -58,6 +66,9 @@ def read_entries(
     if not isinstance(value, dict):
         raise ValueError(f"{quoted(value)} is not a {form.what}: write a name, or a table such as {form.example}")
     # Before its sweeps are read: there may be as many unknown keys as a plan has room for.
+    for key in form.moved:
+        if key in value:
+            raise MistakeAt(f"{key} is no key of a {form.what} any more: {form.moved[key]}", key)
     check_keys(value, form.keys)
     for one in sweep.tables(value, fixed=form.fixed):
         thing = read(one.table)
@@ -82,6 +93,6 @@ def name_of(form: TableForm, table: TomlTable) -> str:
     if "name" not in table:
         raise ValueError(f"the {form.what} has no name, and results are known by it: write for example {form.example}")
     name = table["name"]
-    if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
-        raise MistakeAt(f"{quoted(name)} is not a name: write lower-case letters, digits and -, a letter first", "name")
+    if not isinstance(name, str) or not form.name.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
+        raise MistakeAt(f"{quoted(name)} is not a name: write {form.name_letters}", "name")
     return name

@@ -34,15 +34,25 @@ class Profile:
         }
 
 
+TO_LINK = 'it belongs to the link, which both ends have: write for example link = { name = "line", rate = "50M" }'
+
+MOVED = {
+    "rate": TO_LINK,
+    "limit": 'a queue belongs to the link: write for example link = { name = "line", rate = "50M", queue = 1000 }',
+    **dict.fromkeys(
+        ("packetoverhead", "cellsize", "celloverhead"),
+        'the link counts it: write for example link = { name = "line", rate = "16M", framing = "atm" }',
+    ),
+}
+"""Keys that a profile once had, and the mend of each."""
+
 FORM = TableForm(
     "profile",
     '{ name = "wan", delay = "20ms", loss = "0.1%" }',
     keys=("name", "placement", *TERMS, "reverse"),
     fixed=[("name",), ("reverse",)],
+    moved=MOVED,
 )
-
-MIN_RATE_BITS_PER_SECOND = 1000
-"""The kernel keeps whole bytes a second, and takes less than one as no limit."""
 
 
 @cache
@@ -93,6 +103,8 @@ def _reverse(value: object) -> dict[str, float | str]:
 def _terms(table: dict[str, object]) -> dict[str, float | str]:
     terms = {}
     for name, value in table.items():
+        if name in MOVED:
+            raise MistakeAt(f"{name} is no key of a profile any more: {MOVED[name]}", name)
         if name not in TERMS:
             raise MistakeAt(f'unknown term "{name}"{nearest(name, TERMS)}', name)
         try:
@@ -132,8 +144,6 @@ def _contradictions(terms: dict[str, float | str]) -> None:
             raise MistakeAt(f"{other} and {name} are more than 100% together{assumed}", name)
     if number(full, "slot_max_delay") < number(full, "slot_min_delay"):
         raise MistakeAt("slot_max_delay is less than slot_min_delay", "slot_max_delay")
-    if number(full, "celloverhead") < 0 and number(full, "celloverhead") <= -number(full, "cellsize"):
-        raise MistakeAt("celloverhead takes away all of cellsize", "celloverhead")
 
 
 def _term(name: str, text: str) -> float | str:
@@ -143,10 +153,6 @@ def _term(name: str, text: str) -> float | str:
     value = TERMS[name].option.value(text)
     if isinstance(value, str):
         return value
-    if name == "rate" and 0 < value < MIN_RATE_BITS_PER_SECOND:
-        raise ValueError(
-            f'"{text}" is out of range: a rate is at least {MIN_RATE_BITS_PER_SECOND} bit/s, or 0 for no limit'
-        )
     return float(value)
 
 

@@ -97,9 +97,9 @@ def read_stack(value: object, mtu: int = MTU) -> PlannedStack:
 def read_stacks(value: object, known: Known) -> Iterator[PlannedStack]:
     """The stacks that an entry stands for: one, or those of its sweeps. Raises ValueError.
 
-    They must fit over links of the least MTU of the plan's tunings.
+    They must fit over the plan's links of the least MTU.
     """
-    mtu = min((one.mtu for one in known.get("tuning", ())), default=MTU)
+    mtu = min((one.mtu for one in known.get("link", ())), default=MTU)
     return (read_stack(text, mtu) for text in sweep.all_spelled(value, "stack", EXAMPLE))
 
 

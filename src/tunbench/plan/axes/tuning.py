@@ -12,21 +12,16 @@ from tunbench.plan.axes.reader import AxisReader
 from tunbench.plan.toml.bounds import MAX_SYSCTLS
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import alone
-from tunbench.runner.declare.options import nearest
-from tunbench.runner.declare.overlay import SMALLEST_MTU
-from tunbench.runner.network.tuning import CONGESTION, OFFLOADS
-from tunbench.runner.network.underlay import MTU
+from tunbench.runner.network.tuning import CONGESTION
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What the endpoints are told: sysctls, congestion control (empty: the kernel's own), offloads; MTU in bytes."""
+    """What the endpoints are told: sysctls, and the congestion control (empty: the kernel's own)."""
 
     name: str
     sysctl: Mapping[str, str] = field(default_factory=dict)
     congestion: str = ""
-    offloads: Mapping[str, bool] = field(default_factory=dict)
-    mtu: int = MTU
 
     def spec(self) -> dict[str, Any]:
         """The tuning as the runner gets it."""
@@ -34,20 +29,23 @@ class Tuning:
             "name": self.name,
             "sysctl": dict(sorted(self.sysctl.items())),
             "congestion": self.congestion,
-            "offloads": dict(sorted(self.offloads.items())),
-            "mtu": self.mtu,
         }
 
+
+MOVED = {
+    "mtu": 'the MTU belongs to the link: write link = { name = "jumbo", mtu = 9000 }',
+    "offloads": "what an interface does belongs to the link: the usual one cuts what leaves a node into packets, and "
+    'link = "aggregates" does not',
+}
+"""Keys that a tuning once had, and the mend of each."""
 
 FORM = TableForm(
     "tuning",
     '{ name = "bbr", congestion = "bbr" }',
-    keys=("name", "sysctl", "congestion", "offloads", "mtu"),
-    fixed=[("name",), ("sysctl",), ("offloads",)],
+    keys=("name", "sysctl", "congestion"),
+    fixed=[("name",), ("sysctl",)],
+    moved=MOVED,
 )
-
-MAX_MTU_BYTES = 65_535
-"""More, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
 
 SYSCTL = re.compile(r"(?!.{201})net([./][a-z0-9_-]+)+", re.DOTALL)
 """Network settings alone, and no path that leads elsewhere."""
@@ -70,6 +68,8 @@ def read_tunings(value: object) -> Iterator[Tuning]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
+    if value == "jumbo":
+        raise ValueError('"jumbo" is a link: write link = "jumbo"')
     named_table.check_new(FORM, value, shipped())
     yield from named_table.read_entries(FORM, value, shipped(), _from_table)
 
@@ -79,7 +79,7 @@ def _from_table(table: Mapping[str, object]) -> Tuning:
     congestion, sysctl = _congestion(table.get("congestion", "")), _sysctl(table.get("sysctl", {}))
     if congestion and CONGESTION in sysctl:
         raise MistakeAt(f"the key congestion says this already: take {CONGESTION} away", "sysctl", CONGESTION)
-    return Tuning(name, sysctl, congestion, _offloads(table.get("offloads", {})), _mtu(table.get("mtu", MTU)))
+    return Tuning(name, sysctl, congestion)
 
 
 def _sysctl(table: object) -> dict[str, str]:
@@ -114,28 +114,6 @@ def _congestion(value: object) -> str:
     if value != "" and (not isinstance(value, str) or not ALGORITHM.fullmatch(value)):
         raise MistakeAt(f'{quoted(value)} is not a congestion control: write its name, such as "bbr"', "congestion")
     return str(value)
-
-
-def _offloads(table: object) -> dict[str, bool]:
-    if not isinstance(table, dict):
-        raise MistakeAt(f"{quoted(table)} is not a table: write {{ tso = false, gso = false }}", "offloads")
-    for key, value in table.items():
-        if key not in OFFLOADS:
-            raise MistakeAt(f'unknown offload "{key}"{nearest(key, OFFLOADS)}', "offloads", key)
-        if not isinstance(value, bool):
-            raise MistakeAt(f"{quoted(value)} is neither true nor false", "offloads", key)
-    return dict(table)
-
-
-def _mtu(value: object) -> int:
-    if isinstance(value, str) and value.isdecimal() and len(value) < 9:
-        # The values of a range are texts.
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise MistakeAt(f"{quoted(value)} is not a whole number of bytes: write for example mtu = 9000", "mtu")
-    if not SMALLEST_MTU[4] <= value <= MAX_MTU_BYTES:
-        raise MistakeAt(f"{value} is out of range: allowed is {SMALLEST_MTU[4]} to {MAX_MTU_BYTES} bytes", "mtu")
-    return value
 
 
 READER = AxisReader('tuning = ["default", { name = "bbr", congestion = "bbr" }]', alone(read_tunings))

@@ -44,6 +44,6 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
     def seconds(one: Invocation) -> float:
         if clock != "virtual":
             return one.seconds
-        return busy_second * wall_clock.busy(one, machine.speed, shard.profile, encrypted)
+        return busy_second * wall_clock.busy(one, machine.speed, shard.profile, encrypted, shard.link)
 
     return wall_clock.bring_up(shard.stack, asked) + sum(len(one.pairs(topology)) * seconds(one) for one in asked)

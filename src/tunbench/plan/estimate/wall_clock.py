@@ -5,15 +5,17 @@ rules of thumb, meant to be right by a quarter: they tell people whether to wait
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from tunbench.plan.axes.machine import FULL_SPEED
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.axes.stack import PlannedStack
+from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_arithmetic import mean_delay, mean_loss
 from tunbench.runner.declare.netem_terms import Terms, number
 from tunbench.runner.invocation import Invocation
+from tunbench.runner.network.underlay import WIRE
 from tunbench.runner.workload import Load
 
 BOOT_SECONDS = 7.5
@@ -30,10 +32,13 @@ NO_AES_FACTOR = 0.6
 
 Seen without AVX2 as well: 0.2 and 0.4 for AES by tables (IPsec, OpenVPN), 0.7 for ChaCha20-Poly1305 (WireGuard)."""
 
-UNHELD_BITS_A_BUSY_SECOND = {False: 5e9, True: 150e6}
+BUNDLED_BITS_A_BUSY_SECOND = {False: 5e9, True: 150e6}
 """Bits a second of TCP that keep the full model machine busy, of a stack that does not encrypt and of one that does.
 
-Segments that no rate holds back are handed on many at once (GSO), which spares most of the work."""
+Where no link cuts them, segments are handed on many at once (GSO), which spares most of the work."""
+
+UNHELD_BITS_A_BUSY_SECOND = {False: 1e9, True: 150e6}
+"""The same where they are cut as they leave a node, and no rate holds them back."""
 
 HELD_BITS_A_BUSY_SECOND = {False: 300e6, True: 120e6}
 """The same where they go one by one, because of a rate, and of UDP."""
@@ -86,13 +91,13 @@ def encrypts(stack: PlannedStack) -> bool:
     return any(layer.kind.about.claims.confidentiality for layer in stack.layers)
 
 
-def rate_limit(way: Terms) -> float:
-    """Bits a second that a direction of a profile lets pass; infinite where it has no rate."""
-    return number(way, "rate") or math.inf
+def rate_limit(link: Link) -> float:
+    """Bits a second that two such links let pass, one after the other; infinite where they have no rate."""
+    return min(link.up.rate or math.inf, link.down.rate or math.inf)
 
 
-def tcp_limit(profile: Profile, seconds: float, back: bool = False) -> float:
-    """Bits a second that a TCP flow of so many seconds reaches under a profile: its rate, or what loss and delay allow.
+def tcp_limit(profile: Profile, seconds: float, back: bool = False, link: Link = WIRE) -> float:
+    """Bits a second that a TCP flow of so many seconds reaches: the link's rate, or what loss and delay allow.
 
     It is that of the way there, or `back`: the acknowledgements, which go the other way, hardly need any rate.
 
@@ -104,10 +109,10 @@ def tcp_limit(profile: Profile, seconds: float, back: bool = False) -> float:
     loss = number(way, "loss") if known is None else known
     delay = sum(_delay(terms) for terms in (profile.forward, profile.reverse))
     if not (loss or delay):
-        return rate_limit(way)
-    trip = max(MIN_TRIP_SECONDS, delay)
+        return rate_limit(link)
+    trip = max(MIN_TRIP_SECONDS, delay + link.base_round_trip)
     trips = max(1, min(MAX_TRIPS, round(seconds / trip)))
-    most = min(rate_limit(way) * trip, MAX_WINDOW_BITS) / SEGMENT_BITS
+    most = min(rate_limit(link) * trip, MAX_WINDOW_BITS) / SEGMENT_BITS
     return _sent(trips, loss, most) * SEGMENT_BITS / (trips * trip)
 
 
@@ -135,17 +140,23 @@ _mean_delay = cache(mean_delay)
 """It is asked for once a trial, and adds up thousands of numbers."""
 
 
-def busy(what: Invocation, speed: int = FULL_SPEED, profile: Profile | None = None, encrypted: bool = False) -> float:
+def busy(
+    what: Invocation,
+    speed: int = FULL_SPEED,
+    profile: Profile | None = None,
+    encrypted: bool = False,
+    link: Link = WIRE,
+) -> float:
     """Seconds that a workload keeps the full model machine busy for one pair.
 
-    In a second of a slow machine there are fewer instructions. What is held back, by its own rate or the profile's,
+    In a second of a slow machine there are fewer instructions. What is held back, by its own rate or the link's,
     leaves the machine idle for the rest of the time, which virtual time skips.
     """
     load = what.load
     if load is None:
         return what.busy * (1 if what.waits else speed / FULL_SPEED)
-    held = _held(load, what.seconds, profile)
-    carried = (UNHELD_BITS_A_BUSY_SECOND if _at_once(load, profile) else HELD_BITS_A_BUSY_SECOND)[encrypted]
+    held = _held(load, what.seconds, profile, link)
+    carried = _bits_a_busy_second(load, link)[encrypted]
     if load.size and not load.rate:
         bits = 8 * load.size
         return bits / carried + IDLE_SHARE * bits / held
@@ -153,20 +164,16 @@ def busy(what: Invocation, speed: int = FULL_SPEED, profile: Profile | None = No
     return what.seconds * share
 
 
-def _held(load: Load, seconds: float, profile: Profile | None) -> float:
-    """Bits a second of a load, in all of its flows, that a profile lets pass on average."""
+def _held(load: Load, seconds: float, profile: Profile | None, link: Link) -> float:
+    """Bits a second of a load, in all of its flows, that a profile and a link let pass on average."""
     offered = load.flows * load.rate
     if profile is None:
         return offered or math.inf
-    limit = rate_limit(_way(load, profile))
-    return min(offered or load.flows * tcp_limit(profile, seconds, load.reverse), limit)
+    return min(offered or load.flows * tcp_limit(profile, seconds, load.reverse, link), rate_limit(link))
 
 
-def _at_once(load: Load, profile: Profile | None) -> bool:
-    """Whether segments are handed on many at once: those of TCP, where no rate holds them back."""
-    return not load.rate and (profile is None or math.isinf(rate_limit(_way(load, profile))))
-
-
-def _way(load: Load, profile: Profile) -> Terms:
-    """The direction of a profile that a load takes."""
-    return profile.reverse if load.reverse else profile.forward
+def _bits_a_busy_second(load: Load, link: Link) -> Mapping[bool, float]:
+    """What keeps the full model machine busy, with and without encryption."""
+    if load.rate or math.isfinite(rate_limit(link)):
+        return HELD_BITS_A_BUSY_SECOND
+    return UNHELD_BITS_A_BUSY_SECOND if link.cuts else BUNDLED_BITS_A_BUSY_SECOND

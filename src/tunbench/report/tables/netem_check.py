@@ -14,7 +14,7 @@ from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
 from tunbench.runner.network.netem_report import PRINT_PRECISION
 
-HOLDING_TERMS = ("rate", "slot_min_delay", "slot_delay")
+HOLDING_TERMS = ("slot_min_delay", "slot_delay")
 """Terms that hold packets up for a time that depends on what is sent."""
 
 
@@ -54,7 +54,7 @@ def expected_delay(profile: Profile) -> float | None:
     """Seconds that the impairments of both directions add to a round trip, on average. None where it is not known.
 
     A packet that is reordered is sent at once. Where reorderings are correlated they nearly never happen, and are left
-    out. It is not known with a rate or slots, where it depends on what is sent, nor for the faster of two duplicates.
+    out. It is not known with slots, where it depends on what is sent, nor for the faster of two duplicates.
     Source: `netem_enqueue` in Linux' net/sched/sch_netem.c.
     """
     for terms in _directions(profile):

@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from tunbench.plan.extent import duration_in_words
+from tunbench.report import units
 from tunbench.runner.declare.netem_terms import TERMS
 
 
@@ -83,10 +84,26 @@ def profile_row(row: Mapping[str, Any], used: Sequence[str]) -> list[str]:
 
 
 def tuning_row(row: Mapping[str, Any]) -> list[str]:
-    """A tuning: its sysctls, congestion control, offloads and MTU."""
+    """A tuning: its sysctls and congestion control."""
     sysctls = [f"{name} = {value}" for name, value in row["sysctl"].items()]
-    offloads = [f"{name} {'on' if wanted else 'off'}" for name, wanted in row["offloads"].items()]
-    return [row["name"], "\n".join(sysctls), row["congestion"], "\n".join(offloads), str(row["mtu"])]
+    return [row["name"], "\n".join(sysctls), row["congestion"]]
+
+
+def link_row(row: Mapping[str, Any]) -> list[str]:
+    """A link: rate, delay and queue of each direction, MTU, framing and segmentation."""
+    directions = [_direction(row[way]) for way in ("up", "down")]
+    return [row["name"], *directions, str(row["mtu"]), row["framing"], row["segmentation"]]
+
+
+def _direction(one: Mapping[str, Any]) -> str:
+    """One direction of a link, a line each: rate, delay, queue."""
+    words = [units.plain(one["rate"], "bit/s")] if "rate" in one else ["no rate"]
+    words.append(units.plain(one["delay"], "s"))
+    if "queue_packets" in one:
+        words.append(f"{one['queue_packets']} packets")
+    if "queue_seconds" in one:
+        words.append(units.plain(one["queue_seconds"], "s"))
+    return "\n".join(words)
 
 
 def _written(declared: Mapping[str, Mapping[str, Any]]) -> str:

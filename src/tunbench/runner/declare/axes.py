@@ -26,6 +26,7 @@ class Axis(NamedTuple):
 
 
 AXES = (
+    Axis("link", "link", "wire", tacit=True),
     Axis("topology", "topology", "pair", tacit=True),
     Axis("tuning", "tuning", "default", tacit=True),
     Axis("machine", "machine", "full", tacit=True),

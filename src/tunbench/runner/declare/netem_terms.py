@@ -42,17 +42,12 @@ class Term(NamedTuple):
     acts: bool = False
 
 
-LIMIT, DELAY, LOSS, RATE = Clause("limit"), Clause("delay"), Clause("loss random"), Clause("rate")
+DELAY, LOSS = Clause("delay"), Clause("loss random")
 GEMODEL, STATE = Clause("loss gemodel", whole=True), Clause("loss state", whole=True)
 DUPLICATE, CORRUPT, REORDER = Clause("duplicate"), Clause("corrupt"), Clause("reorder")
 SLOT, SLOT_DISTRIBUTION = Clause("slot", "ns"), Clause("slot distribution", "ns")
 
 TERMS: dict[str, Term] = {
-    "limit": Term(
-        LIMIT,
-        Option("count", "0", "packets that netem holds; 0: enough for 10 Gbit/s × delay", high=10_000_000),
-        shown=("limit",),
-    ),
     "delay": Term(
         DELAY,
         Option("duration", "0s", "delay of every packet", high=60),
@@ -194,30 +189,6 @@ TERMS: dict[str, Term] = {
         Option("count", "1", "every so many packets one may be reordered", high=1_000_000),
         shown=("gap",),
         needs=("reorder",),
-    ),
-    "rate": Term(
-        RATE,
-        Option("rate", "0", "bits a second that pass; 0: without limit", high=1e12),
-        shown=("rate", "rate"),
-        acts=True,
-    ),
-    "packetoverhead": Term(
-        RATE,
-        Option("size", "0", "bytes that rate adds to each packet", low=-20, high=65535),
-        shown=("rate", "packetoverhead"),
-        needs=("rate",),
-    ),
-    "cellsize": Term(
-        RATE,
-        Option("size", "0", "bytes of the cells in which rate counts packets; 0: none", high=65535),
-        shown=("rate", "cellsize"),
-        needs=("rate",),
-    ),
-    "celloverhead": Term(
-        RATE,
-        Option("size", "0", "bytes that rate adds to each cell", low=-65535, high=65535),
-        shown=("rate", "celloverhead"),
-        needs=("cellsize",),
     ),
     "slot_min_delay": Term(
         SLOT,

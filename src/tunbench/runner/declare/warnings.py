@@ -112,10 +112,22 @@ class WarningKind(StrEnum):
         "the probes took a noticeable part of the time that was measured",
         "Make the workload longer, or name fewer probes in the plan's key probes.",
     )
+    QUEUE_DROPS = (
+        "queue-drops",
+        "packets were dropped where they enter a link, because its queue was full: this is no loss of the network",
+        "Nothing is wrong where TCP filled the queue of the slowest link, as it does with any. Where datagrams were "
+        "lost so, send less than the rate, or give the link another queue.",
+    )
     NETEM_LIMIT = (
         "netem-limit",
-        "netem dropped packets because its queue was full",
-        "Raise limit in the profile until it covers rate × (delay + jitter), or lower the load of the workload.",
+        "netem dropped packets because it had no room for more",
+        "With the placement endpoints netem is the queue of the interface: give the link another queue. With another "
+        "placement it holds 10 Gbit/s × the longest delay: lower the load of the workload.",
+    )
+    LINK_DIFFERS = (
+        "link-differs",
+        "the kernel made something else of a link than the plan asked for",
+        "Change the link to what this kernel can do, or run the plan in the vm lab.",
     )
     NETEM_DIFFERS = (
         "netem-differs",

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
+from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
-from tunbench.runner.network import edge, links, underlay
+from tunbench.runner.network import edge, links, underlay, wires
 from tunbench.runner.network.network import Nodes
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import memory_watch, namespaces, pinning
@@ -23,9 +24,9 @@ class EmulatedNetwork:
         self.shell = shell
         self.cores = cores
 
-    def lay_out(self, kind: str, topology: Topology, mtu: int, roles: Collection[str]) -> Underlay:
+    def lay_out(self, kind: str, topology: Topology, link: Link, roles: Collection[str]) -> Underlay:
         """Nodes around a router or a bridge, and an edge for what goes astray."""
-        return underlay.of(kind, topology, mtu, roles)
+        return underlay.of(kind, topology, link, roles)
 
     @contextmanager
     def nodes(self, underlay: Underlay, events: Events) -> Iterator[Nodes]:
@@ -40,9 +41,10 @@ class EmulatedNetwork:
         ):
             yield nodes
 
-    def connect(self, underlay: Underlay, nodes: Nodes) -> None:
-        """Makes the links. Raises CommandFailed."""
+    def connect(self, underlay: Underlay, nodes: Nodes, events: Events) -> None:
+        """Makes the links. Raises Unsupported, CommandFailed."""
         links.build(underlay, nodes)
+        wires.build(underlay, nodes, events)
 
     def connect_hosts(self, underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Nodes) -> None:
         """Makes the links to the hosts behind endpoints. Raises CommandFailed."""

@@ -1,30 +1,17 @@
 """Puts a profile's impairments where its placement says: one netem a direction, and what the kernel made of it."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from tunbench.runner.declare.failures import Unsupported
+from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.netem_terms import Terms
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import netem_command, netem_report
-from tunbench.runner.network.underlay import Underlay
-from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.network import link_command, netem_command, netem_report, qdiscs, wires
+from tunbench.runner.network.drops import Place
+from tunbench.runner.network.underlay import Interface, Underlay
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
-
-
-class Impaired(NamedTuple):
-    """An interface of a node that has a netem, and the terms of that."""
-
-    node: Node
-    interface: str
-    terms: Terms
-
-    @property
-    def place(self) -> str:
-        """What stands in a warning."""
-        return f"{self.node.name}/{self.interface}"
 
 
 def impair(
@@ -33,64 +20,54 @@ def impair(
     overlay: Mapping[str, Overlay],
     nodes: Mapping[str, Node],
     events: Events,
-) -> list[Impaired]:
-    """Applies a profile and tells what the kernel installed; the interfaces that have a netem now.
+) -> list[Place]:
+    """Applies a profile and tells what the kernel installed; the places where packets can vanish now.
 
     The way from the first endpoint, and between all others, has the terms of `forward`; the way to it, of `reverse`.
     Raises Unsupported and CommandFailed.
     """
-    impaired = []
-    for name, interface, direction in _places(profile["placement"], underlay, overlay):
-        one = Impaired(nodes[name], interface, profile[direction])
-        installed = apply(*one)
+    into = wires.shaped(underlay)
+    places = {one: Place(nodes[one.node], one.name, {}, way) for one, way in into.items()}
+    at_endpoints = profile["placement"] == "endpoints"
+    for one, direction in _interfaces(profile["placement"], underlay, overlay):
+        place = Place(nodes[one.node], one.name, profile[direction], into.get(one))
+        # There netem is the queue of the interface, as in a test bed that has it there.
+        held = underlay.link.up.queue_packets if at_endpoints else 0
+        installed = apply(place.node, place.interface, place.terms, underlay.link, place.direction, held)
         if installed:
-            impaired.append(one)
-            events.tell("impairment", node=name, interface=interface, asked=dict(one.terms), installed=installed)
-        for deviation in netem_report.deviations(one.terms, installed):
-            events.tell("warning", name=WarningKind.NETEM_DIFFERS, text=f"{one.place}: {deviation}")
-    return impaired
+            places[one] = place
+            asked = dict(place.terms)
+            events.tell("impairment", node=one.node, interface=one.name, asked=asked, installed=installed)
+        for deviation in netem_report.deviations(place.terms, installed):
+            events.tell("warning", name=WarningKind.NETEM_DIFFERS, text=f"{place.name}: {deviation}")
+    return list(places.values())
 
 
-def check_queues(impaired: list[Impaired], events: Events) -> None:
-    """Tells netem's counters, and warns where it dropped more than its loss explains: its queue was full."""
-    for one in impaired:
-        qdisc = installed(one.node, one.interface)
-        counters = netem_report.counters(qdisc)
-        events.tell("queue", node=one.node.name, interface=one.interface, counters=counters)
-        if text := netem_report.overflow(one.terms, qdisc):
-            events.tell("warning", name=WarningKind.NETEM_LIMIT, text=f"{one.place}: {text}")
-
-
-def _places(placement: str, underlay: Underlay, overlay: Mapping[str, Overlay]) -> list[tuple[str, str, str]]:
-    """Where netem sits: the node, the interface, and the direction whose terms it gets."""
+def _interfaces(placement: str, underlay: Underlay, overlay: Mapping[str, Overlay]) -> list[tuple[Interface, str]]:
+    """Where netem sits, and the direction whose terms it gets."""
     first, *others = underlay.endpoints
     if placement == "router":
-        there = [(*underlay.towards[name], "forward") for name in others]
-        return [*there, (*underlay.towards[first], "reverse")]
+        there = [(underlay.towards[name], "forward") for name in others]
+        return [*there, (underlay.towards[first], "reverse")]
     own = underlay.endpoints if placement == "endpoints" else overlay
-    back = [(name, own[name].interface, "reverse") for name in others]
-    return [(first, own[first].interface, "forward"), *back]
+    back = [(Interface(name, own[name].interface), "reverse") for name in others]
+    return [(Interface(first, own[first].interface), "forward"), *back]
 
 
-def apply(node: Node, interface: str, terms: Terms) -> dict[str, Any]:
-    """Puts netem on an interface. Returns what `tc` says of it, and beside it the `terms` that it has become.
+def apply(
+    node: Node, interface: str, terms: Terms, link: Link, direction: Direction | None = None, held: int = 0
+) -> dict[str, Any]:
+    """Puts netem on an interface, before the rate of the link that packets enter there.
 
-    Raises Unsupported, CommandFailed.
+    Returns what `tc` says of it, and beside it the `terms` that it has become. Raises Unsupported, CommandFailed.
     """
     if not netem_command.acts(terms):
         return {}
-    try:
-        node.run("tc", "qdisc", "replace", "dev", interface, "root", "netem", *netem_command.arguments(terms))
-    except CommandFailed as error:
-        if "qdisc kind is unknown" in error.result.stderr:
-            raise Unsupported("this kernel has no netem (module sch_netem)") from None
-        if "No distribution data" in error.result.stderr:
-            raise Unsupported("iproute2's tables of distributions are not there") from None
-        raise
+    qdiscs.install(node, link_command.impaired(interface, netem_command.arguments(terms, held), link, direction))
     qdisc = installed(node, interface)
     return {**qdisc, "terms": netem_report.read_back(qdisc)} if qdisc else {}
 
 
 def installed(node: Node, interface: str) -> dict[str, Any]:
     """What `tc` says of the netem on an interface: its options in SI units, and its counters."""
-    return netem_report.netem_of(node.ask("tc", "-s", "-j", "qdisc", "show", "dev", interface).stdout)
+    return qdiscs.on(node, interface).get("netem", {})

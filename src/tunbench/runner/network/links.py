@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.network import wires
 from tunbench.runner.network.underlay import EDGE, MTU, Underlay, lans
 from tunbench.runner.node.node import ROOT_NODE, Node
 
@@ -45,6 +46,9 @@ def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str,
         nodes[ROOT_NODE].ip(f"link add lan netns {name} type veth peer name eth0 netns {lan.host}")
         nodes[name].ip("link set lan up", f"address add {lan.here.address_words}")
         nodes[name].run("sysctl", "-qw", FORWARDING[family])
+        if underlay.link.cuts:
+            wires.cut(nodes[name], "lan")
+            wires.cut(nodes[lan.host], "eth0")
         _connect(nodes[lan.host], lan.there, lan.here.address)
         if bare and underlay.kind != "ethernet":
             nodes[underlay.middle].ip(f"route add {lan.network} via {underlay.endpoints[name].address}")

@@ -4,10 +4,10 @@ import math
 from itertools import groupby
 
 from tunbench.runner.declare.netem_arithmetic import longest_delay
-from tunbench.runner.declare.netem_terms import TERMS, Clause, Terms, complete, number
+from tunbench.runner.declare.netem_terms import TERMS, Clause, Terms, complete
 
 FASTEST_RATE = 10e9
-"""Bits a second that a direction without `rate` is expected to carry at most; it sizes the queue."""
+"""Bits a second that a direction is expected to carry at most; it sizes the queue."""
 
 FULL_PACKET_BITS = 1500 * 8
 """Bits of a full packet; it sizes the queue."""
@@ -25,15 +25,14 @@ def acts(terms: Terms) -> bool:
 
 def limit(terms: Terms) -> int:
     """Packets that netem must hold so that it drops none for want of room: rate × longest delay, at least 1,000."""
-    if number(terms, "limit"):
-        return int(number(terms, "limit"))
-    return max(1000, math.ceil((number(terms, "rate") or FASTEST_RATE) * longest_delay(terms) / FULL_PACKET_BITS))
+    return max(1000, math.ceil(FASTEST_RATE * longest_delay(terms) / FULL_PACKET_BITS))
 
 
-def arguments(terms: Terms) -> list[str]:
-    """The arguments of netem for these terms."""
-    full = {**complete(terms), "limit": limit(terms)}
-    return [word for clause, names in CLAUSES.items() for word in _clause(clause, names, full)]
+def arguments(terms: Terms, held: int = 0) -> list[str]:
+    """The arguments of netem for these terms; it holds `held` packets, or as many as come together in its delay."""
+    full = complete(terms)
+    words = [word for clause, names in CLAUSES.items() for word in _clause(clause, names, full)]
+    return ["limit", str(held or limit(terms)), *words]
 
 
 def _clause(clause: Clause, names: list[str], full: Terms) -> list[str]:
@@ -67,7 +66,5 @@ def _value(name: str, clause: Clause, full: Terms) -> list[str]:
             return [f"{float(value) * scale:.0f}{clause.unit}"]
         case "ratio":
             return [f"{float(value) * 100:.6g}%"]
-        case "rate":
-            return [f"{float(value):.0f}bit"]
         case _:
             return [f"{float(value):.0f}"]

@@ -7,39 +7,17 @@ from typing import Any
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.netem_arithmetic import loss_deviation, mean_loss
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
-from tunbench.runner.network.netem_command import acts, limit
-from tunbench.runner.node.json_output import tables, value_at
+from tunbench.runner.network.netem_command import acts
+from tunbench.runner.node.json_output import value_at
 
-ROUNDING = {"duration": 1.5e-6, "ratio": 1e-9, "rate": 8}
-"""What rounding may change: tc takes and shows whole µs, the kernel keeps 2⁻³² and whole bytes a second."""
+ROUNDING = {"duration": 1.5e-6, "ratio": 1e-9}
+"""What rounding may change: tc takes and shows whole µs, the kernel keeps 2⁻³²."""
 
 LARGEST_NUMBER = 1e18
 """The largest number of a term: 32 bits of packets, 64 bits of nanoseconds."""
 
 PRINT_PRECISION = 1.1e-5
 """How much printing may change a value, relatively: tc is given six digits, and shows six."""
-
-IN_SI_UNIT = {"rate": 8}
-"""What a value is multiplied by, by its kind: tc shows a rate in bytes a second."""
-
-
-def netem_of(text: str) -> dict[str, Any]:
-    """The netem in what `tc -s -j qdisc show` printed; empty where there is none. Raises WorkloadFailed."""
-    return next((qdisc for qdisc in tables(text, "tc") if qdisc.get("kind") == "netem"), {})
-
-
-def counters(qdisc: Mapping[str, Any]) -> dict[str, int]:
-    """What netem has carried, dropped and still holds since it was installed. Raises WorkloadFailed.
-
-    Where there is none, it has carried nothing.
-    """
-    missing = None if qdisc else 0
-    found: dict[str, Any] = {name: qdisc.get(name, missing) for name in ("packets", "bytes", "drops", "qlen")}
-    for name, value in found.items():
-        # The kernel's counters have 64 bits.
-        if type(value) is not int or not 0 <= value < 1 << 64:
-            raise WorkloadFailed(f"tc's JSON has no sound number at {name}: {value!r:.80}")
-    return found
 
 
 def read_back(qdisc: Mapping[str, Any]) -> dict[str, float]:
@@ -53,14 +31,13 @@ def read_back(qdisc: Mapping[str, Any]) -> dict[str, float]:
         if isinstance(value, int | float):
             if not abs(value) <= LARGEST_NUMBER:
                 raise WorkloadFailed(f"tc's JSON has no sound number at {'.'.join(term.shown)}: {value!r:.80}")
-            terms[name] = float(value) * IN_SI_UNIT.get(term.option.kind, 1)
+            terms[name] = float(value)
     return terms
 
 
 def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
     """Where what is installed differs from what was asked by more than rounding and printing may change."""
-    found, asked = read_back(qdisc), complete(terms)
-    asked = {**asked, "limit": limit(terms)} if acts(terms) else {}
+    found, asked = read_back(qdisc), complete(terms) if acts(terms) else {}
     return [
         f"{name}: asked for {number(asked, name):g}, installed is {number(found, name):g}"
         for name, term in TERMS.items()
@@ -68,13 +45,12 @@ def deviations(terms: Terms, qdisc: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
+def overflow(terms: Terms, counted: Mapping[str, int]) -> str:
     """What to warn of where netem dropped more than its loss explains; else an empty text.
 
     By chance it happens once in 6·10⁷ times at most: Bernstein's inequality, P(X − μ ≥ t) ≤ exp(−t² ÷ 2(σ² + t ÷ 3)),
     which holds for few packets too, has the bound exp(−18) at t = 6 + 6·√(1 + σ²). Without loss nothing is by chance.
     """
-    counted = counters(qdisc)
     dropped, carried = counted["drops"], counted["packets"]
     mean = mean_loss(terms)
     # With a correlation, losses are rarer than asked for where they are less than a half, and else more frequent.
@@ -83,7 +59,7 @@ def overflow(terms: Terms, qdisc: Mapping[str, Any]) -> str:
     by_chance = 6 + 6 * math.hypot(1, loss_deviation(terms, offered)) if loss else 0
     if dropped <= loss * offered + by_chance:
         return ""
-    return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains: raise its limit"
+    return f"{dropped} of {offered} packets were dropped, more than a loss of {loss:.3%} explains: there was no room"
 
 
 def _equal(name: str, asked: float, found: float) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
 from tunbench.runner.network.underlay import Underlay
@@ -21,17 +22,17 @@ Nodes = Mapping[str, Node]
 class Network(Protocol):
     """What a lab has of nodes and links. Its methods are called in this order."""
 
-    def lay_out(self, kind: str, topology: Topology, mtu: int, roles: Collection[str]) -> Underlay:
+    def lay_out(self, kind: str, topology: Topology, link: Link, roles: Collection[str]) -> Underlay:
         """The nodes and their addresses over an underlay of that kind, as data: nothing is made.
 
-        `mtu` is that of the endpoints' links, in bytes, and `roles` are those of the nodes besides endpoints.
+        `link` joins each endpoint to the network, and `roles` are those of the nodes besides endpoints.
         """
 
     def nodes(self, underlay: Underlay, events: Events) -> AbstractContextManager[Nodes]:
         """The nodes; when they are left, all has ended that the runner started on them. Raises CommandFailed."""
 
-    def connect(self, underlay: Underlay, nodes: Nodes) -> None:
-        """Links the nodes of an underlay. Raises CommandFailed."""
+    def connect(self, underlay: Underlay, nodes: Nodes, events: Events) -> None:
+        """Links the nodes of an underlay. Raises Unsupported, CommandFailed."""
 
     def connect_hosts(self, underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Nodes) -> None:
         """Links the hosts behind endpoints with them, where what the stack yields goes on to them.

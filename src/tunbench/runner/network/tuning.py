@@ -1,39 +1,23 @@
-"""Tunings: sysctls, congestion control and offloads of a lab, and what the kernel made of them and of the MTU."""
+"""Tunings: sysctls and congestion control of a lab, and what the kernel made of them."""
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network.underlay import MTU
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
 
 CONGESTION = "net.ipv4.tcp_congestion_control"
 
-OFFLOADS = {
-    "rx": "rx-checksumming",
-    "tx": "tx-checksumming",
-    "sg": "scatter-gather",
-    "tso": "tcp-segmentation-offload",
-    "gso": "generic-segmentation-offload",
-    "gro": "generic-receive-offload",
-}
-"""The offloads of an interface: what `ethtool -K` is told, and what `ethtool -k` calls it."""
-
-INTERFACE = "eth0"
-"""The interface of an endpoint to the underlay."""
-
 Settings = dict[str, str]
-"""Settings by what they are called in events: `sysctl NAME`, `offload NAME`, `mtu`."""
+"""Settings by what they are called in events: `sysctl NAME`."""
 
 
 def apply(tuning: Mapping[str, Any], endpoints: Sequence[Node], hosts: Sequence[Node], events: Events) -> None:
     """Tunes the endpoints and the hosts behind them, once the underlay stands; tells what the kernel made of it.
 
-    The underlay has its MTU already. Raises Unsupported where this lab cannot set something, and CommandFailed.
+    Raises Unsupported where this lab cannot set something, and CommandFailed.
     """
     machine = endpoints[0].machine
     own, shared = _by_owner(tuning["sysctl"], endpoints[0], machine)
@@ -41,22 +25,13 @@ def apply(tuning: Mapping[str, Any], endpoints: Sequence[Node], hosts: Sequence[
         _tell(machine, _set_sysctls(machine, shared), _sysctls(machine, shared), events)
     for node in (*endpoints, *hosts):
         asked = _set_sysctls(node, own) | _set_congestion(node, tuning["congestion"])
-        asked |= _set_offloads(node, tuning["offloads"])
-        if tuning["mtu"] != MTU and node in endpoints:
-            asked["mtu"] = str(tuning["mtu"])
         if asked:
             _tell(node, asked, installed(node, tuning, own), events)
 
 
 def installed(node: Node, tuning: Mapping[str, Any], sysctl: Mapping[str, str]) -> Settings:
     """What the kernel says of what a tuning set on a node; `sysctl` are those that this node has of its own."""
-    found = _sysctls(node, [*sysctl, *([CONGESTION] if tuning["congestion"] else [])])
-    if tuning["offloads"]:
-        found |= _offloads(node, tuning["offloads"])
-    if tuning["mtu"] != MTU:
-        links = json.loads(node.ask("ip", "-j", "link", "show", "dev", INTERFACE).stdout or "[{}]")
-        found["mtu"] = str(links[0].get("mtu", "nothing"))
-    return found
+    return _sysctls(node, [*sysctl, *([CONGESTION] if tuning["congestion"] else [])])
 
 
 def differences(asked: Settings, found: Settings) -> list[str]:
@@ -110,24 +85,8 @@ def _set_congestion(node: Node, algorithm: str) -> Settings:
     return {f"sysctl {CONGESTION}": algorithm}
 
 
-def _set_offloads(node: Node, offloads: Mapping[str, bool]) -> Settings:
-    if not offloads:
-        return {}
-    if not node.has("ethtool"):
-        raise Unsupported("the program ethtool is not installed")
-    states = {name: "on" if wanted else "off" for name, wanted in offloads.items()}
-    node.run("ethtool", "-K", INTERFACE, *(word for pair in states.items() for word in pair))
-    return {f"offload {name}": state for name, state in states.items()}
-
-
 def _sysctls(node: Node, names: Sequence[str] | Mapping[str, str]) -> Settings:
     return {f"sysctl {name}": " ".join(node.ask("sysctl", "-n", name).stdout.split()) for name in names}
-
-
-def _offloads(node: Node, names: Mapping[str, bool]) -> Settings:
-    printed = node.ask("ethtool", "-k", INTERFACE).stdout
-    states = dict(re.findall(r"^(\S+): (on|off)\b", printed, re.MULTILINE))
-    return {f"offload {name}": states.get(OFFLOADS[name], "nothing") for name in names}
 
 
 def _tell(node: Node, asked: Settings, found: Settings, events: Events) -> None:

@@ -5,12 +5,16 @@ from ipaddress import ip_interface
 from types import MappingProxyType
 from typing import NamedTuple
 
+from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
 
 MTU = 1500
-"""MTU of every link, in bytes, unless a tuning says otherwise."""
+"""MTU of what stands in the network itself, in bytes."""
+
+WIRE = Link("wire")
+"""The usual link of an endpoint."""
 
 EDGE = "edge"
 
@@ -39,7 +43,8 @@ class Underlay(NamedTuple):
     """Endpoints with `middle` between them; `towards` are the interfaces that packets for each endpoint pass.
 
     They are the middle's, or the endpoints' own where no node of the lab stands between them. `roles` are the nodes
-    besides endpoints that a stack needs, by role: each node has its role's name.
+    besides endpoints that a stack needs, by role: each node has its role's name. `link` joins each leaf to the middle;
+    its rate and its MTU are those of endpoints alone.
     """
 
     kind: str
@@ -49,6 +54,7 @@ class Underlay(NamedTuple):
     name_server: str
     topology: Topology
     roles: Mapping[str, Overlay] = MappingProxyType({})
+    link: Link = WIRE
 
     @property
     def names(self) -> list[str]:
@@ -91,14 +97,14 @@ ROLES = {CONTROL: 252, RELAY: 251}
 """The number of a node with a role, by which it has its address: above those of all endpoints, below the edge."""
 
 
-def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[str] = ()) -> Underlay:
-    """The underlay of that kind, with links of that MTU in bytes, and nodes for these roles; nothing is made."""
+def of(kind: str, topology: Topology = PAIR, link: Link = WIRE, roles: Collection[str] = ()) -> Underlay:
+    """The underlay of that kind, whose endpoints have such links, and nodes for these roles; nothing is made."""
     plan = UNDERLAY_KINDS[kind]
     return Underlay(
         kind,
         plan.middle,
         endpoints={
-            name: Overlay("eth0", plan.address.format(number), plan.prefix, mtu, ETHERNET.size)
+            name: Overlay("eth0", plan.address.format(number), plan.prefix, link.mtu, ETHERNET.size)
             for number, name in enumerate(topology.endpoints, start=1)
         },
         towards={name: Interface(plan.middle, f"to-{name}") for name in topology.endpoints},
@@ -107,6 +113,7 @@ def of(kind: str, topology: Topology = PAIR, mtu: int = MTU, roles: Collection[s
         roles={
             role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles
         },
+        link=link,
     )
 
 

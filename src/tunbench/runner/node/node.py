@@ -24,7 +24,7 @@ ROOT = Path("/")
 COMMAND_TIMEOUT = 30.0
 """Seconds of the lab's own time that a command may take unless it says otherwise."""
 
-BATCHES = ("ip", "bridge")
+BATCHES = ("ip", "bridge", "tc")
 """Programs of iproute2 that take a batch of lines, and a network namespace by its name."""
 
 
@@ -102,13 +102,20 @@ class Node:
 
     def ip(self, *lines: str) -> None:
         """Executes lines of iproute2's `ip` as one batch. Raises CommandFailed."""
-        text = "".join(f"{line}\n" for line in lines)
-        self._batch("ip", text, f"{self.typed(['ip', '-batch', '-'])} <<'END'\n{text}END")
+        self._lines("ip", lines)
 
     def bridge(self, *commands: Sequence[str]) -> None:
         """Executes commands of iproute2's `bridge`, each without its first word, as one batch. Raises CommandFailed."""
         text = "".join(f"{' '.join(words)}\n" for words in commands)
         self._batch("bridge", text, "\n".join(self.typed(["bridge", *words]) for words in commands))
+
+    def tc(self, *lines: str) -> None:
+        """Executes lines of iproute2's `tc` as one batch. Raises CommandFailed."""
+        self._lines("tc", lines)
+
+    def _lines(self, program: str, lines: Sequence[str]) -> None:
+        text = "".join(f"{line}\n" for line in lines)
+        self._batch(program, text, f"{self.typed([program, '-batch', '-'])} <<'END'\n{text}END")
 
     def _batch(self, program: str, text: str, shown: str) -> None:
         began = time.monotonic()

@@ -1,0 +1,161 @@
+"""Reads the links of a plan: the name of a shipped one, or an inline table, which may sweep."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from tunbench.plan.axes import named_table
+from tunbench.plan.axes.named_table import TableForm
+from tunbench.plan.axes.reader import AxisReader
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
+from tunbench.plan.toml.tables import alone
+from tunbench.runner.declare import quantity
+from tunbench.runner.declare.link import FRAMINGS, SEGMENTATIONS, Direction, Link
+from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.overlay import SMALLEST_MTU
+
+OF_DIRECTION = ("rate", "delay", "queue")
+"""The keys that a link has for both directions, and each direction for itself."""
+
+FORM = TableForm(
+    "link",
+    '{ name = "line", rate = "50M" }',
+    keys=("name", *OF_DIRECTION, "up", "down", "mtu", "framing", "segmentation"),
+    fixed=[("name",), ("up",), ("down",)],
+    # A rate is a name that everybody knows: 100M, 1G.
+    name=re.compile(r"[0-9A-Za-z][0-9A-Za-z-]*"),
+    name_letters="letters, digits and -",
+)
+
+SLOWEST, FASTEST = 1e3, 1e12
+"""Bits a second: the kernel keeps whole bytes, and netem's and tbf's arithmetic goes that far."""
+
+MAX_DELAY_SECONDS = 60.0
+
+MAX_QUEUE_PACKETS = 10_000_000
+
+MAX_MTU_BYTES = 65_535
+"""More, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
+
+
+@cache
+def shipped() -> dict[str, Link]:
+    """The links that come with Tunbench, by name."""
+    return named_table.shipped("links.toml", _from_table)
+
+
+def read_links(value: object) -> Iterator[Link]:
+    """The links that an entry of a plan stands for: one, or those of its sweeps, named by the swept values.
+
+    Raises ValueError; MistakeAt where it is in one key.
+    """
+    named_table.check_new(FORM, value, shipped())
+    yield from named_table.read_entries(FORM, value, shipped(), _from_table)
+
+
+def _from_table(table: Mapping[str, object]) -> Link:
+    name = named_table.name_of(FORM, table)
+    framing = _one_of(table, "framing", FRAMINGS, "ethernet")
+    both = _direction(table, Direction())
+    link = Link(
+        name,
+        _one_way(table, "up", both),
+        _one_way(table, "down", both),
+        _mtu(table.get("mtu", FRAMINGS[framing].mtu)),
+        framing,
+        _one_of(table, "segmentation", SEGMENTATIONS, "before"),
+    )
+    if "queue" in table and not (link.up.rate or link.down.rate):
+        raise MistakeAt("queue does nothing without rate: write rate as well, or take queue away", "queue")
+    return link
+
+
+def _one_way(table: Mapping[str, object], way: str, both: Direction) -> Direction:
+    """One direction: what its own table says, and else what holds for both."""
+    own = table.get(way, {})
+    if not isinstance(own, dict):
+        raise MistakeAt(f'{quoted(own)} is not a table: write for example {way} = {{ rate = "10M" }}', way)
+    try:
+        named_table.check_keys(own, OF_DIRECTION)
+        found = _direction(own, both)
+        if "queue" in own and not found.rate:
+            raise MistakeAt("queue does nothing without rate: write rate as well, or take queue away", "queue")
+    except MistakeAt as mistake:
+        raise MistakeAt(str(mistake), way, *mistake.at) from None
+    return found
+
+
+def _direction(table: Mapping[str, object], usual: Direction) -> Direction:
+    found = usual
+    if "rate" in table:
+        found = found._replace(rate=_rate(table["rate"]))
+    if "delay" in table:
+        found = found._replace(delay=_delay(table["delay"]))
+    if "queue" in table:
+        found = _with_queue(found, table["queue"])
+    return found
+
+
+def _rate(value: object) -> float:
+    text = str(value)
+    try:
+        rate = quantity.rate(text)
+    except ValueError as error:
+        raise MistakeAt(str(error), "rate") from None
+    if isinstance(value, bool | int | float) or text.strip().replace(".", "", 1).isdecimal():
+        raise MistakeAt(f'{quoted(value)} has no unit: write for example rate = "100M"', "rate")
+    if not SLOWEST <= rate <= FASTEST:
+        raise MistakeAt(
+            f'"{text}" is out of range: a rate is 1K to 1000G; take the key away for a link without limit', "rate"
+        )
+    return rate
+
+
+def _delay(value: object) -> float:
+    try:
+        delay = quantity.duration(str(value), bare="")
+    except ValueError as error:
+        raise MistakeAt(str(error), "delay") from None
+    if not 0 <= delay <= MAX_DELAY_SECONDS:
+        raise MistakeAt(f'"{value}" is out of range: a delay is 0 to {MAX_DELAY_SECONDS:g} s', "delay")
+    return delay
+
+
+def _with_queue(direction: Direction, value: object) -> Direction:
+    """The direction with a queue of so many packets, or of so much time at its rate."""
+    text = str(value).strip()
+    example = 'write packets, such as queue = 1000, or time, such as queue = "50ms"'
+    if isinstance(value, bool | float):
+        raise MistakeAt(f"{quoted(value)} is no queue: {example}", "queue")
+    try:
+        packets = int(text) if text.isdecimal() else 0
+        seconds = 0.0 if text.isdecimal() else quantity.duration(text, bare="")
+    except ValueError:
+        raise MistakeAt(f"{quoted(value)} is no queue: {example}", "queue") from None
+    if packets <= 0 and seconds <= 0:
+        raise MistakeAt(f"a queue of nothing passes nothing: {example}", "queue")
+    if packets > MAX_QUEUE_PACKETS or seconds > MAX_DELAY_SECONDS:
+        most = f"{MAX_QUEUE_PACKETS} packets or {MAX_DELAY_SECONDS:g} s"
+        raise MistakeAt(f"{quoted(value)} is out of range: a queue has {most} at most", "queue")
+    return direction._replace(queue_packets=packets, queue_seconds=seconds)
+
+
+def _mtu(value: object) -> int:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 9:
+        # The values of a range are texts.
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise MistakeAt(f"{quoted(value)} is not a whole number of bytes: write for example mtu = 9000", "mtu")
+    if not SMALLEST_MTU[4] <= value <= MAX_MTU_BYTES:
+        raise MistakeAt(f"{value} is out of range: allowed is {SMALLEST_MTU[4]} to {MAX_MTU_BYTES} bytes", "mtu")
+    return value
+
+
+def _one_of(table: Mapping[str, object], key: str, choices: Mapping[str, object], usual: str) -> str:
+    value = table.get(key, usual)
+    if not isinstance(value, str) or value not in choices:
+        raise MistakeAt(f"unknown {key} {quoted(value)}{nearest(str(value), list(choices))}", key)
+    return value
+
+
+READER = AxisReader('link = ["wire", "1G"]', alone(read_links))

@@ -1,0 +1,118 @@
+"""A link: what joins a node to the next one. It owns rate, delay and queue of each direction, MTU and framing."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+ETHERNET_HEADER = 14
+"""Bytes of a frame's header, which the kernel counts as part of it."""
+
+DEFAULT_DELAY_SECONDS = 75e-6
+"""What cards, cable and switch take at least, one way over one link. Between two endpoints there are two links, and a
+round trip takes four times as long: 0.3 ms, as `ping` shows between two servers in one room."""
+
+DEFAULT_QUEUE_PACKETS = 1000
+"""What Linux gives an Ethernet interface: DEFAULT_TX_QUEUE_LEN of net/ethernet/eth.c."""
+
+SEGMENTATIONS = {
+    "before": "what leaves a node is cut into packets of the link's MTU before anything judges it",
+    "after": "bundles of up to 64 KiB pass as they are, as where netem sits above a network card's segmentation",
+}
+
+
+class Framing(NamedTuple):
+    """What a medium needs beside each frame as the kernel counts it, in bytes, and for the shortest one at least.
+
+    With `cells` what comes of it fills whole cells of ATM, of which 48 bytes in 53 are its own. `mtu` is the usual one.
+    """
+
+    beside: int
+    least: int
+    cells: bool
+    mtu: int
+    summary: str
+
+    def wire_bytes(self, frame: int) -> int:
+        """The bytes that a frame takes on the medium."""
+        counted = max(frame + self.beside, self.least)
+        return math.ceil(counted / 48) * 53 if self.cells else counted
+
+
+FRAMINGS = {
+    "ethernet": Framing(24, 84, False, 1500, "check sequence 4 B, preamble 8, gap 12; 84 B at least (IEEE 802.3)"),
+    "pppoe": Framing(32, 84, False, 1492, "as Ethernet, and 8 B of PPPoE and PPP (RFC 2516)"),
+    "atm": Framing(26, 0, True, 1492, "PPPoE over LLC/SNAP and AAL5, in cells of 53 B for 48 (RFC 2684)"),
+    "none": Framing(0, 0, False, 1500, "nothing beside the 14 B of a frame's header"),
+}
+
+
+class Direction(NamedTuple):
+    """One direction of a link: bits a second, 0 without limit; seconds; and packets, or else seconds, of its queue."""
+
+    rate: float = 0.0
+    delay: float = DEFAULT_DELAY_SECONDS
+    queue_packets: int = DEFAULT_QUEUE_PACKETS
+    queue_seconds: float = 0.0
+
+    def spec(self) -> dict[str, Any]:
+        """What the runner gets; there is no queue where nothing has to wait."""
+        queue = {"queue_seconds": self.queue_seconds} if self.queue_seconds else {"queue_packets": self.queue_packets}
+        return {"delay": self.delay, **({"rate": self.rate, **queue} if self.rate else {})}
+
+
+USUAL = Direction()
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link: `up` is what leaves the node, `down` what comes to it; MTU in bytes."""
+
+    name: str
+    up: Direction = USUAL
+    down: Direction = USUAL
+    mtu: int = FRAMINGS["ethernet"].mtu
+    framing: str = "ethernet"
+    segmentation: str = "before"
+
+    @property
+    def cuts(self) -> bool:
+        """Whether what leaves a node is cut into packets before anything judges it."""
+        return self.segmentation == "before"
+
+    @property
+    def largest_frame(self) -> int:
+        """Bytes of the largest frame as the kernel counts it."""
+        return self.mtu + ETHERNET_HEADER
+
+    @property
+    def crossing_delay(self) -> float:
+        """Seconds that the two links between two endpoints take, one way."""
+        return self.up.delay + self.down.delay
+
+    @property
+    def base_round_trip(self) -> float:
+        """Seconds of a round trip between two endpoints behind such links, where nothing waits."""
+        return 2 * self.crossing_delay
+
+    def queue_bytes(self, direction: Direction) -> int:
+        """Bytes of full frames, as the kernel counts them, that the rate carries in the time of the queue."""
+        on_the_wire = FRAMINGS[self.framing].wire_bytes(self.largest_frame)
+        frames = direction.queue_seconds * direction.rate / (8 * on_the_wire)
+        return max(1, round(frames)) * self.largest_frame
+
+    def spec(self) -> dict[str, Any]:
+        """The link as a shard names it."""
+        return {
+            "name": self.name,
+            "up": self.up.spec(),
+            "down": self.down.spec(),
+            "mtu": self.mtu,
+            "framing": self.framing,
+            "segmentation": self.segmentation,
+        }
+
+
+def of_spec(spec: Mapping[str, Any]) -> Link:
+    """The link that a shard names."""
+    return Link(**{**spec, "up": Direction(**spec["up"]), "down": Direction(**spec["down"])})
