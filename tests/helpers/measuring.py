@@ -9,11 +9,18 @@ from tunbench.run import execution
 from tunbench.run.order import read_order
 
 
-def plan(stacks: list[str], profiles: str, workloads: list[str], repeats: int = 1, clock: str = "virtual") -> str:
-    """The text of a plan; `profiles` is a TOML list."""
+def plan(
+    stacks: list[str],
+    profiles: str,
+    workloads: list[str],
+    repeats: int = 1,
+    clock: str = "virtual",
+    link: str = '"wire"',
+) -> str:
+    """The text of a plan; `profiles` is a TOML list, and `link` a TOML value."""
     return (
         f'name = "test"\nseed = 1\nrepeats = {repeats}\ntopology = "pair"\nstacks = {stacks}\nworkloads = {workloads}\n'
-        f'profiles = {profiles}\n[lab]\nkind = "vm"\nclock = "{clock}"\n'
+        f'profiles = {profiles}\nlink = {link}\n[lab]\nkind = "vm"\nclock = "{clock}"\n'
     )
 
 

@@ -9,6 +9,8 @@ from tunbench.runner.declare.verdicts import Verdict
 
 def reason(analysis: RunAnalysis, stack: str, condition: str, workload: str, metric: str) -> str:
     """Why a stack's metric has no ratio to `none` in a condition, in words."""
+    if condition in analysis.not_comparable:
+        return "bundles of packets were lost as one packet each: stacks were not judged alike"
     bare = analysis.bare.get(underlay(stack))
     if not underlay(stack) or bare is None:
         return "the stack none was not run on the same kind of underlay"

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from tunbench.analysis import order, stopping
+from tunbench.analysis.audit import conditions as audited_conditions
 from tunbench.analysis.audit.warnings import WarningGroup, warnings
 from tunbench.analysis.cells import CENTRAL, ESTIMATE, METRIC, cells, per_trial
 from tunbench.analysis.costs import costs
@@ -40,9 +41,18 @@ class RunAnalysis:
 
         The estimate of the ratio is `ratio_n`, `ratio_median`, `ratio_low`, `ratio_high`, …: null where there is none.
         """
-        compared = ratios(self.values).rename({name: f"ratio_{name}" for name in ESTIMATE})
+        compared = ratios(self._comparable_values).rename({name: f"ratio_{name}" for name in ESTIMATE})
         joined = cells(self.values).join(compared, on=[*CELL, *METRIC], how="left", maintain_order="left")
         return _in_order(joined, self.stacks, self.conditions)
+
+    @cached_property
+    def not_comparable(self) -> set[str]:
+        """The names of the conditions in which stacks were not judged alike, so that no ratio is given."""
+        return {self.conditions[values] for values in audited_conditions.not_comparable(self.record)}
+
+    @cached_property
+    def _comparable_values(self) -> pl.DataFrame:
+        return self.values.filter(~pl.col("condition").is_in(list(self.not_comparable)))
 
     @cached_property
     def costs(self) -> pl.DataFrame:
@@ -52,7 +62,8 @@ class RunAnalysis:
     @cached_property
     def warnings(self) -> list[WarningGroup]:
         """The warnings of the run, and those that follow from what was measured."""
-        return warnings(self.record.warnings, self.cells, self.values)
+        found = [*audited_conditions.warned(self.record), *self.record.warnings]
+        return warnings(found, self.cells, self.values)
 
     @cached_property
     def failing(self) -> list[FailureGroup]:

@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.console import screen
+from tunbench.cli.console import say, screen
 from tunbench.cli.console import show as show_parts
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import alternatives, print_json
 from tunbench.doctor import choose_lab
+from tunbench.plan.cautions import lines as caution_lines
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.expand import expand
 from tunbench.plan.extent import as_json as to_json
@@ -68,7 +69,8 @@ def check(
             from tunbench.journal.readers import published
 
             published.read(loaded)
-        notes = needs_of({shard.stack for shard in expand(loaded.plan)}, {}).notes
+        shards = expand(loaded.plan)
+        notes = [*needs_of({shard.stack for shard in shards}, {}).notes, *caution_lines(shards)]
     typer.echo(f"{loaded.path}: ok, {extent(loaded.plan).in_words}")
     for line in notes:
         typer.echo(line, err=True)
@@ -112,3 +114,5 @@ def show(
         print_json(to_json(loaded, shards, count))
     else:
         show_parts(screen(), plan_tables.expanded(loaded, shards, count, every))
+        for line in caution_lines(shards):
+            say(screen(stderr=True), line)

@@ -10,7 +10,7 @@ from tunbench.cli.console import say, screen, show
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.listing import alternatives
-from tunbench.plan import load
+from tunbench.plan import cautions, load
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.load import Loaded
 from tunbench.plan.model import CLOCKS, LAB_KINDS
@@ -59,7 +59,8 @@ def run(
     with bad_input_exits(*MISTAKES):
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
         folder, order = _order_in(plan, out, resume, options, tool or [])
-        for line in [*([order.why_this_lab] if order.why_this_lab else []), *order.toolbox.notes]:
+        notes = [*order.toolbox.notes, *cautions.lines(order.shards)]
+        for line in [*([order.why_this_lab] if order.why_this_lab else []), *notes]:
             say(console, line)
         count = workers or default_workers(order.lab.clock)
         with execution.machine_held(order):

@@ -13,7 +13,7 @@ from tunbench.journal.consistency import Consistency
 
 NAME = "journal.jsonl"
 
-VERSION = 2
+VERSION = 3
 """Of what events hold: it grows where an older version could not be read any more."""
 
 TAIL = 1 << 20

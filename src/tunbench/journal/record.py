@@ -90,8 +90,8 @@ class Record:
     """Each set of netem's terms that was asked for, and what the kernel made of it."""
     blocks: tuple[Block, ...] = ()
     """The answers of a plan with `until`, in the order in which they came."""
-    profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Each profile by its name, as the shards have it."""
+    specs: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """By axis, each value that is a table, by its name, as the shards have it."""
     workloads: tuple[str, ...] = ()
     """The workloads of the shards, in the order of the plan."""
 

@@ -10,7 +10,7 @@ from tunbench.plan.axes.profile import Profile, read_profile, shipped
 def profiles(analysis: RunAnalysis) -> list[Profile]:
     """The profiles of the run: as its shards have them, else as its plan describes them or Tunbench ships them."""
     entries = {profile_name(entry): entry for entry in analysis.record.listed("profiles")}
-    entries.update(analysis.record.profiles)
+    entries.update(analysis.record.specs.get("profile", {}))
     names = dict.fromkeys(values[0] for values in analysis.conditions)
     read = (_read(entries.get(name, name)) for name in names)
     return [profile for profile in read if profile]

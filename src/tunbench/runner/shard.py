@@ -119,7 +119,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> 
             samples=executed.samples,
             outputs=executed.outputs,
         )
-        watch.tell(events)
+        watch.tell(workload, events)
 
 
 def _begin(events: Events, phase: str, **fields: Any) -> float:

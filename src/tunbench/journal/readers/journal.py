@@ -27,6 +27,7 @@ from tunbench.journal.trial_result import trial_result
 from tunbench.journal.warnings import first_trials, warnings
 from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plan.shard import canonical
+from tunbench.runner.declare import axes
 
 
 def recognises(folder: Path) -> bool:
@@ -63,9 +64,14 @@ def assemble(events: Sequence[JournalEvent]) -> Record:
         planned=head.planned + sum(answer.more for answer in answers(events).values()),
         installed=_installed(events),
         blocks=tuple(_block(answer) for answer in answers(events).values()),
-        profiles={spec["profile"]["name"]: spec["profile"] for spec in specs.values()},
+        specs={axis: _tables(axis, specs.values()) for axis in axes.SHARD},
         workloads=tuple(dict.fromkeys(name for spec in specs.values() for name in spec.get("workloads", ()))),
     )
+
+
+def _tables(axis: str, specs: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The values of an axis that are tables, by their names."""
+    return {spec[axis]["name"]: spec[axis] for spec in specs if isinstance(spec[axis], dict)}
 
 
 def _block(answer: BlockAnswered) -> Block:

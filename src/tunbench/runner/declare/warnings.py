@@ -112,6 +112,28 @@ class WarningKind(StrEnum):
         "the probes took a noticeable part of the time that was measured",
         "Make the workload longer, or name fewer probes in the plan's key probes.",
     )
+    GSO_AGGREGATES = (
+        "gso-aggregates",
+        "netem judged bundles of up to 64 KiB as one packet each, where a stack hands them over whole; of others it "
+        "judged every packet",
+        "Let a link cut them: take the key link away, or name wire, and the placement router. Before that, compare no "
+        "stack with another.",
+    )
+    NO_BASE_ROUND_TRIP = (
+        "no-base-round-trip",
+        "delays jitter where a round trip takes next to nothing, so that TCP takes every overtaking for a loss",
+        "Give the link a delay: 75 µs is what cards, cable and switch take, and every shipped link has it.",
+    )
+    UNSPREAD_BURSTS = (
+        "unspread-bursts",
+        "a fast machine behind a link without a rate: bursts that no link spreads overflow the socket of a daemon",
+        'Name the link that such a machine has: link = "1G".',
+    )
+    RATE_NOT_SERVED = (
+        "rate-not-served",
+        "the model machine cannot carry what the link could, so that its processor decides and not the link",
+        "Take a machine of the speed that is named, or a slower link.",
+    )
     QUEUE_DROPS = (
         "queue-drops",
         "packets were dropped where they enter a link, because its queue was full: this is no loss of the network",

@@ -34,15 +34,15 @@ class Watch:
         self.places = places
         self.before = {place.name: _count(place) for place in places}
 
-    def tell(self, events: Events) -> None:
-        """Tells what each place has counted since, and warns of what was dropped for want of room."""
+    def tell(self, workload: str, events: Events) -> None:
+        """Tells what each place has counted during a workload, and warns of what was dropped for want of room."""
         for place in self.places:
             now, before = _count(place), self.before[place.name]
             since = {kind: _since(count, before[kind]) for kind, count in now.items()}
             self.before[place.name] = now
-            events.tell("queue", node=place.node.name, interface=place.interface, counters=since)
+            events.tell("queue", node=place.node.name, interface=place.interface, workload=workload, counters=since)
             for kind, text in _warnings(place, since):
-                events.tell("warning", name=kind, text=f"{place.name}: {text}")
+                events.tell("warning", name=kind, text=f"{workload}: {place.name}: {text}")
 
 
 def _count(place: Place) -> dict[str, Counters]:

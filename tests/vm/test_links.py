@@ -1,0 +1,95 @@
+"""A link is like a wire: packets are cut before anything judges them; rate, delay and queue are what they say."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from tests.helpers.measuring import execute, plan, values
+from tunbench.journal import journal
+
+pytestmark = pytest.mark.vm
+
+FULL_FRAME = 1514
+"""Bytes of the largest frame on Ethernet, as the kernel counts it."""
+
+KERNEL_AND_USER_SPACE = ["none", "vxlan", "gre", "ipsec", "wireguard", "openvpn"]
+
+
+def counted(run: Path, workload: str) -> Iterator[dict[str, Any]]:
+    """What each place has counted while a workload lasted."""
+    told = (event for event in journal.events(run) if event["event"] == "queue" and event["workload"] == workload)
+    return (event["counters"] | {"node": event["node"], "interface": event["interface"]} for event in told)
+
+
+@pytest.mark.parametrize("loss", [0.002, 0.02])
+def test_one_packet_in_so_many_is_lost_whoever_sends_it(loss: float, tmp_path: Path) -> None:
+    profile = f'[{{ name = "lossy", delay = "1ms", loss = "{loss:.1%}", reverse = {{ delay = "1ms" }} }}]'
+    workload = "iperf3-udp:rate=30M,length=1200,duration=1"
+    tcp = "iperf3-tcp:duration=1"
+    record = execute(tmp_path / "run", plan(KERNEL_AND_USER_SPACE, profile, [workload, tcp]))
+    assert {trial.verdict for trial in record.trials} == {"ok"}
+    # Twelve numbers: all are within their intervals in 99 of 100 cases where each is in 1,199 of 1,200.
+    for one in [*counted(tmp_path / "run", workload), *counted(tmp_path / "run", tcp)]:
+        if one["interface"] == "to-b":
+            netem = one["netem"]
+            judged = netem["packets"] + netem["drops"]
+            low, high = stats.binom.interval(1 - 0.01 / 12, judged, loss)
+            assert low <= netem["drops"] <= high, one
+            assert judged > 100
+            assert netem["bytes"] / netem["packets"] <= FULL_FRAME, "bundles pass as one packet"
+
+
+def test_a_round_trip_over_two_links_takes_four_times_their_delay(tmp_path: Path) -> None:
+    links = '["wire", { name = "long", delay = "1ms" }, { name = "one-sided", up = { delay = "5ms" }, delay = "0s" }]'
+    record = execute(tmp_path / "run", plan(["none"], '["baseline"]', ["ping:count=20"], link=links))
+    processing = 60e-6
+    for link, delay in (("wire", 4 * 75e-6), ("long", 4e-3), ("one-sided", 2 * 5e-3)):
+        least = min(values(record, "rtt", "none", whole=False, link=link))
+        assert delay <= least < delay + processing
+
+
+def test_a_rate_counts_what_ethernet_does(tmp_path: Path) -> None:
+    small, full = "iperf3-udp:rate=20M,length=18,duration=1", "iperf3-tcp:duration=2"
+    links = '[{ name = "ten", rate = "10M" }, { name = "atm", rate = "10M", framing = "atm" }]'
+    record = execute(tmp_path / "run", plan(["none"], '["baseline"]', [small, full], link=links))
+    # 18 bytes of payload make the shortest frame of Ethernet: 60 bytes and what stands beside it.
+    [throughput] = values(record, "throughput", "none", workload=small, link="ten")
+    assert throughput == pytest.approx(10e6 * 18 / 84, rel=0.01)
+    [throughput] = values(record, "throughput", "none", workload=full, link="ten")
+    assert throughput == pytest.approx(10e6 * 1448 / 1538, rel=0.01)
+    # PPPoE over LLC/SNAP: 1,492 bytes of IP have 40 beside them, and fill 32 cells of 53 bytes.
+    [throughput] = values(record, "throughput", "none", workload=full, link="atm")
+    assert throughput == pytest.approx(10e6 * 1440 / (math.ceil((1492 + 40) / 48) * 53), rel=0.01)
+
+
+def test_a_queue_holds_its_own_sender_back_and_drops_what_others_send(tmp_path: Path) -> None:
+    workload = "iperf3-udp:rate=20M,length=1200,duration=1"
+    links = (
+        '[{ name = "own", rate = "10M", queue = 1000 }, { name = "others", down = { rate = "10M", queue = "20ms" } }]'
+    )
+    execute(tmp_path / "run", plan(["none"], '["low"]', [workload], link=links))
+    dropped = {
+        (one["node"], one["interface"]): one["link"]["drops"]
+        for one in counted(tmp_path / "run", workload)
+        if one["link"]["packets"]
+    }
+    assert dropped["a", "eth0"] == 0
+    # Half of 20 Mbit/s for a second finds no room, but for what the queue holds.
+    offered = 20e6 / 8 / 1200
+    passed = 10e6 / 8 / (1200 + 8 + 20 + 14 + 24)
+    assert dropped["router", "to-b"] == pytest.approx(offered - passed, rel=0.05)
+
+
+def test_bundles_pass_uncut_where_a_link_says_so(tmp_path: Path) -> None:
+    workload = "iperf3-tcp:duration=1"
+    record = execute(tmp_path / "run", plan(["none", "vxlan"], '["low"]', [workload], link='"aggregates"'))
+    assert "gso-aggregates" in {warning.name for warning in record.warnings}
+    of_netem = [one["netem"] for one in counted(tmp_path / "run", workload) if one["interface"] == "to-b"]
+    # Counted are segments, and judged were bundles: a loss of 0.25 % drops far fewer than that.
+    for netem in of_netem:
+        low, _ = stats.binom.interval(0.99, netem["packets"], 0.0025)
+        assert netem["drops"] < low
