@@ -10,6 +10,7 @@ from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.plan.axes.profile import Profile
 from tunbench.report import units
 from tunbench.report.profiles import profiles
+from tunbench.runner.declare import link
 from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
 from tunbench.runner.network.netem_report import PRINT_PRECISION
@@ -41,17 +42,19 @@ class Impairments(NamedTuple):
 def impairments(analysis: RunAnalysis) -> Impairments:
     """The impaired profiles of a run; one that neither the manifest describes nor Tunbench ships is left out."""
     used = [profile for profile in profiles(analysis) if any(any(terms.values()) for terms in _directions(profile))]
-    bare = _bare(analysis)
+    first = next(iter(analysis.record.specs.get("link", {}).values()), None)
+    base = link.of_spec(first).base_round_trip if first else 0.0
+    bare = _bare(analysis, first["name"] if first else None)
     spreads = dict.fromkeys(_spread(terms) for profile in used for terms in _directions(profile))
     return Impairments(
-        [_row(profile, analysis, *_measured(bare.get(profile.name))) for profile in used],
+        [_row(profile, analysis, base, *_measured(bare.get(profile.name))) for profile in used],
         [_clipping(delay, jitter) for delay, jitter, spread in spreads if jitter > delay and spread == "uniform"],
         [profile.name for profile in used if any(terms.get("reorder_correlation") for terms in _directions(profile))],
     )
 
 
-def expected_delay(profile: Profile) -> float | None:
-    """Seconds that the impairments of both directions add to a round trip, on average. None where it is not known.
+def expected_delay(profile: Profile, base: float = 0.0) -> float | None:
+    """Seconds that both directions and the links take of a round trip, on average. None where it is not known.
 
     A packet that is reordered is sent at once. Where reorderings are correlated they nearly never happen, and are left
     out. It is not known with slots, where it depends on what is sent, nor for the faster of two duplicates.
@@ -60,7 +63,8 @@ def expected_delay(profile: Profile) -> float | None:
     for terms in _directions(profile):
         if any(terms.get(name) for name in HOLDING_TERMS) or (terms.get("duplicate") and terms.get("jitter")):
             return None
-    return math.fsum(mean_delay(*_spread(terms)) * (1 - (reordered(terms) or 0)) for terms in _directions(profile))
+    delays = (mean_delay(*_spread(terms)) * (1 - (reordered(terms) or 0)) for terms in _directions(profile))
+    return math.fsum([base, *delays])
 
 
 def expected_loss(profile: Profile) -> float | None:
@@ -75,13 +79,13 @@ def expected_loss(profile: Profile) -> float | None:
     return None if spoilt or len(known) < len(losses) else echo_loss(*known)
 
 
-def _row(profile: Profile, analysis: RunAnalysis, delays: float | None, losses: float | None) -> Impaired:
+def _row(profile: Profile, analysis: RunAnalysis, base: float, delays: float | None, losses: float | None) -> Impaired:
     became = [_became(terms, analysis) for terms in _directions(profile)]
     return Impaired(
         profile.name,
         wording(profile.forward) + became[0],
         wording(profile.reverse) + became[1],
-        units.quantity(expected_delay(profile), "s"),
+        units.quantity(expected_delay(profile, base), "s"),
         units.quantity(delays, "s"),
         units.quantity(expected_loss(profile), "ratio"),
         units.quantity(losses, "ratio"),
@@ -130,9 +134,10 @@ def _clipping(delay: float, jitter: float) -> str:
     return f"{_range(delay, jitter)} has a mean of {units.quantity(mean_delay(delay, jitter), 's')}"
 
 
-def _bare(analysis: RunAnalysis) -> dict[str, pl.DataFrame]:
-    """The round-trip times and losses of `none` under each profile."""
+def _bare(analysis: RunAnalysis, of_link: str | None) -> dict[str, pl.DataFrame]:
+    """The round-trip times and losses of `none` under each profile, over links of that name where it is known."""
     samples = analysis.samples.filter(pl.col("metric").is_in(["rtt", "loss"]))
+    samples = samples.filter(pl.col("link") == of_link) if of_link else samples
     bare = samples.filter(pl.col("stack").map_elements(is_baseline, return_dtype=pl.Boolean))
     return {str(name): rows for (name,), rows in bare.partition_by("profile", as_dict=True).items()}
 

@@ -48,7 +48,7 @@ def delay(leaf: str, seconds: float) -> list[str]:
     """
     through = f"from-{leaf}"
     return [
-        f"qdisc add dev {through} root netem delay {seconds * 1e9:.0f}ns limit 100000",
+        f"qdisc add dev {through} root netem delay {seconds * 1e6:.6g}us limit 100000",
         f"qdisc add dev to-{leaf} clsact",
         f"filter add dev to-{leaf} ingress matchall action mirred egress redirect dev {through}",
     ]

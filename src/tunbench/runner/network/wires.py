@@ -1,5 +1,6 @@
 """Makes wires of virtual Ethernet: what leaves a node is cut into packets, takes its time, and passes at a rate."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from tunbench.runner.node.node import ROOT_NODE, Node
 SEGMENTATION_OFFLOADS = ("tso", "gso", "tx-udp-segmentation")
 """What hands bundles of packets on uncut. TCP goes on to make them: the kernel cuts them as they leave the interface,
 as it does above a network card that cannot."""
+
+LACKING = re.compile("[Uu]nknown|not found|not supported|Failed to load")
+"""What `ip` and `tc` say of a kind of interface, qdisc, filter or action that the kernel does not have."""
 
 NEGLIGIBLE_DELAY_SECONDS = 1e-3
 """A base delay below which a lab without netem goes on without it: nothing that needs netem can be asked of it."""
@@ -55,10 +59,12 @@ def _delay(underlay: Underlay, leaves: list[str], nodes: Mapping[str, Node], eve
         middle.ip(*(f"link add from-{leaf} up type ifb" for leaf in leaves))
         middle.tc(*(line for leaf in leaves for line in link_command.delay(leaf, seconds)))
     except CommandFailed as error:
-        lacking = f"this kernel has no delay for a link (modules ifb, sch_netem, act_mirred, cls_matchall): {error}"
+        if not LACKING.search(error.result.stderr):
+            raise
+        lacking = "this kernel has no delay for a link (modules ifb, sch_netem, act_mirred, cls_matchall)"
         if seconds > NEGLIGIBLE_DELAY_SECONDS:
             raise Unsupported(lacking) from None
-        text = f"{lacking}; round trips are {2e6 * seconds:.0f} µs shorter"
+        text = f"{lacking}: round trips are {2e6 * seconds:.0f} µs shorter"
         events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
 
 
