@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.plan.axes import machine, tuning
+from tunbench.plan.axes import link, machine, tuning
 from tunbench.plan.keys import KEYS
 from tunbench.plan.load import check
 from tunbench.runner.declare.axes import AXES, NAMES
-from tunbench.runner.network.tuning import OFFLOADS
+from tunbench.runner.declare.link import FRAMINGS, SEGMENTATIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "plans.md").read_text()
@@ -20,6 +20,7 @@ REST = {
     "stacks": 'stacks = ["none", "wireguard"]',
     "workloads": 'workloads = ["ping", "iperf3-udp"]',
     "profiles": 'profiles = ["baseline", { name = "wan", delay = ["20ms", "50ms"] }]',
+    "link": 'link = ["wire", "1G"]',
     "tuning": 'tuning = ["default", "gvisor-full"]',
     "machine": 'machine = ["full", "slow"]',
 }
@@ -49,5 +50,7 @@ def test_every_key_is_in_the_table() -> None:
 
 
 def test_every_name_is_on_the_page() -> None:
-    names = [*tuning.shipped(), *machine.shipped(), *machine.FEATURES, *tuning.FORM.keys[1:], *OFFLOADS, *NAMES]
+    shipped = [*link.shipped(), *tuning.shipped(), *machine.shipped()]
+    keys = [*link.FORM.keys[1:], *tuning.FORM.keys[1:], *NAMES]
+    names = [*shipped, *keys, *FRAMINGS, *SEGMENTATIONS, *machine.FEATURES]
     assert [name for name in names if f"`{name}`" not in PAGE] == []

@@ -147,8 +147,8 @@ def _answered(answer: Result | Callable[[Call], Result], call: Call) -> Result:
 
 def _inner(argv: Sequence[str]) -> list[str]:
     words = list(argv)
-    if words[:2] == ["ip", "-n"]:
-        return ["ip", *words[3:]]
+    if words[0] in node.BATCHES and words[1:2] == ["-n"]:
+        return [words[0], *words[3:]]
     inner = words[words.index("--") + 1 :] if words[0] == "nsenter" else words
     return inner[3:] if inner[0] == "taskset" else inner
 

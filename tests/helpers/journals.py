@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.journal import journal
+from tunbench.runner.declare import axes
 
 STACKS = (
     *("none", "wireguard", "openvpn", "vxlan", "gre", "ipip", "ipsec:mode=tunnel", "ipsec:mode=transport+vxlan"),
@@ -55,8 +56,7 @@ def _events(stacks: int, profiles: int, repeats: int, replies: int, rng: random.
 
 def _spec(stack: str, delay: str, terms: dict[str, float], repeat: int) -> dict[str, Any]:
     profile = {"name": f"wan:delay={delay}", "forward": terms, "reverse": terms, "placement": "router"}
-    fixed = {"topology": "pair", "tuning": {"name": "default"}, "machine": {"name": "full"}}
-    return {"stack": stack, "profile": profile, **fixed, "repeat": repeat, "seed": 1000 + repeat}
+    return {"stack": stack, "profile": profile, **axes.USUAL, "repeat": repeat, "seed": 1000 + repeat}
 
 
 def _trial(shard: dict[str, str], workload: str, samples: list[list[Any]]) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from tests.helpers.fakes import CAPTURED, captured
 from tunbench.runner import probe, registry
 from tunbench.runner.bounds import impossible
+from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.metrics import Metric
-from tunbench.runner.network import netem_report
+from tunbench.runner.network import link_command, netem_report, qdiscs
 from tunbench.runner.probes import memory
 from tunbench.runner.probes.shared import overlay_traffic, processor_time
 from tunbench.runner.proof import pcap
@@ -105,12 +106,17 @@ def of_capture(text: str) -> list[Sample]:
 
 
 def of_qdisc(text: str) -> list[Sample]:
-    qdisc = netem_report.netem_of(text)
-    terms = {"loss": 0.01, "delay": 0.02}
-    assert all(
-        isinstance(one, str) for one in (*netem_report.deviations(terms, qdisc), netem_report.overflow(terms, qdisc))
+    shown = qdiscs.by_kind(text)
+    netem, shaper = shown.get("netem", {}), shown.get("tbf", {})
+    terms, link = {"loss": 0.01, "delay": 0.02}, Link("line", up=Direction(rate=5e7))
+    counted = qdiscs.counters(netem)
+    told = (
+        *netem_report.deviations(terms, netem),
+        netem_report.overflow(terms, counted),
+        *link_command.differences(link, link.up, shaper),
     )
-    return [Sample("packets", float(netem_report.counters(qdisc)["packets"]))]
+    assert all(isinstance(one, str) for one in told)
+    return [Sample("packets", float(counted["packets"] + qdiscs.counters(shaper)["packets"]))]
 
 
 def as_bytes(text: str) -> bytes:
@@ -171,7 +177,7 @@ PARSERS: dict[str, Parser] = {
     "connect": of("connect", lambda text: [connect.parse(text, 0.0, 0.0)], PROBES),
     "scp": of("scp", lambda text: scp.parse(text, 2_000_000, 0.1, 0.2), some("scp-sha256sum.txt", "scp-lost.txt")),
     "overhead": of("overhead", of_capture, [pcap_of("proof-vxlan.pcap"), pcap_of("small.pcap")]),
-    "tc": of("ping", of_qdisc, some("qdisc-full.json", "qdisc-loss.json", "tc-netem.json")),
+    "tc": of("ping", of_qdisc, some("qdisc-full.json", "qdisc-loss.json", "qdisc-link.json", "tc-netem.json")),
 }
 """Every parser whose values become samples, and tc's, whose become warnings."""
 

@@ -6,18 +6,23 @@ from random import Random
 from typing import Any
 
 from tests.helpers.odd_values import NOT_JSON, NUMBERS, RAW, TEXTS
+from tunbench.plan.axes.profile import MOVED
 from tunbench.plan.keys import KEYS as PLAN_KEYS
 from tunbench.plan.load import shipped_plans
 from tunbench.plan.study.claim import CLAIM_KEYS, COMPARISON_KEYS
 from tunbench.plan.study.publication import CLUSTERING_KEYS, STUDY_KEYS, TABLE_KEYS
 from tunbench.runner import invocation, registry
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
 
 USUAL = {"duration": ("20ms", "1s"), "seconds": ("2",), "rate": ("5M",), "size": ("1300",), "ratio": ("1%",)}
 """Values that options of a kind usually have."""
 
-KEYS = ("name", "seed", "repeats", "topology", "tuning", "machine", "probes", "profiles", "include", "exclude", "until")
+KEYS = (
+    *("name", "seed", "repeats", "link", "topology", "tuning", "machine", "probes", "profiles", "include", "exclude"),
+    "until",
+)
 STACKS = (
     "none",
     "wireguard",
@@ -30,9 +35,17 @@ STACKS = (
     "macsec",
 )
 TOPOLOGIES = ("pair", "ring", "mesh", "mesh:nodes=3", "hub-spoke:nodes=[3,4]", "site-to-site", "mesh:nodes=1000000000")
+LINKS: tuple[Any, ...] = (
+    *("wire", "100M", "1G", "aggregates", "jumbo", "1g", {"name": "1G"}, {"name": "l", "rate": "10M..50M step 10M"}),
+    *({"name": "m", "mtu": "1280..1500 step 20"}, {"name": "m", "mtu": [68, 1500, 9000, 99999]}, {"name": "l"}),
+    *({"name": "l", "up": {"rate": "5M", "queue": "50ms"}, "down": {"rate": "50M", "delay": "5ms"}}, {"rate": "1M"}),
+    *({"name": "l", "rate": "16M", "framing": ["ethernet", "pppoe", "atm", "none"], "queue": 100}, {}),
+    *({"name": "l", "segmentation": ["before", "after"], "delay": ["0s", "75us"]}, {"name": "l", "framing": "x"}),
+    *({"name": "l", "rate": "1M", "queue": ["1ms", 0]}, {"name": "l", "queue": 9}, {"name": "l", "rate": 100}),
+    *({"name": "l", "up": {"rate": ["5M", "50M"], "mtu": 9}}, {"name": "l", "down": "5M"}, {"name": "l", "delay": 5}),
+)
 TUNINGS: tuple[Any, ...] = (
-    *("default", "jumbo", "offloads-off", {"name": "t", "congestion": ["bbr", "cubic"]}),
-    *({"name": "m", "mtu": "1280..1500 step 20"}, {"name": "m", "mtu": [68, 1500, 9000, 99999]}),
+    *("default", "gvisor-full", "jumbo", {"name": "t", "congestion": ["bbr", "cubic"]}, {"name": "m", "mtu": 9000}),
     *({"name": "s", "sysctl": {"net.ipv4.tcp_sack": 0, "net.core": {"rmem_max": 1}, "kernel.panic": 1}},),
     *({"name": "o", "offloads": {"tso": False, "gso": 1}}, {"name": "default"}, {}),
 )
@@ -61,13 +74,13 @@ def generated(dice: Random) -> str:
     tables: dict[str, Any] = {"name": "any", "stacks": several(stack, dice), "workloads": several(workload, dice)}
     if dice.random() < 0.5:
         tables["profiles"] = several(profile, dice)
-    made = {"topology": TOPOLOGIES, "tuning": TUNINGS, "machine": MACHINES, "until": UNTILS}
+    made = {"link": LINKS, "topology": TOPOLOGIES, "tuning": TUNINGS, "machine": MACHINES, "until": UNTILS}
     for key in dice.sample(sorted(made), dice.choice((0, 0, 1, 2))):
         tables[key] = dice.choice(made[key])
     if dice.random() < 0.3:
         tables["repeats"] = dice.choice((1, 3, 30, 1000, 10_000))
     if dice.random() < 0.2:
-        axis = dice.choice(("stack", "profile", "workload", "topology", "tuning", "machine", "what"))
+        axis = dice.choice((*axes.NAMES, "what"))
         tables[dice.choice(("include", "exclude"))] = [{axis: dice.choice(("*", "none", "wire*", "[!a]*", "x?", "["))}]
     for key in dice.sample(KEYS, dice.choice((0, 0, 0, 0, 1, 2))):
         tables[key] = wild(dice)
@@ -94,11 +107,12 @@ def large(dice: Random) -> str:
         "stacks": f'["{layers.format(*range(1, 21))}vxlan:vni={swept}{tail}"]',
         "workloads": f'["ping:count={swept}{tail}"]',
         "profiles": f'[{{ name = "p", delay = "1ms..{last}ms step 1ms"{keys} }}]',
-        "tuning": f'{{ name = "t", mtu = "999..{last + 998} step 1", sysctl.net = {{ y = 1{keys} }} }}',
+        "link": f'{{ name = "l", mtu = "999..{last + 998} step 1", up = {{ rate = "1M"{keys} }} }}',
+        "tuning": f'{{ name = "t", congestion = "bbr", sysctl.net = {{ y = 1{keys} }} }}',
         "machine": f'{{ name = "m", cpu = {{ speed = [1000, 500]{keys} }} }}',
     }
     chosen = dice.choice(sorted(lists))
-    usual = {"stacks": '["none"]', "workloads": '["ping"]', "tuning": '"jumbo"', "repeats": dice.choice(('"x"', "1"))}
+    usual = {"stacks": '["none"]', "workloads": '["ping"]', "tuning": '"default"', "repeats": dice.choice(('"x"', "1"))}
     return "\n".join(f"{key} = {one}" for key, one in {"name": '"any"', **usual, chosen: lists[chosen]}.items()) + "\n"
 
 
@@ -150,6 +164,8 @@ def profile(dice: Random) -> Any:
         table[name] = wild(dice) if dice.random() < 0.03 else dice.choice((_value(TERMS[name].option, dice), swept))
     if dice.random() < 0.1:
         table["reverse"] = dice.choice(({}, {"delay": "40ms"}, {"loss": ["1%", "2%"]}, wild(dice)))
+    if dice.random() < 0.03:
+        table[dice.choice(sorted(MOVED))] = dice.choice(("1M", 1000, wild(dice)))
     if dice.random() < 0.1:
         table["placement"] = dice.choice(("router", "endpoints", "overlay", "moon"))
     return table
@@ -176,6 +192,8 @@ def wild(dice: Random, deeper: int = 3) -> Any:
                 "width",
                 "stack",
                 "sysctl",
+                "rate",
+                "up",
                 "mtu",
                 "a b",
                 'q"',

@@ -7,6 +7,7 @@ from typing import Any
 
 from tunbench.journal.record import Record, Sample, TrialResult, Warned
 from tunbench.plan.shard import canonical
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.verdicts import Verdict
 
 PING = "ping:count=100,interval=0.01"
@@ -49,7 +50,7 @@ MANIFEST: dict[str, Any] = {
 def cell(stack: str, profile: str = "baseline", workload: str = PING, repeat: int = 1) -> dict[str, Any]:
     """What identifies a trial; its seed follows from its repeat."""
     return {
-        **{"stack": stack, "profile": profile, "topology": "pair", "tuning": "default", "machine": "full"},
+        **{"stack": stack, "profile": profile, **axes.USUAL},
         **{"workload": workload, "repeat": repeat, "seed": 1000 + repeat},
     }
 

@@ -7,6 +7,7 @@ from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.samples import SCHEMA, every_sample, good_samples
 from tunbench.analysis.statistics import INTERVAL, RANGE
 from tunbench.journal.record import COLUMNS, Record, Warned
+from tunbench.runner.declare import axes
 
 
 def pings(repeats: int) -> Record:
@@ -137,7 +138,7 @@ def test_conditions_are_in_the_order_in_which_the_plan_sweeps() -> None:
     }
     trials = [trial(cell("none") | where) for where in places]
     found = analyse(record(trials, manifest={"plan": listed})).conditions
-    assert list(found) == [(one["profile"], "pair", one["tuning"], one["machine"]) for one in places]
+    assert list(found) == [tuple((axes.USUAL | one)[axis] for axis in axes.CONDITION) for one in places]
 
 
 def test_rows_of_different_nodes_are_different_cells() -> None:

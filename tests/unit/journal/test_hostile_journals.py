@@ -19,6 +19,7 @@ from tunbench.journal import journal
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of
 from tunbench.plan.shard import Shard
+from tunbench.runner.declare import axes
 
 FEW, MANY = 40, 2_000
 """Journals that are mutated: always, and in the long test."""
@@ -157,10 +158,10 @@ RICH: list[Any] = [
     *EVENTS[1:],
     {**EVENTS[3], "name": "trial", "workload": "ping:count=5"},
     {"event": "command", "shard": EVENTS[1]["shard"], "shell": "ping x", "took": 0.1, "at": 1.0},
-    {"event": "impairment", "asked": ASKED, "installed": {"kind": "netem", "terms": {"delay": 0.02, "limit": 1000}}},
+    {"event": "impairment", "asked": ASKED, "installed": {"kind": "netem", "terms": {"delay": 0.02, "gap": 0}}},
     {
-        **{"event": "block", "group": "g", "stack": "none", "profile": "baseline", "topology": "pair"},
-        **{"tuning": "default", "machine": "full", "repeats": 5, "enough": False, "more": 10},
+        **{"event": "block", "group": "g", "stack": "none", "profile": "baseline", **axes.USUAL},
+        **{"repeats": 5, "enough": False, "more": 10},
         "widest": {"width": 0.1, **dict.fromkeys(("workload", "pair", "node", "metric", "statistic"), "a")},
     },
 ]

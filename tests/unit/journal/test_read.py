@@ -14,6 +14,7 @@ from tunbench.journal.fingerprint import substance
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.journal import assemble
 from tunbench.journal.record import COLUMNS, Record
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.verdicts import Verdict
 
 Event = dict[str, Any]
@@ -48,8 +49,8 @@ def test_a_record_has_every_trial_with_its_samples() -> None:
     ]
     first, _, last = record.trials
     assert first.rows[1] == {
-        **{"lab": "vm", "clock": "virtual", "stack": "none", "profile": "baseline", "topology": "pair"},
-        **{"tuning": "default", "machine": "full", "workload": "ping:count=5", "repeat": 1, "seed": 7},
+        **{"lab": "vm", "clock": "virtual", "stack": "none", "profile": "baseline", **axes.USUAL},
+        **{"workload": "ping:count=5", "repeat": 1, "seed": 7},
         **{"pair": "a-b", "node": "a", "metric": "rtt", "unit": "s", "at": 0.01, "value": 0.2},
     }
     assert all(tuple(row) == COLUMNS for one in record.trials for row in one.rows)

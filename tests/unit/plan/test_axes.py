@@ -1,4 +1,4 @@
-"""Tunings, machines, include, exclude and probes: what of a plan becomes of them in its shards."""
+"""Links, tunings, machines, include, exclude and probes: what of a plan becomes of them in its shards."""
 
 import re
 import subprocess
@@ -23,7 +23,8 @@ from tunbench.runner.declare.axes import NAMES
 STACKS = ["none", "wireguard", "gre", "vxlan"]
 WORKLOADS = ["ping", "pmtu", "iperf3-tcp"]
 PROFILES = ["baseline", "low", "high"]
-TUNINGS = ["default", "jumbo"]
+LINKS = ["wire", "1G"]
+TUNINGS = ["default", "gvisor-full"]
 MACHINES = ["full", "slow"]
 
 
@@ -32,25 +33,24 @@ def names(shard: Shard) -> list[str]:
 
 
 def whole(**keys: object) -> Plan:
-    axes = {"stacks": STACKS, "workloads": WORKLOADS, "profiles": PROFILES, "tuning": TUNINGS, "machine": MACHINES}
-    return plan(**axes, **keys)
+    axes = {"stacks": STACKS, "workloads": WORKLOADS, "profiles": PROFILES}
+    return plan(**axes, link=LINKS, tuning=TUNINGS, machine=MACHINES, **keys)
 
 
 def test_one_value_is_a_list_of_one() -> None:
-    given = plan(tuning="jumbo", machine={"name": "x", "cpu": {"speed": 500}}, topology="pair")
-    assert given.axes["tuning"] == ["jumbo"]
+    given = plan(tuning="gvisor-full", machine={"name": "x", "cpu": {"speed": 500}}, topology="pair")
+    assert given.axes["tuning"] == ["gvisor-full"]
+    assert given.axes["link"] == ["wire"]
     assert given.values["machine"] == [Machine("x", (), 500)]
     assert given.axes["topology"] == ["pair"]
 
 
 def test_the_order_of_expansion() -> None:
     shards = expand(whole(repeats=2))
-    assert [
-        (one.repeat, one.layout.name, one.tuning.name, one.machine.name, one.profile.name, one.stack.name)
-        for one in shards
-    ] == [
-        (repeat, "pair", tuned, model, profile, stack)
+    assert [(one.repeat, *(one.values[axis].name for axis in NAMES if axis != "workload")) for one in shards] == [
+        (repeat, link, "pair", tuned, model, profile, stack)
         for repeat in (1, 2)
+        for link in LINKS
         for tuned in TUNINGS
         for model in MACHINES
         for profile in PROFILES
@@ -59,19 +59,20 @@ def test_the_order_of_expansion() -> None:
     assert len({one.id for one in shards}) == len(shards)
 
 
-def test_a_shard_depends_on_what_its_tuning_and_machine_say_not_on_their_names_alone() -> None:
+def test_a_shard_depends_on_what_its_link_tuning_and_machine_say_not_on_their_names_alone() -> None:
     ids = {
-        expand(plan(tuning=tuned, machine=model))[0].id
-        for tuned in ({"name": "x", "mtu": 1400}, {"name": "x", "mtu": 1300})
+        expand(plan(link=link, tuning=tuned, machine=model))[0].id
+        for link in ({"name": "z", "mtu": 1400}, {"name": "z", "up": {"rate": "1M"}}, {"name": "z", "delay": "0s"})
+        for tuned in ({"name": "x", "congestion": "bbr"}, {"name": "x", "congestion": "cubic"})
         for model in ({"name": "y", "cpu": {"speed": 500}}, {"name": "y", "cpu": {"speed": 250}})
     }
-    assert len(ids) == 4
+    assert len(ids) == 12
 
 
 def test_the_columns_have_names() -> None:
-    [shard] = expand(plan(tuning="jumbo", machine="slow"))
-    assert (shard.cell_of("ping")["tuning"], shard.cell_of("ping")["machine"]) == ("jumbo", "slow")
-    assert shard.spec()["tuning"]["mtu"] == 9000
+    [shard] = expand(plan(link="jumbo", machine="slow"))
+    assert (shard.cell_of("ping")["link"], shard.cell_of("ping")["machine"]) == ("jumbo", "slow")
+    assert shard.spec()["link"]["mtu"] == 9000
     assert shard.spec()["machine"] == {"name": "slow", "without": [], "speed": 250}
     assert "probes" not in shard.spec()
 
@@ -96,6 +97,7 @@ patterns = st.fixed_dictionaries(
         "stack": st.sampled_from([*STACKS, "*", "[vw]*"]),
         "profile": st.sampled_from([*PROFILES, "?o*"]),
         "workload": st.sampled_from([*WORKLOADS, "p*"]),
+        "link": st.sampled_from([*LINKS, "[vw]*"]),
         "tuning": st.sampled_from(TUNINGS),
         "machine": st.sampled_from(MACHINES),
     },
@@ -113,29 +115,25 @@ def same(value: str, pattern: str) -> bool:
 @given(include=tables, exclude=tables)
 def test_include_and_exclude_leave_what_they_say(include: list[dict[str, str]], exclude: list[dict[str, str]]) -> None:
     expected = [
-        (tuned, model, profile, stack, workload)
-        for tuned in TUNINGS
-        for model in MACHINES
-        for profile in PROFILES
-        for stack in STACKS
-        for workload in WORKLOADS
-        if (not include or any(hit(table, tuned, model, profile, stack, workload) for table in include))
-        and not any(hit(table, tuned, model, profile, stack, workload) for table in exclude)
+        cell
+        for cell in product(LINKS, TUNINGS, MACHINES, PROFILES, STACKS, WORKLOADS)
+        if (not include or any(hit(table, *cell) for table in include))
+        and not any(hit(table, *cell) for table in exclude)
     ]
     if not expected:
         with pytest.raises(ValueError, match="nothing is left"):
             whole(include=include, exclude=exclude)
         return
     found = [
-        (one.tuning.name, one.machine.name, one.profile.name, one.stack.name, workload.name)
+        (one.link.name, one.tuning.name, one.machine.name, one.profile.name, one.stack.name, workload.name)
         for one in expand(whole(include=include, exclude=exclude))
         for workload in one.workloads
     ]
     assert found == expected
 
 
-def hit(table: dict[str, str], tuned: str, model: str, profile: str, stack: str, workload: str) -> bool:
-    cell = {"tuning": tuned, "machine": model, "profile": profile, "stack": stack, "workload": workload}
+def hit(table: dict[str, str], *names: str) -> bool:
+    cell = dict(zip([axis for axis in NAMES if axis != "topology"], names, strict=True))
     return all(same(cell[axis], pattern) for axis, pattern in table.items())
 
 
@@ -184,20 +182,19 @@ def test_a_larger_mtu_makes_room_for_more_layers() -> None:
     tower = "openvpn+" + "+".join(["ipip"] * 44)
     with pytest.raises(ValueError, match="leaves an MTU"):
         read_stack(tower)
-    assert plan(stacks=[tower], tuning="jumbo").axes["stack"] == [tower]
+    assert plan(stacks=[tower], link="jumbo").axes["stack"] == [tower]
     with pytest.raises(ValueError, match="leaves an MTU"):
-        plan(stacks=[tower], tuning=["jumbo", "default"])
+        plan(stacks=[tower], link=["jumbo", "wire"])
 
 
 def test_shipped_tunings() -> None:
     shipped = tuning.shipped()
-    assert list(shipped) == ["default", "gvisor-reorder", "gvisor-full", "jumbo"]
+    assert list(shipped) == ["default", "gvisor-reorder", "gvisor-full"]
     reorder = {"net.ipv4.tcp_reordering": "10", "net.ipv4.tcp_recovery": "0", "net.ipv4.tcp_early_retrans": "0"}
     assert shipped["gvisor-reorder"].sysctl == reorder
     full = dict(shipped["gvisor-full"].sysctl)
     assert {name: full.pop(name) for name in reorder} == reorder
     assert sorted(full) == ["net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"]
-    assert shipped["jumbo"].mtu == 9000
 
 
 @pytest.mark.parametrize(

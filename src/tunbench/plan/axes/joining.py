@@ -79,7 +79,9 @@ def _check_room(stack: str, layers: Sequence[Layer], ends: Mapping[str, Overlay]
     carrier = "the underlay"
     least = SMALLEST_MTU[next(iter(below.values())).family]
     if mtu < least:
-        raise ValueError(f'"{stack}" needs an underlay MTU of {least} bytes, and a link has {mtu}')
+        raise ValueError(
+            f'"{stack}" needs an underlay MTU of {least} bytes, and a link has {mtu}: give it a larger mtu'
+        )
     for index, layer in enumerate(layers):
         name, about, family = layer.part.name, layer.kind.about, next(iter(below.values())).family
         if about.needs_underlay == "ip" and family not in about.outer:
@@ -93,5 +95,5 @@ def _check_room(stack: str, layers: Sequence[Layer], ends: Mapping[str, Overlay]
         if top.mtu < SMALLEST_MTU[top.family]:
             raise ValueError(
                 f'"{stack}" leaves an MTU of {top.mtu} bytes at {name}, and '
-                f"{SMALLEST_MTU[top.family]} are needed for IPv{top.family}: take layers away or another mtu"
+                f"{SMALLEST_MTU[top.family]} are needed for IPv{top.family}: take layers away or a larger mtu"
             )

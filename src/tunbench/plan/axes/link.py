@@ -24,8 +24,11 @@ FORM = TableForm(
     fixed=[("name",), ("up",), ("down",)],
     # A rate is a name that everybody knows: 100M, 1G.
     name=re.compile(r"[0-9A-Za-z][0-9A-Za-z-]*"),
-    name_letters="letters, digits and -",
+    name_letters="letters, digits and -, a letter or digit first",
 )
+
+RATE_ALONE = re.compile(r"[0-9]{1,9}[KkMG](bit)?")
+"""A rate in the place of a link, as the names of some are."""
 
 SLOWEST, FASTEST = 1e3, 1e12
 """Bits a second: the kernel keeps whole bytes, and netem's and tbf's arithmetic goes that far."""
@@ -49,6 +52,8 @@ def read_links(value: object) -> Iterator[Link]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
+    if isinstance(value, str) and RATE_ALONE.fullmatch(value) and value not in shipped():
+        raise ValueError(f'no link "{value}" is shipped: write link = {{ name = "{value}", rate = "{value}" }}')
     named_table.check_new(FORM, value, shipped())
     yield from named_table.read_entries(FORM, value, shipped(), _from_table)
 
@@ -97,12 +102,13 @@ def _direction(table: Mapping[str, object], usual: Direction) -> Direction:
 
 
 def _rate(value: object) -> float:
-    text = str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     try:
         rate = quantity.rate(text)
     except ValueError as error:
         raise MistakeAt(str(error), "rate") from None
-    if isinstance(value, bool | int | float) or text.strip().replace(".", "", 1).isdecimal():
+    # Whoever writes 100 has megabits in mind.
+    if rate and text.strip(" +-").replace(".", "", 1).isdecimal():
         raise MistakeAt(f'{quoted(value)} has no unit: write for example rate = "100M"', "rate")
     if not SLOWEST <= rate <= FASTEST:
         raise MistakeAt(

@@ -33,7 +33,7 @@ class Tuning:
 
 
 MOVED = {
-    "mtu": 'the MTU belongs to the link: write link = { name = "jumbo", mtu = 9000 }',
+    "mtu": 'the MTU belongs to the link: write link = "jumbo" for 9000 bytes, or link = { name = "small", mtu = 1400 }',
     "offloads": "what an interface does belongs to the link: the usual one cuts what leaves a node into packets, and "
     'link = "aggregates" does not',
 }

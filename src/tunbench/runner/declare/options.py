@@ -90,8 +90,9 @@ def resolve(declared: Mapping[str, Option], given: Mapping[str, str], owner: str
 def nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or all of them, as far as they are few."""
     some = list(known)[:MAX_COMPARED]
-    close = get_close_matches(name[:MAX_COMPARED_LENGTH], some, n=1, cutoff=0.6)
+    in_lower_case = {one.lower(): one for one in some}
+    close = get_close_matches(name[:MAX_COMPARED_LENGTH].lower(), in_lower_case, n=1, cutoff=0.6)
     if close:
-        return f'; did you mean "{close[0]}"?'
+        return f'; did you mean "{in_lower_case[close[0]]}"?'
     more = f", and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
     return f"; known: {', '.join(sorted(some)[:MAX_LISTED]) or 'none'}{more}"

@@ -15,7 +15,7 @@ def test_arguments_of_every_term() -> None:
     assert " ".join(arguments(terms(**ALL_TERMS))) == EVERYTHING
     assert " ".join(arguments(terms(**MANY_TERMS))) == MANY
     assert " ".join(arguments(terms(**OTHER_TERMS))) == OTHERS
-    assert {*ALL_TERMS, *MANY_TERMS, *OTHER_TERMS, "limit"} == {*TERMS}
+    assert {*ALL_TERMS, *MANY_TERMS, *OTHER_TERMS} == {*TERMS}
 
 
 def test_terms_that_are_not_written_are_as_tc_assumes_them() -> None:
@@ -33,14 +33,12 @@ def test_terms_that_are_not_written_are_as_tc_assumes_them() -> None:
         ({"ecn": "on"}, "ecn does nothing without loss or gemodel_p or state_p13 or state_p14"),
         ({"gap": "3"}, "gap does nothing without reorder"),
         ({"slot_bytes": "3"}, "slot_bytes does nothing without slot_min_delay or slot_delay"),
-        ({"rate": "1M", "celloverhead": "5"}, "celloverhead does nothing without cellsize"),
         ({"loss": "1%", "gemodel_p": "1%"}, "netem has either loss or gemodel_p: take one of them away"),
         ({"gemodel_p": "1%", "state_p13": "1%"}, "netem has either gemodel_p or state_p13"),
         ({"slot_min_delay": "1ms", "slot_delay": "1ms", "slot_jitter": "1ms"}, "either slot_min_delay or slot_delay"),
         ({"slot_min_delay": "2ms", "slot_max_delay": "1ms"}, "slot_max_delay is less than slot_min_delay"),
         ({"state_p13": "1%", "state_p32": "5%"}, "state_p31 is 1 - state_p13 where it is not written"),
         ({"state_p13": "60%", "state_p14": "50%"}, "state_p13 and state_p14 are more than 100% together$"),
-        ({"rate": "1M", "cellsize": "48", "celloverhead": "-48"}, "celloverhead takes away all of cellsize"),
         ({"delay": "10s", "jitter": "3s"}, "out of range: allowed is 0 to 2.147"),
         ({"delay": "1s", "jitter": "1s", "distribution": "gamma"}, "is not one of uniform, normal, pareto"),
     ],
@@ -65,11 +63,10 @@ def test_jitter_stands_behind_a_delay() -> None:
         ({}, 1000),
         ({"delay": 0.001}, 1000),
         ({"delay": 0.006, "jitter": 0.015}, 17500),
-        ({"delay": 0.1, "rate": 1e9}, 8334),
-        ({"delay": 0.1, "limit": 7}, 7),
+        ({"delay": 0.1}, 83334),
         ({"delay": 0.006, "jitter": 0.015, "distribution": "normal"}, 54999),
-        ({"slot_min_delay": 0.1, "rate": 1e9}, 8334),
+        ({"slot_min_delay": 0.1}, 83334),
     ],
 )
-def test_limit_covers_rate_times_longest_delay(given: dict[str, float], packets: int) -> None:
+def test_the_packets_that_come_together_in_the_longest_delay_have_room(given: dict[str, float], packets: int) -> None:
     assert limit(given) == packets

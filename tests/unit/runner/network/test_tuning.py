@@ -1,6 +1,5 @@
 """What a tuning does to a lab: the commands, what is told, and what cannot be set."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,19 +11,6 @@ from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import tuning
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.shell import Result
-
-FEATURES = """\
-Features for eth0:
-rx-checksumming: on
-tcp-segmentation-offload: off
-\ttx-tcp-segmentation: off
-generic-segmentation-offload: off [requested on]
-generic-receive-offload: on
-large-receive-offload: off [fixed]
-"""
-"""As `ethtool -k` prints it."""
-
-LINKS = json.dumps([{"ifname": "eth0", "mtu": 9000}])
 
 
 class Kernel:
@@ -49,8 +35,8 @@ class Kernel:
 class LabShell(FakeShell):
     """Says to the kernel whether it is the lab that asks."""
 
-    def __init__(self, kernel: Kernel, **answers: Any) -> None:
-        super().__init__({"sysctl": kernel, "test -w": kernel, "ip -j link": LINKS, "ethtool -k": FEATURES, **answers})
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__({"sysctl": kernel, "test -w": kernel})
         self.kernel = kernel
 
     def run(self, argv: Any, timeout: float, stdin: str = "") -> Result:
@@ -125,28 +111,6 @@ def test_congestion_control() -> None:
     assert events.of("tuning")[1]["installed"] == {f"sysctl {tuning.CONGESTION}": "bbr"}
     with pytest.raises(Unsupported, match=r"no congestion control bad \(module tcp_bad\)"):
         applied(Tuning("x", congestion="bad"), LabShell(Kernel({tuning.CONGESTION: "cubic"})))
-
-
-def test_offloads() -> None:
-    events = applied(Tuning("x", offloads={"tso": False, "gso": True, "gro": True}), LabShell(Kernel({})))
-    assert events.commands[0] == "ip netns exec a ethtool -K eth0 gro on gso on tso off"
-    assert events.of("tuning")[0]["installed"] == {"offload gro": "on", "offload gso": "off", "offload tso": "off"}
-    assert [one["text"] for one in events.of("warning")] == [
-        f"{node}: offload gso: asked for on, the kernel has off" for node in ("a", "b")
-    ]
-
-
-def test_the_mtu_that_the_underlay_was_built_with_is_read_back() -> None:
-    events = applied(Tuning("x", mtu=9000), LabShell(Kernel({})))
-    assert events.of("tuning")[0]["installed"] == {"mtu": "9000"}
-    assert events.of("warning") == []
-
-
-def test_an_mtu_that_the_kernel_did_not_take_is_told() -> None:
-    shell = LabShell(Kernel({}), **{})
-    shell.answers["ip -j link"] = json.dumps([{"ifname": "eth0", "mtu": 1500}])
-    events = applied(Tuning("x", mtu=9000), shell)
-    assert events.of("warning")[0]["text"] == "a: mtu: asked for 9000, the kernel has 1500"
 
 
 def test_an_interface_with_a_dot_in_its_name() -> None:
