@@ -1,6 +1,5 @@
 """Makes wires of virtual Ethernet: what leaves a node is cut into packets, takes its time, and passes at a rate."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,16 +8,12 @@ from tunbench.runner.declare.link import Direction
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import link_command, qdiscs
 from tunbench.runner.network.underlay import EDGE, Interface, Underlay
-from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import ROOT_NODE, Node
 
 SEGMENTATION_OFFLOADS = ("tso", "gso", "tx-udp-segmentation")
 """What hands bundles of packets on uncut. TCP goes on to make them: the kernel cuts them as they leave the interface,
 as it does above a network card that cannot."""
-
-LACKING = re.compile("[Uu]nknown|not found|not supported|Failed to load")
-"""What `ip` and `tc` say of a kind of interface, qdisc, filter or action that the kernel does not have."""
 
 NEGLIGIBLE_DELAY_SECONDS = 1e-3
 """A base delay below which a lab without netem goes on without it: nothing that needs netem can be asked of it."""
@@ -52,20 +47,24 @@ def shaped(underlay: Underlay) -> dict[Interface, Direction]:
 
 def _delay(underlay: Underlay, leaves: list[str], nodes: Mapping[str, Node], events: Events) -> None:
     middle, seconds = nodes[underlay.middle], underlay.link.crossing_delay
-    if not middle.exists(Path("/sys/module/ifb")):
-        # Asked for by name alone, the module would bring two interfaces that nobody wants.
-        nodes[ROOT_NODE].try_run("modprobe", "ifb", "numifbs=0")
-    try:
+    if _has_ifb(nodes[ROOT_NODE]):
         middle.ip(*(f"link add from-{leaf} up type ifb" for leaf in leaves))
-        middle.tc(*(line for leaf in leaves for line in link_command.delay(leaf, seconds)))
-    except CommandFailed as error:
-        if not LACKING.search(error.result.stderr):
-            raise
-        lacking = "this kernel has no delay for a link (modules ifb, sch_netem, act_mirred, cls_matchall)"
-        if seconds > NEGLIGIBLE_DELAY_SECONDS:
-            raise Unsupported(lacking) from None
-        text = f"{lacking}: round trips are {2e6 * seconds:.0f} µs shorter"
-        events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
+        qdiscs.install(middle, [line for leaf in leaves for line in link_command.delay(leaf, seconds)])
+        return
+    lacking = "this kernel has no delay for a link (module ifb)"
+    if seconds > NEGLIGIBLE_DELAY_SECONDS:
+        raise Unsupported(lacking)
+    text = f"{lacking}: round trips are {2e6 * seconds:.0f} µs shorter"
+    events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
+
+
+def _has_ifb(machine: Node) -> bool:
+    """Whether the kernel has interfaces that packets are led through, as a module that is loaded here if need be."""
+    loaded = Path("/sys/module/ifb")
+    # Asked for by name alone, the module would bring two interfaces that nobody wants.
+    if not machine.exists(loaded) and machine.ask("modprobe", "ifb", "numifbs=0").status == 0:
+        machine.note("modprobe ifb numifbs=0")
+    return machine.exists(loaded)
 
 
 def _shape(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None:
