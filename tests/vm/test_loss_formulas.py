@@ -50,10 +50,9 @@ def flows(run: Path, record: Record, stack: str, profile: str, workload: str) ->
         if event["event"] == "queue" and event["shard"] in shards and event["interface"] == "to-b"
     ]
     assert len(counters) == SEEDS
-    where = {"profile": profile, "workload": workload}
     return Flow(
-        statistics.fmean(values(record, "throughput", stack, **where)),
-        statistics.fmean(values(record, "tcp-rtt", stack, whole=False, **where)),
+        statistics.fmean(values(record, "throughput", stack, profile=profile, workload=workload)),
+        statistics.fmean(values(record, "tcp-rtt", stack, whole=False, profile=profile, workload=workload)),
         sum(one["packets"] + one["drops"] for one in counters),
         sum(one["drops"] for one in counters),
     )

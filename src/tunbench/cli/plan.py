@@ -70,7 +70,7 @@ def check(
 
             published.read(loaded)
         shards = expand(loaded.plan)
-        notes = [*needs_of({shard.stack for shard in shards}, {}).notes, *caution_lines(shards)]
+        notes = [*needs_of({shard.stack for shard in shards}, {}).notes, *caution_lines(shards, loaded.plan.lab.clock)]
     typer.echo(f"{loaded.path}: ok, {extent(loaded.plan).in_words}")
     for line in notes:
         typer.echo(line, err=True)
@@ -114,5 +114,5 @@ def show(
         print_json(to_json(loaded, shards, count))
     else:
         show_parts(screen(), plan_tables.expanded(loaded, shards, count, every))
-        for line in caution_lines(shards):
+        for line in caution_lines(shards, loaded.plan.lab.clock):
             say(screen(stderr=True), line)

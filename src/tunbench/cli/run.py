@@ -59,7 +59,7 @@ def run(
     with bad_input_exits(*MISTAKES):
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
         folder, order = _order_in(plan, out, resume, options, tool or [])
-        notes = [*order.toolbox.notes, *cautions.lines(order.shards)]
+        notes = [*order.toolbox.notes, *cautions.lines(order.shards, order.lab.clock)]
         for line in [*([order.why_this_lab] if order.why_this_lab else []), *notes]:
             say(console, line)
         count = workers or default_workers(order.lab.clock)

@@ -28,17 +28,17 @@ Measured without a rate: 1,087 Mbit/s at 1,000 million instructions a second (QE
 
 
 class Condition(NamedTuple):
-    """What a shard is under, as far as it decides on what to beware of."""
+    """What a shard is under, as far as it decides on what to beware of; on the real clock the machine is no model."""
 
     profile: Profile
     link: Link
-    machine: Machine
+    machine: Machine | None
 
     @property
     def name(self) -> str:
         """The profile, and what else is not as usual."""
-        others = {"link": self.link.name, "machine": self.machine.name}
-        special = [f"{axis}={name}" for axis, name in others.items() if name != axes.USUAL[axis]]
+        others = {"link": self.link, "machine": self.machine}
+        special = [f"{axis}={one.name}" for axis, one in others.items() if one and one.name != axes.USUAL[axis]]
         return ", ".join([self.profile.name, *special])
 
 
@@ -56,9 +56,10 @@ def cautions(conditions: Iterable[Condition]) -> list[Caution]:
     return list(dict.fromkeys(found))
 
 
-def lines(shards: Iterable[Shard]) -> list[str]:
-    """One line for each caution of a plan, with its mend."""
-    conditions = (Condition(shard.profile, shard.link, shard.machine) for shard in shards)
+def lines(shards: Iterable[Shard], clock: str) -> list[str]:
+    """One line for each kind of caution of a plan, with its mend."""
+    virtual = clock == "virtual"
+    conditions = (Condition(shard.profile, shard.link, shard.machine if virtual else None) for shard in shards)
     found: dict[WarningKind, list[Caution]] = {}
     for one in cautions({one.name: one for one in conditions}.values()):
         found.setdefault(one.kind, []).append(one)
@@ -79,7 +80,8 @@ def _of(one: Condition) -> Iterator[tuple[WarningKind, str]]:
         yield WarningKind.GSO_AGGREGATES, f"{why}; no ratio to none is given where packets are lost"
     if _jitter(one.profile) and one.link.base_round_trip < LEAST_BASE_ROUND_TRIP:
         yield WarningKind.NO_BASE_ROUND_TRIP, f"a round trip takes {one.link.base_round_trip * 1e6:g} µs at least"
-    yield from _of_machine(one.link, one.machine)
+    if one.machine:
+        yield from _of_machine(one.link, one.machine)
 
 
 def _of_machine(link: Link, machine: Machine) -> Iterator[tuple[WarningKind, str]]:

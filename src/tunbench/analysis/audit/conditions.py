@@ -38,5 +38,5 @@ def _condition(cell: Cell, record: Record) -> Condition | None:
     return Condition(
         Profile(profile["name"], profile["forward"], profile["reverse"], profile.get("placement", "router")),
         link.of_spec(of_link),
-        Machine(machine["name"], tuple(machine["without"]), machine["speed"]),
+        Machine(machine["name"], tuple(machine["without"]), machine["speed"]) if record.clock == "virtual" else None,
     )
