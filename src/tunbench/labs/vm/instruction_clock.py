@@ -13,6 +13,10 @@ from tunbench.plan.axes.machine import FULL_SPEED
 TSC_KHZ = 1_000_000
 """Thousand times a second of QEMU's clock that the TSC counts: it counts ns."""
 
+DOUBTED_KHZ = range(TSC_KHZ + 1, TSC_KHZ * 100 // 99 + 1)
+"""Rates that the kernel does not keep: a second after its boot it measures the TSC against HPET, and believes that
+where it differs by 1 % of what it was told, at most (`tsc_refine_calibration_work` of arch/x86/kernel/tsc.c)."""
+
 
 class InstructionClock(NamedTuple):
     """`-icount shift=` of QEMU, and `tsc_early_khz=` of the kernel: thousand counts in a second of the kernel's."""
@@ -25,8 +29,13 @@ def instruction_clock(speed: int) -> InstructionClock:
     """The clock of a machine of so many million instructions a second.
 
     The power of two at or below it by the shift, FULL_SPEED at most; the rest by the TSC, so that it only speeds up.
+    Where the kernel would not believe the rest, half the power of two and twice the rest.
     """
     shift = 0
-    while speed << shift < FULL_SPEED:
+    while _told_khz(speed, shift) < TSC_KHZ or _told_khz(speed, shift) in DOUBTED_KHZ:
         shift += 1
-    return InstructionClock(shift, (speed << shift) * TSC_KHZ // FULL_SPEED)
+    return InstructionClock(shift, _told_khz(speed, shift))
+
+
+def _told_khz(speed: int, shift: int) -> int:
+    return (speed << shift) * TSC_KHZ // FULL_SPEED
