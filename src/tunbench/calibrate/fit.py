@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.calibrate.items import Item
@@ -29,11 +30,15 @@ class Compared(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The machine of one speed for all that was compared, and the speed itself, where no bound or rounding moved it."""
+    """The machine of one speed for all that was compared, and the speed itself, where no bound or rounding moved it.
+
+    `checked` is what the VM came to when its machine was this one, of the items that were run on it.
+    """
 
     machine: Machine
     speed: float
     compared: tuple[Compared, ...]
+    checked: Mapping[Item, float] = MappingProxyType({})
 
     def off(self, one: Compared) -> float:
         """How many times faster this host is at an item than the machine."""
@@ -58,6 +63,11 @@ class Fit(NamedTuple):
     def bounded(self) -> bool:
         """Whether a machine of a plan cannot be as slow or as fast as that."""
         return not MIN_SPEED <= self.speed <= MAX_SPEED
+
+
+def check(fitted: Fit, virtual: Mapping[Item, Sequence[float]]) -> Fit:
+    """The same with what the VM came to on the fitted machine, each item by its median."""
+    return fitted._replace(checked={item: median(values) for item, values in virtual.items() if values})
 
 
 def compare(

@@ -34,9 +34,9 @@ def native_order(paths: Sequence[PathItem]) -> Order:
     return read_order(plan(paths, "native", "real"), "machine.toml", {})
 
 
-def vm_order(paths: Sequence[PathItem], without: tuple[str, ...]) -> Order:
-    """The same in the VM, whose machine has its full speed and the features of this host."""
-    return read_order(plan(paths, "vm", "virtual", lacking_machine(without)), "machine.toml", {})
+def vm_order(paths: Sequence[PathItem], machine: Machine) -> Order:
+    """The same in the VM, on that machine."""
+    return read_order(plan(paths, "vm", "virtual", machine), "machine.toml", {})
 
 
 def lacking_machine(without: tuple[str, ...]) -> Machine:
@@ -72,11 +72,11 @@ def printed_here(script: str) -> str:
     return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace").stdout
 
 
-def ciphers_in_vm(ciphers: Sequence[CipherItem], without: tuple[str, ...], folder: Path) -> Measured:
-    """The ciphers by openssl of the image. Raises OSError and ImageError."""
+def ciphers_in_vm(ciphers: Sequence[CipherItem], machine: Machine, folder: Path) -> Measured:
+    """The ciphers by openssl of the image, on that machine. Raises OSError and ImageError."""
     script = folder / SCRIPT
     script.write_text(cipher_script(ciphers))
-    printed, _ = explore.script(script, SEED, "virtual", machine=lacking_machine(without))
+    printed, _ = explore.script(script, SEED, "virtual", machine=machine)
     found = _of_script(printed, ciphers)
     if not found.values:
         raise ImageError(

@@ -51,7 +51,8 @@ class FakeHost:
         self.started.add((kind, shard.machine))
         verdict = self.verdicts[kind]
         usual = {"event": "trial", "verdict": verdict, "reason": "" if verdict == "ok" else "it broke"}
-        whole = ["throughput", "bit/s", CARRIED[kind], None, "a-b", "b"]
+        carried = CARRIED[kind] * shard.machine.speed / 1000
+        whole = ["throughput", "bit/s", carried, None, "a-b", "b"]
         # Of a second within the trial, which does not count.
         second = ["throughput", "bit/s", 7e9, 0.0, "a-b", "b"]
         return [
@@ -120,6 +121,17 @@ def test_every_number_is_there_as_json() -> None:
     assert told["machine"] == {"name": "this-host", "speed": 2450, "without": ["vaes"]}
     assert [one["speed"] for one in told["items"]] == [3000] * 3 + [2000] * 3
     assert told["missing"] == []
+
+
+def test_the_machine_is_checked_where_that_is_asked_for(host: FakeHost) -> None:
+    result = invoke("machine", "measure", "--check")
+    assert ("vm", Machine("this-host", ("vaes",), 2450)) in host.started
+    for path in PATHS:
+        assert f"\n{path.name} " in result.stdout
+        [line] = [line for line in result.stdout.splitlines() if line.startswith(f"{path.name} ")]
+        assert line.split("  ")[-1].strip() == "2.45\N{NO-BREAK SPACE}Gbit/s"
+    told = json.loads(invoke("machine", "measure", "--check", "--json").stdout)
+    assert [one["checked"] for one in told["items"]] == [2.45e9] * 3 + [None] * 3
 
 
 def test_what_the_host_lacks_is_named_with_its_mend(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ def as_json(fitted: Fit, missing: Sequence[Missing], cores: int, beyond: Sequenc
                 "virtual": one.virtual,
                 "speed": one.speed,
                 "off": fitted.off(one),
+                "checked": fitted.checked.get(one.item),
             }
             for one in fitted.compared
         ],

@@ -16,7 +16,8 @@ COLUMNS = ("item", "this host", f"VM at {FULL_SPEED}", "speed of its own", "÷ t
 
 def rendered(fitted: Fit, missing: Sequence[Missing], cores: int, beyond: Sequence[str]) -> Iterator[RenderableType]:
     """A row for each item, what is to be known of them, and last the table for a plan."""
-    shown = Table(*COLUMNS, box=None, pad_edge=False)
+    checked = (f"VM at {fitted.machine.speed}",) if fitted.checked else ()
+    shown = Table(*COLUMNS, *checked, box=None, pad_edge=False)
     for column in shown.columns[1:]:
         column.justify = "right"
     for one in fitted.compared:
@@ -38,8 +39,8 @@ def verdict(fitted: Fit) -> str:
     worst = fitted.worst
     return (
         f"One speed fits all {count} items within a factor of {units.number(fitted.factor)}, and half of them within "
-        f"{units.number(fitted.usual_factor)}. Worst is {worst.item.name}: {units.number(fitted.off(worst))} times "
-        "what the machine does."
+        f"{units.number(fitted.usual_factor)}. Worst is {worst.item.name}: of it this host does "
+        f"{units.number(fitted.off(worst))} times what the machine does."
     )
 
 
@@ -50,6 +51,7 @@ def _row(fitted: Fit, one: Compared) -> list[str]:
         *(units.quantity(value, unit) for value in (one.native, one.virtual)),
         units.number(one.speed),
         units.number(fitted.off(one)),
+        *([units.quantity(fitted.checked.get(one.item), unit)] if fitted.checked else []),
     ]
 
 
