@@ -23,6 +23,7 @@ FLOORS = (
     ("tunbench.executors", "tunbench.toolbox", "tunbench.analysis"),
     ("tunbench.doctor",),
     ("tunbench.run",),
+    ("tunbench.calibrate",),
     ("tunbench.report",),
     ("tunbench.cli",),
     ("tunbench.__main__",),

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tunbench import __version__
-from tunbench.cli import caller, lab, plan, study, toolbox
+from tunbench.cli import caller, lab, machine, plan, study, toolbox
 from tunbench.cli import list as listing
 from tunbench.cli.broken_output import written
 from tunbench.cli.compare import compare
@@ -29,6 +29,7 @@ app.add_typer(listing.app, name="list")
 app.add_typer(plan.app, name="plan")
 app.add_typer(study.app, name="study")
 app.add_typer(lab.app, name="lab")
+app.add_typer(machine.app, name="machine")
 app.add_typer(toolbox.app, name="toolbox")
 
 
@@ -59,6 +60,7 @@ def tunbench(
       tunbench plan show quick --text   the plan itself: a start for your own
       tunbench plan check my-plan.toml  whether a plan can run
       tunbench compare runs/a runs/b    what changed from one run to the other
+      tunbench machine measure          the model machine that is equal to this host
       tunbench study list               publications to reproduce, and how long each takes
       tunbench toolbox list             programs that Debian lacks, and what installing them takes
     """

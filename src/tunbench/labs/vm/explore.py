@@ -9,7 +9,8 @@ from pathlib import Path
 from tunbench.labs import image
 from tunbench.labs.image import Image
 from tunbench.labs.process_group import ends_with_this_process
-from tunbench.labs.vm.lab import VmLab
+from tunbench.labs.vm.lab import FULL, VmLab
+from tunbench.plan.axes.machine import Machine
 
 SHELL_PROGRAM = b"""\
 python3 -m tunbench.runner.explore
@@ -32,14 +33,14 @@ def shell(clock: str, addons: Sequence[Image] = ()) -> int:
         return subprocess.run(ends_with_this_process(argv)).returncode
 
 
-def script(path: Path, seed: int, clock: str, addons: Sequence[Image] = ()) -> tuple[str, int]:
+def script(path: Path, seed: int, clock: str, addons: Sequence[Image] = (), machine: Machine = FULL) -> tuple[str, int]:
     """Runs a shell script in a fresh VM: what it printed, and its exit status. Raises OSError and ImageError."""
     with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
         folder = Path(name)
         files = {"program": SCRIPT_PROGRAM, "script": path.read_bytes()}
         serial = [f"file:{folder}/console.log", f"file:{folder}/printed"]
         done = subprocess.run(
-            ends_with_this_process(VmLab(clock).prepare(files, folder, seed, addons, serial)),
+            ends_with_this_process(VmLab(clock).prepare(files, folder, seed, addons, serial, machine)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -16,6 +16,7 @@ from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.vm import cpio, host_core, kvm, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE
+from tunbench.labs.vm.instruction_clock import instruction_clock
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
@@ -30,8 +31,8 @@ BOOT_ARGUMENTS = (
     *("mitigations=off", "nokaslr", "init_on_alloc=0", "swiotlb=noforce", "rcupdate.rcu_expedited=1"),
 )
 VIRTUAL_BOOT_ARGUMENTS = (
-    # The TSC counts instructions, a billion a second: nothing to calibrate, nothing to doubt.
-    *("tsc=reliable", "tsc_early_khz=1000000"),
+    # The TSC counts instructions, at a rate that the kernel is told: nothing to calibrate, nothing to doubt.
+    *("tsc=reliable", "tsc_early_khz={tsc_early_khz}"),
     # Timers by HPET: the APIC's would be calibrated in a busy loop that costs 2.5 s of wall clock.
     "nolapic_timer",
     # A program lies at the same addresses in each of its processes, so that QEMU translates it once.
@@ -46,10 +47,6 @@ MISSING_FEATURES = ("erms", "fsrm")
 RECORDING = "sleep=off,rr=record,rrfile=/dev/null"
 """QEMU skips idle time in its main thread, by a clock that must not be read while the guest executes. Where QEMU
 records, the two threads take turns. The record itself is of no use (docs/virtual-time.md)."""
-
-ICOUNT_SHIFTS = {1000: 0, 500: 1, 250: 2, 125: 3}
-"""Binary logarithm of the ns of virtual time that an instruction takes, by million instructions a second. The time
-stamp counter counts virtual ns, and stays at 1 GHz on each of them."""
 
 PAYLOAD_GRANULE_BYTES = 1 << 20
 """The archive is filled up to a multiple of it, so that a shard's length does not move what lies behind."""
@@ -153,7 +150,7 @@ class VmLab:
         argv += ["-m", f"{GUEST_MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
         argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
         argv += ["-initrd", str(folder / "boot.cpio")]
-        argv += ["-append", " ".join(BOOT_ARGUMENTS + (VIRTUAL_BOOT_ARGUMENTS if virtual else ()))]
+        argv += ["-append", " ".join((*BOOT_ARGUMENTS, *(virtual_boot_arguments(machine) if virtual else ())))]
         for device in serial:
             argv += ["-serial", device]
         for number, path in enumerate(images):
@@ -163,11 +160,18 @@ class VmLab:
         return argv
 
 
+def virtual_boot_arguments(machine: Machine) -> list[str]:
+    """What the kernel is told besides on the virtual clock."""
+    rate = instruction_clock(machine.speed).tsc_early_khz
+    return [argument.format(tsc_early_khz=rate) for argument in VIRTUAL_BOOT_ARGUMENTS]
+
+
 def model(machine: Machine) -> list[str]:
     """QEMU's arguments for the model machine and its clock, which counts instructions."""
     processor = ",".join(["max", *(f"-{feature}" for feature in (*MISSING_FEATURES, *machine.without))])
     argv = ["-cpu", processor, "-smp", "1", "-accel", f"tcg,tb-size={TRANSLATED_CODE_MIB}"]
-    return [*argv, "-icount", f"shift={ICOUNT_SHIFTS[machine.speed]},{RECORDING}", "-rtc", "clock=vm,base=2026-01-01"]
+    shift = instruction_clock(machine.speed).shift
+    return [*argv, "-icount", f"shift={shift},{RECORDING}", "-rtc", "clock=vm,base=2026-01-01"]
 
 
 def addons_of(stack: PlannedStack) -> list[Image]:

@@ -86,6 +86,15 @@ def test_what_is_held_back_leaves_the_machine_idle(workload: str) -> None:
     assert held < busy(asked(workload), profile=LAN, encrypted=True) <= 10
 
 
+def test_a_second_of_a_fast_machine_has_as_much_more_to_execute() -> None:
+    assert busy(asked(TCP), speed=8000) == pytest.approx(10 * 8)
+    assert busy(asked("ping:count=100"), speed=8000) == busy(asked("ping:count=100"))
+
+
+def test_a_fast_machine_has_no_more_to_do_with_what_is_held_back() -> None:
+    assert busy(asked(TCP), speed=8000, profile=LAN) == busy(asked(TCP), profile=LAN) < 10
+
+
 def test_a_slow_machine_is_busy_with_what_the_full_one_is_not() -> None:
     assert busy(asked(TCP), speed=250, profile=LAN) == pytest.approx(10 / 4)
     assert busy(asked(TCP), speed=250, profile=LAN) < busy(asked(TCP), profile=LAN)

@@ -1,0 +1,87 @@
+"""A machine of any speed carries in proportion to it, and its clock stays a clock."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.measuring import execute, values
+from tunbench.analysis.statistics import estimate
+from tunbench.journal.record import Record
+from tunbench.labs.vm import explore
+from tunbench.plan.axes.machine import MAX_SPEED, MIN_SPEED, Machine
+
+pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(7200)]
+
+SPEEDS = (125, 600, 1000, 3000, 8000)
+REPEATS = 10
+DELAY = 0.02
+"""Seconds each way."""
+
+PLAN = f"""
+name = "speeds"
+repeats = {REPEATS}
+stacks = ["none", "openvpn"]
+profiles = ["baseline", {{ name = "delayed", delay = "20ms" }}]
+workloads = ["ping:count=20", "iperf3-tcp:duration=1"]
+machine = {{ name = "m", cpu.speed = {list(SPEEDS)} }}
+include = [
+  {{ stack = "none", workload = "ping*" }},
+  {{ stack = "openvpn", profile = "baseline", workload = "iperf3-tcp*" }},
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    return execute(tmp_path_factory.mktemp("speeds") / "run", PLAN)
+
+
+def test_a_busy_tunnel_carries_in_proportion_to_the_speed(record: Record) -> None:
+    carried = {
+        speed: estimate(values(record, "throughput", "openvpn", machine=f"m:cpu.speed={speed}")).median / speed
+        for speed in SPEEDS
+    }
+    for speed, value in carried.items():
+        assert value == pytest.approx(carried[1000], rel=0.1), (speed, carried)
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_a_delay_adds_itself_to_the_round_trip(record: Record, speed: int) -> None:
+    plain, delayed = (
+        estimate(values(record, "rtt", "none", machine=f"m:cpu.speed={speed}", profile=profile)).median
+        for profile in ("baseline", "delayed")
+    )
+    assert delayed - plain == pytest.approx(2 * DELAY, abs=1e-4)
+
+
+def test_equal_seeds_have_equal_fingerprints(tmp_path: Path) -> None:
+    text = PLAN.replace(f"repeats = {REPEATS}", "repeats = 1").replace(str(list(SPEEDS)), "[600, 3000]")
+    first, second = (execute(tmp_path / str(workers), text, workers=workers) for workers in (1, 2))
+    assert first.manifest["fingerprint"] == second.manifest["fingerprint"]
+
+
+@pytest.fixture(scope="module")
+def usual(script: Path) -> set[str]:
+    """What the kernel complains of at the full speed, where it takes what it measures for its clock."""
+    printed, _ = explore.script(script, 1, "virtual")
+    refined = {line for line in printed.splitlines() if "Refined TSC clocksource calibration" in line}
+    assert refined
+    return {*printed.splitlines()} - refined
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("speeds") / "script"
+    # Timers of several lengths on the way, so that a clock that lags or jumps would show.
+    path.write_text(
+        "sleep 0.01; sleep 1; sleep 5\n"
+        "dmesg --level=emerg,alert,crit,err,warn --notime\n"
+        "dmesg --notime | grep Refined\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize("speed", [MIN_SPEED, 600, 1005, 8000, MAX_SPEED])
+def test_the_kernel_complains_of_nothing_new_and_believes_its_clock(speed: int, script: Path, usual: set[str]) -> None:
+    there, _ = explore.script(script, 1, "virtual", machine=Machine("m", speed=speed))
+    assert {*there.splitlines()} <= usual
