@@ -21,6 +21,7 @@ from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plan.load import OVERRIDES
 from tunbench.runner.catalogue import metrics_by_name
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.link import Direction
 from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
@@ -176,6 +177,22 @@ def _profile(value: Any) -> None:
     _check(value, {"name": NAME, "forward": _terms, "reverse": _terms, "placement?": NAME}, "the profile")
 
 
+def _link(value: Any) -> None:
+    """A link, whose directions have numbers alone."""
+    if not value.keys() <= LINK.keys():
+        raise InvalidEvent("it has something that no link has")
+    _check(value, {name if name == "name" else f"{name}?": one for name, one in LINK.items()}, "the link")
+
+
+def _way(value: Any) -> None:
+    if not value.keys() <= set(Direction._fields) or not all(map(_is_number, value.values())):
+        raise InvalidEvent
+
+
+def _machine(value: Any) -> None:
+    _check(value, {"name": NAME, "without?": _names, "speed?": WHOLE}, "the machine")
+
+
 def _named(value: Any) -> None:
     if isinstance(value, dict):
         _facts(value)
@@ -229,9 +246,13 @@ NAME, TEXT = _that(_is_name), _that(lambda value: isinstance(value, str))
 NUMBER, WHOLE = _that(_is_number), _that(_is_whole)
 SOME_TEXTS = _that(lambda value: bool(value) and all(isinstance(one, str) for one in value))
 
+LINK: dict[str, Check] = {
+    **{"name": NAME, "up": _way, "down": _way, "mtu": WHOLE, "framing": NAME, "segmentation": NAME},
+}
+
 SPEC: dict[str, Check] = {
     **{axis: _named for axis in axes.SHARD},
-    **{"stack": NAME, "profile": _profile},
+    **{"stack": NAME, "profile": _profile, "link": _link, "machine": _machine},
     **{"repeat": WHOLE, "seed": WHOLE, "workloads?": _names},
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tunbench.analysis.order import condition_of
 from tunbench.journal.record import Record, Warned
-from tunbench.plan.axes.machine import Machine
+from tunbench.plan.axes.machine import FULL_SPEED, Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.cautions import LOSSES, Condition, cautions, judges_bundles
 from tunbench.runner.declare import link
@@ -38,5 +38,7 @@ def _condition(cell: Cell, record: Record) -> Condition | None:
     return Condition(
         Profile(profile["name"], profile["forward"], profile["reverse"], profile.get("placement", "router")),
         link.of_spec(of_link),
-        Machine(machine["name"], tuple(machine["without"]), machine["speed"]) if record.clock == "virtual" else None,
+        Machine(machine["name"], tuple(machine.get("without", ())), machine.get("speed", FULL_SPEED))
+        if record.clock == "virtual"
+        else None,
     )

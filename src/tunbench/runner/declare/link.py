@@ -115,4 +115,4 @@ class Link:
 
 def of_spec(spec: Mapping[str, Any]) -> Link:
     """The link that a shard names."""
-    return Link(**{**spec, "up": Direction(**spec["up"]), "down": Direction(**spec["down"])})
+    return Link(**{**spec, **{way: Direction(**spec.get(way, {})) for way in ("up", "down")}})

@@ -23,6 +23,8 @@ def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None
     """Makes the links of the leaves what the underlay's link says. Raises Unsupported, CommandFailed."""
     leaves = {name: leaf for name, leaf in underlay.leaves.items() if name != EDGE}
     if underlay.link.cuts:
+        if not nodes[underlay.middle].has("ethtool"):
+            raise Unsupported("the program ethtool is not installed")
         for name, leaf in leaves.items():
             cut(nodes[name], leaf.interface)
     if underlay.link.crossing_delay:
@@ -31,9 +33,7 @@ def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None
 
 
 def cut(node: Node, interface: str) -> None:
-    """Has what leaves an interface cut into packets of its MTU. Raises Unsupported, CommandFailed."""
-    if not node.has("ethtool"):
-        raise Unsupported("the program ethtool is not installed")
+    """Has what leaves an interface cut into packets of its MTU. Raises CommandFailed."""
     node.run("ethtool", "-K", interface, *(word for name in SEGMENTATION_OFFLOADS for word in (name, "off")))
 
 
