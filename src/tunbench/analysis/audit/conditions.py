@@ -38,7 +38,9 @@ def _condition(cell: Cell, record: Record) -> Condition | None:
     return Condition(
         Profile(profile["name"], profile["forward"], profile["reverse"], profile.get("placement", "router")),
         link.of_spec(of_link),
-        Machine(machine["name"], tuple(machine.get("without", ())), machine.get("speed", FULL_SPEED))
-        if record.clock == "virtual"
-        else None,
+        _machine(machine) if record.clock == "virtual" else None,
     )
+
+
+def _machine(spec: dict[str, Any]) -> Machine:
+    return Machine(spec["name"], tuple(spec.get("without", ())), spec.get("speed", FULL_SPEED))

@@ -1,0 +1,83 @@
+"""What a plan is warned of before it runs, and its report beside its numbers."""
+
+import pytest
+
+from tunbench.plan.cautions import LOSSES, Condition, cautions, judges_bundles, lines
+from tunbench.plan.expand import expand
+from tunbench.plan.load import check
+from tunbench.runner.declare.warnings import WarningKind
+
+PLAN = """
+name = "x"
+stacks = ["none"]
+workloads = ["ping"]
+"""
+
+
+def warned(text: str, clock: str = "virtual") -> list[str]:
+    lab = f'\n[lab]\nkind = "{"vm" if clock == "virtual" else "native"}"\n'
+    return lines(expand(check(PLAN + text + lab, "x.toml")), clock)
+
+
+def condition(text: str) -> Condition:
+    [shard] = expand(check(PLAN + text, "x.toml"))
+    return Condition(shard.profile, shard.link, shard.machine)
+
+
+def kinds(text: str) -> list[WarningKind]:
+    return [one.kind for one in cautions([condition(text)])]
+
+
+def test_what_is_usual_needs_no_caution() -> None:
+    assert warned('profiles = ["baseline", "low", "medium", "high"]') == []
+    assert warned('link = ["100M", "aggregates"]') == []
+
+
+@pytest.mark.parametrize(
+    "term", ['loss = "1%"', 'jitter = "1ms"', 'reorder = "1%"', 'duplicate = "1%"', 'corrupt = "1%"']
+)
+def test_bundles_that_netem_judges_are_told(term: str) -> None:
+    profile = f'profiles = [{{ name = "p", delay = "5ms", {term} }}]'
+    assert kinds(profile) == []
+    assert kinds(f'{profile}\nlink = "aggregates"') == [WarningKind.GSO_AGGREGATES]
+    [line] = warned(f'{profile}\nlink = "aggregates"')
+    assert line.startswith("gso-aggregates: p, link=aggregates: the link cuts none; no ratio to none")
+    above = profile.replace("delay", 'placement = "endpoints", delay')
+    assert [one.text for one in cautions([condition(above)])] == [
+        "netem sits above the cut (endpoints); no ratio to none is given where packets are lost"
+    ]
+
+
+def test_a_delay_alone_judges_no_packet() -> None:
+    assert kinds('profiles = [{ name = "p", delay = "5ms" }]\nlink = "aggregates"') == []
+
+
+def test_only_losses_make_ratios_void() -> None:
+    jittered = condition('profiles = [{ name = "p", delay = "5ms", jitter = "1ms" }]\nlink = "aggregates"')
+    assert judges_bundles(jittered.profile, jittered.link)
+    assert not judges_bundles(jittered.profile, jittered.link, LOSSES)
+
+
+def test_jitter_over_no_base_is_told() -> None:
+    link = '\nlink = { name = "bare", delay = "20us" }'
+    assert kinds(f'profiles = ["low"]{link}') == [WarningKind.NO_BASE_ROUND_TRIP]
+    assert kinds(f'profiles = ["baseline"]{link}') == []
+
+
+def test_a_fast_machine_wants_a_link_with_a_rate() -> None:
+    machine = 'machine = { name = "fast", cpu.speed = 8000 }\n'
+    assert kinds(machine) == [WarningKind.UNSPREAD_BURSTS]
+    assert kinds(f'{machine}link = "1G"') == []
+
+
+def test_a_rate_that_is_never_served_is_told_with_the_speed_that_would() -> None:
+    [found] = cautions([condition('link = "1G"')])
+    assert found.kind == WarningKind.RATE_NOT_SERVED
+    assert found.text == "the machine carries some 900 Mbit/s at most: 1000 need a speed of 1112"
+    assert kinds('link = "1G"\nmachine = { name = "m", cpu.speed = 1112 }') == []
+    assert warned('link = "1G"', clock="real") == [], "there the machine is no model"
+
+
+def test_conditions_of_one_kind_share_a_line() -> None:
+    [line] = warned('link = ["1G", "10G"]')
+    assert line.count("rate-not-served") == 1 and "link=1G" in line and "link=10G" in line
