@@ -32,7 +32,7 @@ def test_the_goodput_is_the_links_rate_less_the_headers(tmp_path: Path) -> None:
     assert 3 <= len(values(record, "trial-rate", "none", whole=False)) <= 12
 
 
-@pytest.mark.parametrize("stack", ["none", "wireguard"])
+@pytest.mark.parametrize("stack", ["none", pytest.param("wireguard", marks=pytest.mark.long)])
 def test_a_loaded_link_adds_what_its_queue_takes(stack: str, tmp_path: Path) -> None:
     workload = "loaded-latency:direction=up"
     record = execute(tmp_path / "run", plan([stack], '["baseline"]', [workload], link=AT_THE_FAR_END))
