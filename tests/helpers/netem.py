@@ -7,21 +7,20 @@ from typing import Any
 from tests.helpers.fakes import captured
 from tunbench.plan.axes.profile import read_profile
 
-# What `tc -s -j qdisc show` printed after `tc qdisc replace … netem` with these words: iproute2 6.1, Linux 6.1. Some of
-# them had netem's own rate besides, which no term asks for: a link has a rate.
+# What `tc -s -j qdisc show` printed after `tc qdisc replace … netem` with these words: iproute2 6.1, Linux 6.1. It was
+# given a limit besides, and sometimes netem's own rate: neither is a term.
 CAPTURED: dict[str, dict[str, Any]] = {
-    re.sub(r" rate \d+bit( -?\d+)*", "", row["netem"]): row["shown"][0]
+    re.sub(r"^limit \d+ | ?\brate \d+bit( -?\d+)*", "", row["netem"]): row["shown"][0]
     for row in json.loads(captured("tc-netem.json"))
-    if row["netem"].count("rate") == 0 or "delay" in row["netem"]
 }
 
-HIGH = "limit 17500 delay 6000us 15000us loss random 2.5% reorder 5% 50%"
+HIGH = "delay 6000us 15000us loss random 2.5% reorder 5% 50%"
 MANY = (
-    "limit 1000 delay 10000us 1000us 25% distribution normal loss gemodel 1% 10% 70% 0.1% ecn duplicate 1% 25% "
+    "delay 10000us 1000us 25% distribution normal loss gemodel 1% 10% 70% 0.1% ecn duplicate 1% 25% "
     "corrupt 1% 50% reorder 25% 50% gap 5 slot 1000000ns 5000000ns packets 10 bytes 3000"
 )
 OTHERS = (
-    "limit 1000 delay 10000us 1000us distribution pareto loss state 1% 10% 5% 50% 1% "
+    "delay 10000us 1000us distribution pareto loss state 1% 10% 5% 50% 1% "
     "slot distribution normal 10000000ns 2000000ns packets 5"
 )
 MANY_TERMS = {
@@ -36,7 +35,7 @@ OTHER_TERMS = {
     **{"state_p13": "1%", "state_p31": "10%", "state_p32": "5%", "state_p23": "50%", "state_p14": "1%"},
     **{"slot_distribution": "normal", "slot_delay": "10ms", "slot_jitter": "2ms", "slot_packets": "5"},
 }
-EVERYTHING = "limit 1000 delay 20000us 2000us 25% loss random 0.1% 30% duplicate 1% corrupt 0.5%"
+EVERYTHING = "delay 20000us 2000us 25% loss random 0.1% 30% duplicate 1% corrupt 0.5%"
 ALL_TERMS = {
     "delay": "20ms",
     "jitter": "2ms",

@@ -137,6 +137,9 @@ def of_link(one: Link) -> list[Lack]:
         found += _kernel_qdisc("tbf", "tbf rate 1mbit burst 1514 limit 3000", "sch_tbf")
     if one.crossing_delay > NEGLIGIBLE_DELAY_SECONDS:
         found += _kernel_qdisc("netem", "netem delay 1ms", "sch_netem")
+        # To ask for such an interface would bring the module, and interfaces that nobody wants.
+        refusal = tried("test -d /sys/module/ifb || modprobe -n ifb")
+        found += [Lack(f"the kernel's ifb ({refusal})", "a kernel with the module ifb")] if refusal else []
     return found
 
 

@@ -16,6 +16,8 @@ from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.expand import expand
 from tunbench.plan.load import PlanError, check
 from tunbench.run.order import read_order
+from tunbench.runner.declare.link import Direction, Link
+from tunbench.runner.network.underlay import WIRE
 
 REFUSED = "Error: Unknown device type."
 
@@ -26,7 +28,7 @@ def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in (*native_requirements.LAB_PROGRAMS, "tc", "wg", "ping"):
+    for name in (*native_requirements.LAB_PROGRAMS, "tc", "ethtool", "wg", "ping"):
         install_program(tmp_path, name)
     native_requirements.tried.cache_clear()
     yield tmp_path
@@ -48,23 +50,47 @@ def test_nothing_is_lacking_where_all_is_there() -> None:
 
 
 def test_every_axis_of_a_plan_is_looked_at_once(path: Path) -> None:
-    kernel_without(path, "netem", "wireguard", "=bbr")
+    kernel_without(path, "netem", "tbf", "wireguard", "=bbr")
+    (path / "ethtool").unlink()
     text = PLAN.replace('["ping:count=5"]', '["ping:count=5", "rr", "iperf3-tcp:congestion=bbr"]').replace(
         'stacks = ["none", "wireguard"]', 'stacks = ["none", "wireguard", "wireguard+vxlan", "hyprspace"]'
     )
-    text += (
-        'profiles = ["baseline", "low", "medium"]\ntuning = ["default", { name = "t", offloads = { gro = false } }]\n'
-    )
+    text += 'profiles = ["baseline", "low", "medium"]\nlink = ["wire", "1G", "10G"]\n'
     assert lacking(text) == [
         f"the kernel's wireguard ({REFUSED})",
         "the program hyprspace",
         f"the kernel's netem ({REFUSED})",
         "the program ethtool",
+        f"the kernel's tbf ({REFUSED})",
         "the program sockperf",
         "the program iperf3",
         "the kernel's congestion control bbr",
     ]
     assert "the program hyprspace" not in lacking(text, hyprspace="/opt/hyprspace")
+
+
+@pytest.mark.parametrize(
+    ("link", "word", "mend"),
+    [
+        (Link("line", up=Direction(rate=1e6)), "tbf", "a kernel with the module sch_tbf"),
+        (Link("line", down=Direction(rate=1e6)), "tbf", "a kernel with the module sch_tbf"),
+        (Link("far", up=Direction(delay=0.001)), "netem", "a kernel with the module sch_netem"),
+        (Link("far", up=Direction(delay=0.001)), "ifb", "a kernel with the module ifb"),
+        (WIRE, "tbf", ""),
+        # So short a delay is left out where there is no netem, with a warning.
+        (WIRE, "netem", ""),
+        (WIRE, "ifb", ""),
+    ],
+)
+def test_a_link_needs_of_the_kernel_what_it_has(link: Link, word: str, mend: str, path: Path) -> None:
+    kernel_without(path, word)
+    assert [one.mend for one in native_requirements.of_link(link)] == ([mend] if mend else [])
+
+
+def test_a_link_that_cuts_nothing_needs_no_ethtool(path: Path) -> None:
+    (path / "ethtool").unlink()
+    found = [native_requirements.of_link(Link("any", segmentation=how)) for how in ("before", "after")]
+    assert [[one.what for one in lacks] for lacks in found] == [["the program ethtool"], []]
 
 
 def test_a_slower_machine_is_lacking() -> None:

@@ -55,7 +55,7 @@ from pathlib import Path
 from tunbench.runner.declare import axes as real
 
 text = Path(real.__file__).read_text()
-line = '    Axis("link", "link", "copper", tacit=True),\\n'
+line = '    Axis("cable", "cable", "copper", tacit=True),\\n'
 made = types.ModuleType("tunbench.runner.declare.axes")
 exec(compile(text.replace('    Axis("profile"', line + '    Axis("profile"'), real.__file__, "exec"), made.__dict__)
 sys.modules[made.__name__] = made
@@ -67,15 +67,15 @@ from tunbench.plan.toml.tables import alone
 
 
 @dataclass(frozen=True)
-class Link:
+class Cable:
     name: str
 
     def spec(self):
         return self.name
 
 
-reader = types.ModuleType("tunbench.plan.axes.link")
-reader.READER = AxisReader('link = "copper"', alone(lambda value: [Link(str(value))]))
+reader = types.ModuleType("tunbench.plan.axes.cable")
+reader.READER = AxisReader('cable = "copper"', alone(lambda value: [Cable(str(value))]))
 sys.modules[reader.__name__] = reader
 
 from tests.helpers.runs import ordered, finished
@@ -86,22 +86,22 @@ from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 
 HEAD = 'name = "any"\\nstacks = ["none", "gre"]\\nworkloads = ["ping:count=5"]\\n'
-plan = check(HEAD + 'link = ["copper", "glass"]\\nexclude = [{ link = "glass", stack = "gre" }]\\n', "any.toml")
+plan = check(HEAD + 'cable = ["copper", "glass"]\\nexclude = [{ cable = "glass", stack = "gre" }]\\n', "any.toml")
 shards = expand(plan)
-assert [(one.cell_of("x")["link"], one.stack.name) for one in shards] == [
+assert [(one.cell_of("x")["cable"], one.stack.name) for one in shards] == [
     ("copper", "none"), ("copper", "gre"), ("glass", "none")
 ]
-assert [one.spec()["link"] for one in shards] == ["copper", "copper", "glass"]
+assert [one.spec()["cable"] for one in shards] == ["copper", "copper", "glass"]
 assert len({one.id for one in shards}) == len({one.group for one in shards}) == 3
-assert expand(check(HEAD, "any.toml"))[0].spec()["link"] == "copper"
+assert expand(check(HEAD, "any.toml"))[0].spec()["cable"] == "copper"
 
 folder = Path(sys.argv[1])
-finished(folder, ordered(text=HEAD + 'link = ["copper", "glass"]\\n'))
+finished(folder, ordered(text=HEAD + 'cable = ["copper", "glass"]\\n'))
 found = record_of(folder)
-assert {trial.cell["link"] for trial in found.trials} == {"copper", "glass"}
-assert "link" in every_sample(found).columns
+assert {trial.cell["cable"] for trial in found.trials} == {"copper", "glass"}
+assert "cable" in every_sample(found).columns
 assert list(order.conditions(found).values()) == ["baseline · copper", "baseline · glass"]
-assert any("link=glass" in trial.folder for trial in found.trials)
+assert any("cable=glass" in trial.folder for trial in found.trials)
 """
 
 

@@ -158,14 +158,18 @@ HUGE = {
     "sweeps in many keys of a table": SMALL
     + f"machine = {{ name = 'm', cpu = {{ {', '.join(f'a{n} = [1]' for n in range(15_000))} }} }}",
     "a long sweep of many sysctls": SMALL
-    + "tuning = { name = 't', mtu = '1300..9999 step 1', sysctl = { "
+    + "tuning = { name = 't', congestion = ['bbr'], sysctl = { 'net.a' = '1300..9999 step 1', "
     + ", ".join(f"'net.a{n}' = 1" for n in range(10_000))
+    + " }}",
+    "a long sweep of a link of many keys": SMALL
+    + "link = { name = 'l', mtu = '1300..9999 step 1', up = { "
+    + ", ".join(f"a{n} = 1" for n in range(10_000))
     + " }}",
     **{
         f"a long sweep over {number} layers, and a mistake": SMALL.replace(
             '"none"', f'"{"+".join(f"gre:key={n}" for n in range(1, number))}+vxlan:vni=1..10000 step 1"'
         )
-        + "tuning = 'jumbo'\nrepeats = 'x'\n"
+        + "tuning = 'default'\nrepeats = 'x'\n"
         for number in (2, 6, 60)
     },
     "many large meshes, and a mistake": SMALL
@@ -182,10 +186,8 @@ HUGE = {
     "many claims": SMALL + "".join(claim(n, "{stack='gre'}") for n in range(2500)),
     "claims of many cells": SMALL
     + "profiles = [{ name = 'p', delay = '1ms..9999ms step 1ms' }]\n"
-    + "tuning = { name = 't', mtu = '1300..1323 step 1' }\n"
-    + "".join(
-        claim(n, f"{{ metric = 'rtt', tuning = 't:mtu=1300', profile = 'p:delay={n + 1}ms' }}") for n in range(40)
-    )
+    + "link = { name = 'l', mtu = '1300..1323 step 1' }\n"
+    + "".join(claim(n, f"{{ metric = 'rtt', link = 'l:mtu=1300', profile = 'p:delay={n + 1}ms' }}") for n in range(40))
     + "".join(claim(n, "{ metric = 'rtt' }") for n in range(40, 80))
     + claim(80, "{ metric = 'rtx' }"),
     "claims of values that are not there": SMALL
@@ -211,8 +213,9 @@ def test_what_is_far_too_large_is_refused_at_once(name: str) -> None:
         (HUGE["a long sweep of a long text"], "step 1,\N{FOX FACE}xxxxxxx"),
         (HUGE["a long sweep of a long text"], "x… has 200018 characters: at most 1000 are allowed"),
         (HUGE["a long sweep in a long name"], "the longest name of its swept values has 100024 characters: at most"),
-        (HUGE["a long sweep beside many keys"], 'any.toml:4: profiles[0].a0: unknown key "a0"; known: celloverhead'),
+        (HUGE["a long sweep beside many keys"], 'any.toml:4: profiles[0].a0: unknown key "a0"; known: corrupt'),
         (HUGE["a long sweep of many sysctls"], "any.toml:4: tuning.sysctl: there are more than 100 sysctls: take some"),
+        (HUGE["a long sweep of a link of many keys"], 'any.toml:4: link.up.a0: unknown key "a0"; known: delay, queue'),
         (
             HUGE["a long sweep over 2 layers, and a mistake"],
             "any.toml:2: stacks[0]: up to here the list has more than 5000 layers: sweep over less\nany.toml:5: repe",

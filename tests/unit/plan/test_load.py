@@ -13,6 +13,7 @@ from tunbench import __version__
 from tunbench.cli import app
 from tunbench.plan.load import PlanError, check, find, load, shipped_plans
 from tunbench.plan.toml import positions
+from tunbench.runner.declare.link import Link
 
 SMALLEST = 'name = "any"\nstacks = ["none"]\nworkloads = ["ping"]\n'
 
@@ -40,9 +41,8 @@ def test_the_smallest_plan_has_defaults() -> None:
         "vm",
         "virtual",
     )
-    assert [one.spec() for one in plan.values["tuning"]] == [
-        {"name": "default", "sysctl": {}, "congestion": "", "offloads": {}, "mtu": 1500}
-    ]
+    assert [one.spec() for one in plan.values["tuning"]] == [{"name": "default", "sysctl": {}, "congestion": ""}]
+    assert plan.values["link"] == [Link("wire")]
     assert [one.spec() for one in plan.values["machine"]] == [{"name": "full", "without": [], "speed": 1000}]
     assert (plan.include, plan.exclude, plan.probes) == ([], [], None)
     assert plan.axes["profile"] == ["baseline"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import MARKER, FakeEvents, FakeLabShell, interface, move_home, shard
+from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
 from tunbench.runner.network.network import Nodes
@@ -31,15 +32,15 @@ class Hosts:
     def __init__(self, shells: Mapping[str, FakeLabShell]) -> None:
         self.shells = shells
 
-    def lay_out(self, kind: str, topology: Topology, mtu: int, roles: Collection[str]) -> Underlay:
-        endpoints = {name: Overlay("enp1s0", ADDRESSES[name], 24, mtu, 14) for name in topology.endpoints}
+    def lay_out(self, kind: str, topology: Topology, link: Link, roles: Collection[str]) -> Underlay:
+        endpoints = {name: Overlay("enp1s0", ADDRESSES[name], 24, link.mtu, 14) for name in topology.endpoints}
         towards = {name: Interface(name, "enp1s0") for name in endpoints}
         return Underlay(kind, "", endpoints, towards, "", topology)
 
     def nodes(self, underlay: Underlay, events: Events) -> AbstractContextManager[Nodes]:
         return nullcontext({name: Node(name, self.shells[name], events) for name in underlay.endpoints})
 
-    def connect(self, underlay: Underlay, nodes: Nodes) -> None:
+    def connect(self, underlay: Underlay, nodes: Nodes, events: Events) -> None:
         return
 
     def connect_hosts(self, underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Nodes) -> None:

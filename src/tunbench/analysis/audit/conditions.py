@@ -31,10 +31,13 @@ def _cells(record: Record) -> Iterable[Cell]:
 
 def _condition(cell: Cell, record: Record) -> Condition | None:
     """The condition of a cell, where the record holds what its names stand for."""
-    tables = [record.specs.get(axis, {}).get(cell[axis]) for axis in ("profile", "link", "machine")]
-    if not all(tables):
+
+    def table(axis: str) -> Mapping[str, Any]:
+        return record.specs.get(axis, {}).get(cell[axis], {})
+
+    profile, of_link, machine = table("profile"), table("link"), table("machine")
+    if not (profile and of_link and machine):
         return None
-    profile, of_link, machine = (dict(table) for table in tables if table)
     return Condition(
         Profile(profile["name"], profile["forward"], profile["reverse"], profile.get("placement", "router")),
         link.of_spec(of_link),

@@ -47,15 +47,16 @@ def shaped(underlay: Underlay) -> dict[Interface, Direction]:
 
 def _delay(underlay: Underlay, leaves: list[str], nodes: Mapping[str, Node], events: Events) -> None:
     middle, seconds = nodes[underlay.middle], underlay.link.crossing_delay
-    if _has_ifb(nodes[ROOT_NODE]):
+    try:
+        if not _has_ifb(nodes[ROOT_NODE]):
+            raise Unsupported("this kernel has no delay for a link (module ifb)")
         middle.ip(*(f"link add from-{leaf} up type ifb" for leaf in leaves))
         qdiscs.install(middle, [line for leaf in leaves for line in link_command.delay(leaf, seconds)])
-        return
-    lacking = "this kernel has no delay for a link (module ifb)"
-    if seconds > NEGLIGIBLE_DELAY_SECONDS:
-        raise Unsupported(lacking)
-    text = f"{lacking}: round trips are {2e6 * seconds:.0f} µs shorter"
-    events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
+    except Unsupported as lacking:
+        if seconds > NEGLIGIBLE_DELAY_SECONDS:
+            raise
+        text = f"{lacking}: round trips are {2e6 * seconds:.0f} µs shorter"
+        events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
 
 
 def _has_ifb(machine: Node) -> bool:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.small_plans import small_plan as plan
 from tunbench.plan.axes import sweep
+from tunbench.plan.axes.link import read_links
 from tunbench.plan.axes.profile import read_profile, read_profiles
 from tunbench.plan.axes.tuning import read_tunings
 from tunbench.plan.load import check
@@ -135,11 +136,8 @@ def test_one_profile_is_not_several() -> None:
 
 
 def test_numbers_without_quotes() -> None:
-    found = list(read_profiles({"name": "wan", "delay": "1ms", "limit": [100, 200]}))
-    assert [(profile.name, profile.forward["limit"]) for profile in found] == [
-        ("wan:limit=100", 100),
-        ("wan:limit=200", 200),
-    ]
+    found = list(read_links({"name": "line", "rate": "1M", "queue": [100, 200]}))
+    assert [(link.name, link.up.queue_packets) for link in found] == [("line:queue=100", 100), ("line:queue=200", 200)]
 
 
 def test_a_sweep_stands_in_a_text_as_toml_has_it() -> None:
@@ -147,15 +145,17 @@ def test_a_sweep_stands_in_a_text_as_toml_has_it() -> None:
         name = "any"
         stacks = ["none"]
         workloads = ["ping"]
-        tuning = [
-          "default",
-          { name = "x", sysctl = { net.ipv4.tcp_reordering = [3, 10] }, mtu = "1400..1500 step 100" },
-        ]
+        tuning = ["default", { name = "x", sysctl = { net.ipv4.tcp_reordering = [3, 10] }, congestion = ["bbr"] }]
+        link = ["wire", { name = "x", down = { rate = ["1M", "2M"] }, mtu = "1400..1500 step 100" }]
     """
-    specs = [one.spec() for one in check(text, "any.toml").values["tuning"]]
-    assert [(one["name"], one["mtu"], one["sysctl"]) for one in specs[1:]] == [
-        ("x:sysctl.net.ipv4.tcp_reordering=3,mtu=1400", 1400, {"net.ipv4.tcp_reordering": "3"}),
-        ("x:sysctl.net.ipv4.tcp_reordering=3,mtu=1500", 1500, {"net.ipv4.tcp_reordering": "3"}),
-        ("x:sysctl.net.ipv4.tcp_reordering=10,mtu=1400", 1400, {"net.ipv4.tcp_reordering": "10"}),
-        ("x:sysctl.net.ipv4.tcp_reordering=10,mtu=1500", 1500, {"net.ipv4.tcp_reordering": "10"}),
+    values = check(text, "any.toml").values
+    assert [(one.name, one.spec()["sysctl"]) for one in values["tuning"][1:]] == [
+        ("x:sysctl.net.ipv4.tcp_reordering=3,congestion=bbr", {"net.ipv4.tcp_reordering": "3"}),
+        ("x:sysctl.net.ipv4.tcp_reordering=10,congestion=bbr", {"net.ipv4.tcp_reordering": "10"}),
+    ]
+    assert [(one.name, one.spec()["down"]["rate"], one.spec()["mtu"]) for one in values["link"][1:]] == [
+        ("x:down.rate=1M,mtu=1400", 1e6, 1400),
+        ("x:down.rate=1M,mtu=1500", 1e6, 1500),
+        ("x:down.rate=2M,mtu=1400", 2e6, 1400),
+        ("x:down.rate=2M,mtu=1500", 2e6, 1500),
     ]

@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from tunbench.plan.axes.profile import Profile, read_profiles, shipped
+from tunbench.plan.axes.link import shipped as shipped_links
+from tunbench.plan.axes.profile import read_profiles, shipped
 from tunbench.plan.axes.stack import parse
 from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.estimate.wall_clock import (
@@ -20,15 +21,17 @@ from tunbench.plan.estimate.wall_clock import (
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.runner import registry
+from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.invocation import read as asked
+from tunbench.runner.network.underlay import WIRE
 
-LAN = Profile("lan", {"rate": 100e6}, {"rate": 100e6})
+BASELINE = shipped()["baseline"]
+LAN = shipped_links()["100M"]
 TCP = "iperf3-tcp:duration=10"
 
 
-def seconds(stack: str, workload: str, profile: object = "baseline", clock: str = "virtual") -> float:
-    name = profile if isinstance(profile, str) else "baseline"
-    text = f'name = "x"\nstacks = ["{stack}"]\nworkloads = ["{workload}"]\nprofiles = ["{name}"]\n'
+def seconds(stack: str, workload: str, profile: str = "baseline", clock: str = "virtual", link: str = "wire") -> float:
+    text = f'name = "x"\nstacks = ["{stack}"]\nworkloads = ["{workload}"]\nprofiles = ["{profile}"]\nlink = "{link}"\n'
     (shard,) = expand(check(text, "x.toml"))
     return shard_seconds(shard, clock)
 
@@ -81,9 +84,23 @@ def test_a_second_of_a_slow_machine_is_soon_over() -> None:
 
 @pytest.mark.parametrize("workload", [TCP, "iperf3-udp:rate=50M,duration=10", "iperf2-tcp:duration=10"])
 def test_what_is_held_back_leaves_the_machine_idle(workload: str) -> None:
-    held = busy(asked(workload), profile=LAN)
+    held = busy(asked(workload), profile=BASELINE, link=LAN)
     assert 0.02 * 10 < held < 10
-    assert held < busy(asked(workload), profile=LAN, encrypted=True) <= 10
+    assert held < busy(asked(workload), profile=BASELINE, encrypted=True, link=LAN) <= 10
+
+
+def test_bundles_are_less_work_than_packets() -> None:
+    flow = asked("iperf2-tcp:bytes=100MB")
+    aggregates = shipped_links()["aggregates"]
+    assert 4 * busy(flow, link=aggregates) < busy(flow) < busy(flow, link=LAN)
+    # A VPN encrypts packet by packet, whatever the link does.
+    assert busy(flow, encrypted=True, link=aggregates) == busy(flow, encrypted=True)
+
+
+def test_a_shard_takes_what_its_link_lets_pass() -> None:
+    flow = "iperf3-tcp:duration=10"
+    assert seconds("none", flow, link="100M") < seconds("none", flow)
+    assert seconds("none", flow, link="10G") == seconds("none", flow)
 
 
 def test_a_second_of_a_fast_machine_has_as_much_more_to_execute() -> None:
@@ -96,20 +113,21 @@ def test_a_fast_machine_has_no_more_to_do_with_what_is_held_back() -> None:
 
 
 def test_a_slow_machine_is_busy_with_what_the_full_one_is_not() -> None:
-    assert busy(asked(TCP), speed=250, profile=LAN) == pytest.approx(10 / 4)
-    assert busy(asked(TCP), speed=250, profile=LAN) < busy(asked(TCP), profile=LAN)
+    slow, full = (busy(asked(TCP), speed=speed, profile=BASELINE, link=LAN) for speed in (250, 1000))
+    assert slow == pytest.approx(10 / 4)
+    assert slow < full
 
 
 def test_bytes_take_what_they_weigh() -> None:
     one, ten = (busy(asked(f"iperf2-tcp:bytes={size}MB"), encrypted=True) for size in (10, 100))
     assert ten == pytest.approx(10 * one)
-    assert busy(asked("iperf2-tcp:bytes=10MB"), profile=LAN) > busy(asked("iperf2-tcp:bytes=10MB"))
+    assert busy(asked("iperf2-tcp:bytes=10MB"), profile=BASELINE, link=LAN) > busy(asked("iperf2-tcp:bytes=10MB"))
 
 
 def test_a_rate_is_a_limit_and_so_is_loss() -> None:
-    baseline, high = shipped()["baseline"], shipped()["high"]
-    assert rate_limit(baseline.forward) == tcp_limit(baseline, 10) == math.inf
-    assert (rate_limit(LAN.forward), tcp_limit(LAN, 10)) == (100e6, 100e6)
+    high = shipped()["high"]
+    assert rate_limit(WIRE) == tcp_limit(BASELINE, 10) == math.inf
+    assert (rate_limit(LAN), tcp_limit(BASELINE, 10, link=LAN)) == (100e6, 100e6)
     # 3.3 Mbit/s were measured; reordering costs it half of what loss alone leaves.
     assert 3e6 < tcp_limit(high, 10) < 12e6
     (mild,) = read_profiles({"name": "mild", "loss": "0.01%", "delay": "1ms"})
@@ -121,28 +139,42 @@ def test_delay_alone_costs_a_flow_its_slow_start() -> None:
     # 220 Mbit/s were measured in 2 s.
     assert tcp_limit(far, 2) == pytest.approx(220e6, rel=0.1)
     assert tcp_limit(far, 2) < tcp_limit(far, 20) < 315e6
-    assert (
-        busy(asked("iperf2-tcp:duration=2"), profile=far)
-        < 0.2
-        < busy(asked("iperf2-udp:rate=200M,duration=2"), profile=far)
+    bundles, packets, datagrams = (
+        busy(asked(workload), profile=far, link=link)
+        for workload, link in (
+            ("iperf2-tcp:duration=2", shipped_links()["aggregates"]),
+            ("iperf2-tcp:duration=2", WIRE),
+            ("iperf2-udp:rate=200M,duration=2", WIRE),
+        )
     )
+    assert bundles < 0.2 < packets < 0.6 < datagrams
 
 
-def test_the_way_back_has_a_rate_of_its_own() -> None:
-    dsl = Profile("dsl", {"rate": 100e6}, {"rate": 20e6})
-    assert (tcp_limit(dsl, 10), tcp_limit(dsl, 10, back=True)) == (100e6, 20e6)
-    there, back = (busy(asked(f"iperf3-tcp:duration=10{more}"), profile=dsl) for more in ("", ",reverse=true"))
+def test_the_slower_direction_of_a_link_is_the_limit_both_ways() -> None:
+    """Both ends have such a link: what one sends goes up its own and down the other's."""
+    for dsl in (Link("dsl", up=Direction(20e6), down=Direction(100e6)), Link("dsl", down=Direction(20e6))):
+        assert rate_limit(dsl) == 20e6
+        assert [tcp_limit(BASELINE, 10, back, dsl) for back in (False, True)] == [20e6, 20e6]
+
+
+def test_the_way_back_has_a_loss_of_its_own() -> None:
+    (uneven,) = read_profiles({"name": "uneven", "delay": "10ms", "reverse": {"delay": "10ms", "loss": "1%"}})
+    assert tcp_limit(uneven, 10) > 3 * tcp_limit(uneven, 10, back=True)
+    there, back = (busy(asked(f"iperf3-tcp:duration=10{more}"), profile=uneven) for more in ("", ",reverse=true"))
     assert there > 3 * back
 
 
 def test_a_short_flow_under_loss_is_faster_than_a_long_one() -> None:
-    terms = {"delay": "20ms", "loss": "0.1%", "rate": "100M", "reverse": {"delay": "40ms"}}
-    (wan,) = read_profiles({"name": "wan", **terms})
+    (wan,) = read_profiles({"name": "wan", "delay": "20ms", "loss": "0.1%", "reverse": {"delay": "40ms"}})
+
+    def limit(seconds: float) -> float:
+        return tcp_limit(wan, seconds, link=LAN)
+
     # The median of six trials of 2 s over WireGuard under this profile was 32.9 Mbit/s.
-    assert tcp_limit(wan, 2) == pytest.approx(33e6, rel=0.25)
+    assert limit(2) == pytest.approx(33e6, rel=0.25)
     # A long one: MSS ÷ RTT × √(3/2) ÷ √loss (Mathis, Semke, Mahdavi and Ott (1997), equation 3), as RFC 9438 has it.
-    assert tcp_limit(wan, 600) == pytest.approx(8 * 1448 / 0.06 * math.sqrt(1.5 / 0.001), rel=0.35)
-    assert tcp_limit(wan, 2) > tcp_limit(wan, 10) > tcp_limit(wan, 60)
+    assert limit(600) == pytest.approx(8 * 1448 / 0.06 * math.sqrt(1.5 / 0.001), rel=0.35)
+    assert limit(2) > limit(10) > limit(60)
 
 
 def test_a_plan_over_a_slow_lossy_link_takes_what_it_was_seen_to_take() -> None:
@@ -151,7 +183,8 @@ name = "wan"
 repeats = 6
 stacks = ["none", "wireguard", "wireguard+vxlan"]
 workloads = ["ping:count=100,interval=0.01", "iperf3-tcp:duration=2"]
-profiles = [{ name = "wan", delay = "20ms", loss = "0.1%", rate = "100M", reverse = { delay = "40ms", rate = "20M" } }]
+profiles = [{ name = "wan", delay = "20ms", loss = "0.1%", reverse = { delay = "40ms" } }]
+link = "100M"
 """
     # It took 146 s on a machine of two cores that was 1.4 times as slow as the one of the estimates.
     assert estimate(expand(check(text, "wan.toml")), 2) == pytest.approx(146 / 1.4, rel=0.25)

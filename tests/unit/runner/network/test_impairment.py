@@ -1,4 +1,4 @@
-"""Where a profile's netem is put, and what is done with what the kernel says of it."""
+"""Where a profile's netem is put, with the link's rate behind it, and what is done with what the kernel says of it."""
 
 import json
 from pathlib import Path
@@ -8,15 +8,18 @@ import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, interface, move_home
 from tunbench.runner import stack
-from tunbench.runner.declare.failures import Unsupported
-from tunbench.runner.network import impairment
-from tunbench.runner.network.underlay import PAIR_UNDERLAYS
-from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.declare.link import Direction, Link
+from tunbench.runner.declare.topology import PAIR
+from tunbench.runner.network import impairment, underlay
+from tunbench.runner.network.drops import Place
+from tunbench.runner.network.underlay import WIRE
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 
 LOSS = captured("qdisc-loss.json")
 FORWARD, REVERSE = {"loss": 0.1}, {"delay": 0.02, "loss": 0.1}
+LINE = Link("line", Direction(5e6, queue_packets=50), Direction(50e6, queue_packets=500))
+TBF = "handle 2: tbf rate {}000000bit burst 1514 limit 1000000000 mpu 84 overhead 24 linklayer ethernet"
 
 
 @pytest.fixture(autouse=True)
@@ -24,11 +27,18 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return move_home(monkeypatch, tmp_path)
 
 
-def placed(kind: str, spelling: str, profile: dict[str, Any]) -> tuple[list[str], FakeEvents]:
-    shell, events, under = FakeShell({"qdisc show": LOSS}), FakeEvents(), PAIR_UNDERLAYS[kind]
+def placed(
+    kind: str, spelling: str, profile: dict[str, Any], link: Link = WIRE
+) -> tuple[list[str], FakeEvents, list[Place]]:
+    shell, events, under = FakeShell({"qdisc show": LOSS}), FakeEvents(), underlay.of(kind, PAIR, link)
     made = {name: Node(name, shell, events, ["nsenter", "--"]) for name in under.names}
-    impairment.impair(profile, under, stack.build(spelling, under.endpoints).overlay, made, events)
-    return events.commands, events
+    places = impairment.impair(profile, under, stack.build(spelling, under.endpoints).overlay, made, events)
+    return events.commands, events, places
+
+
+def batch(node: str, *lines: str) -> str:
+    """What a person types to have a node do this."""
+    return "\n".join([f"ip netns exec {node} tc -batch - <<'END'", *lines, "END"])
 
 
 @pytest.mark.parametrize(
@@ -45,54 +55,98 @@ def placed(kind: str, spelling: str, profile: dict[str, Any]) -> tuple[list[str]
 def test_each_direction_has_its_place(
     placement: str, kind: str, spelling: str, forward: tuple[str, str], reverse: tuple[str, str]
 ) -> None:
-    commands, events = placed(kind, spelling, {"placement": placement, "forward": FORWARD, "reverse": REVERSE})
-    netem = "limit {} {}loss random 10%"
+    profile = {"placement": placement, "forward": FORWARD, "reverse": REVERSE}
+    commands, events, places = placed(kind, spelling, profile)
+    # On the endpoints netem is the queue of the interface, and has its length.
+    reverse_limit = 1000 if placement == "endpoints" else 16667
     assert commands == [
-        f"ip netns exec {node} tc qdisc replace dev {interface} root netem {netem.format(*terms)}"
-        for (node, interface), terms in ((forward, (1000, "")), (reverse, (16667, "delay 20000us ")))
+        batch(node, f"qdisc replace dev {interface} root handle 1: netem limit {limit} {delay}loss random 10%")
+        for (node, interface), limit, delay in ((forward, 1000, ""), (reverse, reverse_limit, "delay 20000us "))
     ]
     assert [(one["node"], one["interface"], one["asked"]) for one in events.of("impairment")] == [
         (*forward, FORWARD),
         (*reverse, REVERSE),
     ]
-    qdisc = {**json.loads(LOSS)[0], "terms": {"limit": 1000, "loss": 0.1, "loss_correlation": 0, "ecn": 0, "gap": 0}}
+    qdisc = {**json.loads(LOSS)[0], "terms": {"loss": 0.1, "loss_correlation": 0, "ecn": 0, "gap": 0}}
     assert events.of("impairment")[0]["installed"] == qdisc
+    assert [(one.node.name, one.interface, one.terms, one.direction) for one in places] == [
+        (*forward, FORWARD, None),
+        (*reverse, REVERSE, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("placement", "there", "back", "rate", "queue"),
+    [
+        ("router", ("router", "to-b"), ("router", "to-a"), 50, 500),
+        ("endpoints", ("a", "eth0"), ("b", "eth0"), 5, 50),
+        ("overlay", ("a", "eth0"), ("b", "eth0"), 5, 50),
+    ],
+)
+def test_the_rate_of_the_link_that_packets_enter_stands_behind_netem(
+    placement: str, there: tuple[str, str], back: tuple[str, str], rate: int, queue: int
+) -> None:
+    profile = {"placement": placement, "forward": FORWARD, "reverse": FORWARD}
+    commands, _, places = placed("ip", "none", profile, LINE)
+    limit = queue if placement == "endpoints" else 1000
+    assert commands == [
+        batch(
+            node,
+            f"qdisc replace dev {interface} root handle 1: netem limit {limit} loss random 10%",
+            f"qdisc replace dev {interface} parent 1:1 {TBF.format(rate)}",
+            f"qdisc add dev {interface} parent 2:1 handle 3: pfifo limit {queue}",
+        )
+        for node, interface in (there, back)
+    ]
+    # The other interfaces where packets enter a link are watched, too.
+    watched = {(one.node.name, one.interface): (one.terms, one.direction) for one in places}
+    assert watched == {
+        (node, interface): (FORWARD if (node, interface) in (there, back) else {}, direction)
+        for node, interface, direction in (
+            ("a", "eth0", LINE.up),
+            ("b", "eth0", LINE.up),
+            ("router", "to-a", LINE.down),
+            ("router", "to-b", LINE.down),
+        )
+    }
+
+
+def test_the_rate_of_a_link_is_not_on_the_overlay() -> None:
+    profile = {"placement": "overlay", "forward": FORWARD, "reverse": FORWARD}
+    commands, _, places = placed("ip", "wireguard", profile, LINE)
+    assert not any("tbf" in text for text in commands)
+    assert [(one.name, one.direction) for one in places if one.terms] == [
+        (f"{name}/{interface('wireguard')}", None) for name in ("a", "b")
+    ]
+    assert len(places) == 6
 
 
 def test_one_direction_may_be_left_as_it_is() -> None:
-    commands, events = placed("ip", "none", {"placement": "router", "forward": {}, "reverse": FORWARD})
-    assert commands == ["ip netns exec router tc qdisc replace dev to-a root netem limit 1000 loss random 10%"]
+    commands, events, _ = placed("ip", "none", {"placement": "router", "forward": {}, "reverse": FORWARD})
+    assert commands == [batch("router", "qdisc replace dev to-a root handle 1: netem limit 1000 loss random 10%")]
     assert len(events.of("impairment")) == 1
 
 
-@pytest.mark.parametrize("terms", [{}, {"delay": 0.0, "loss": 0.0}, {"limit": 50.0}])
-def test_the_baseline_has_no_netem_at_all(terms: dict[str, float]) -> None:
-    commands, events = placed("ip", "none", {"placement": "router", "forward": terms, "reverse": terms})
+@pytest.mark.parametrize("terms", [{}, {"delay": 0.0, "loss": 0.0}])
+@pytest.mark.parametrize(("link", "watched"), [(WIRE, 0), (LINE, 4)])
+def test_the_baseline_has_no_netem_at_all(terms: dict[str, float], link: Link, watched: int) -> None:
+    profile = {"placement": "router", "forward": terms, "reverse": terms}
+    commands, events, places = placed("ip", "none", profile, link)
     assert (commands, events.told) == ([], [])
+    assert len(places) == watched and not any(one.terms for one in places)
 
 
-def applied(result: Result) -> dict[str, Any]:
-    return impairment.apply(Node("a", FakeShell({"replace": result, "show": LOSS}), FakeEvents(), []), "eth0", FORWARD)
+def test_what_the_kernel_made_of_it_is_compared_with_what_was_asked() -> None:
+    _, events, _ = placed("ip", "none", {"placement": "router", "forward": {"loss": 0.2}, "reverse": {}})
+    assert [(one["name"], one["text"]) for one in events.of("warning")] == [
+        ("netem-differs", "router/to-b: loss: asked for 0.2, installed is 0.1")
+    ]
 
 
 def test_what_was_installed_is_returned() -> None:
-    assert applied(Result(0, "", ""))["options"]["loss-random"] == {"loss": 0.1, "correlation": 0}
-
-
-def test_a_kernel_without_netem_is_unsupported() -> None:
-    with pytest.raises(Unsupported, match="no netem"):
-        applied(Result(2, "", "Error: Specified qdisc kind is unknown.\n"))
-
-
-def test_an_image_without_tables_is_unsupported() -> None:
-    shown = "No distribution data for normal (/usr/lib/x86_64-linux-gnu/tc//normal.dist: No such file or directory)\n"
-    with pytest.raises(Unsupported, match="tables of distributions"):
-        applied(Result(1, "", shown))
-
-
-def test_what_tc_refuses_is_a_failure() -> None:
-    with pytest.raises(CommandFailed, match="Invalid argument"):
-        applied(Result(2, "", "RTNETLINK answers: Invalid argument\n"))
+    shell = FakeShell({"-batch": Result(0, "", ""), "show": LOSS})
+    found = impairment.apply(Node("a", shell, FakeEvents(), []), "eth0", FORWARD, WIRE)
+    assert found["options"]["loss-random"] == {"loss": 0.1, "correlation": 0}
 
 
 @pytest.mark.parametrize("shown", ["", "[]", '[{"kind":"noqueue","root":true}]'])

@@ -7,14 +7,14 @@ from tunbench.runner.network.netem_command import arguments, limit
 
 
 def test_arguments_of_the_shipped_profiles() -> None:
-    assert " ".join(arguments(shipped()["high"].forward)) == HIGH
+    assert " ".join(arguments(shipped()["high"].forward)) == f"limit 17500 {HIGH}"
     assert arguments(shipped()["baseline"].forward) == ["limit", "1000"]
 
 
 def test_arguments_of_every_term() -> None:
-    assert " ".join(arguments(terms(**ALL_TERMS))) == EVERYTHING
-    assert " ".join(arguments(terms(**MANY_TERMS))) == MANY
-    assert " ".join(arguments(terms(**OTHER_TERMS))) == OTHERS
+    assert " ".join(arguments(terms(**ALL_TERMS))) == f"limit 18334 {EVERYTHING}"
+    assert " ".join(arguments(terms(**MANY_TERMS))) == f"limit 15834 {MANY}"
+    assert " ".join(arguments(terms(**OTHER_TERMS))) == f"limit 26667 {OTHERS}"
     assert {*ALL_TERMS, *MANY_TERMS, *OTHER_TERMS} == {*TERMS}
 
 

@@ -92,7 +92,7 @@ def test_an_unlucky_draw_does_not_overflow(loss: float, packets: int) -> None:
     unlucky = int(binom.isf(1e-7, packets, loss))
     assert unlucky > loss * packets
     for drops, warned in ((unlucky, False), (4 * unlucky + 16, True)):
-        counted = {"kind": "netem", "drops": drops, "packets": max(0, packets - drops), "bytes": 0, "qlen": 0}
+        counted = {"drops": drops, "packets": max(0, packets - drops), "bytes": 0, "qlen": 0}
         assert bool(overflow({"loss": loss}, counted)) == warned
 
 

@@ -1,0 +1,112 @@
+"""The words of `tc` for a link, and what the kernel made of them."""
+
+import json
+
+import pytest
+
+from tests.helpers.fakes import captured
+from tunbench.runner.declare.link import Direction, Link
+from tunbench.runner.network import link_command, qdiscs
+from tunbench.runner.network.link_command import differences, shaper
+
+MOST = 1_000_000_000
+PLAIN = "overhead 24 linklayer ethernet"
+
+
+@pytest.mark.parametrize(
+    ("link", "lines"),
+    [
+        (
+            Link("any", Direction(100e6)),
+            [
+                f"qdisc replace dev eth0 root handle 2: tbf rate 100000000bit burst 1514 limit {MOST} mpu 84 {PLAIN}",
+                "qdisc add dev eth0 parent 2:1 handle 3: pfifo limit 1000",
+            ],
+        ),
+        (
+            Link("any", Direction(100e6, queue_seconds=0.05)),
+            [f"qdisc replace dev eth0 root handle 2: tbf rate 100000000bit burst 1514 limit 614684 mpu 84 {PLAIN}"],
+        ),
+        (
+            Link("any", Direction(1e6, queue_packets=5), mtu=1492, framing="pppoe"),
+            [
+                f"qdisc replace dev eth0 root handle 2: tbf rate 1000000bit burst 1506 limit {MOST} mpu 84 overhead 32"
+                " linklayer ethernet",
+                "qdisc add dev eth0 parent 2:1 handle 3: pfifo limit 5",
+            ],
+        ),
+        (
+            Link("any", Direction(1e6, queue_seconds=0.05), mtu=1492, framing="atm"),
+            [
+                "qdisc replace dev eth0 root handle 2: tbf rate 1000000bit burst 1506 limit 6024 mpu 0 overhead 26"
+                " linklayer atm"
+            ],
+        ),
+        (
+            Link("any", Direction(1e12, queue_seconds=0.001), mtu=9000, framing="none"),
+            [
+                "qdisc replace dev eth0 root handle 2: tbf rate 1000000000000bit burst 9014 limit 124997138 mpu 0"
+                " overhead 0 linklayer ethernet"
+            ],
+        ),
+        (Link("any", Direction(queue_packets=5)), []),
+    ],
+)
+def test_a_rate_is_a_shaper_with_its_queue(link: Link, lines: list[str]) -> None:
+    assert shaper("eth0", link, link.up) == lines
+
+
+def test_netem_stands_before_the_shaper_of_the_link_that_packets_enter() -> None:
+    link = Link("any", Direction(100e6))
+    netem, tbf, pfifo = link_command.impaired("eth0", ["limit", "7", "delay", "1us"], link, link.up)
+    assert netem == "qdisc replace dev eth0 root handle 1: netem limit 7 delay 1us"
+    assert tbf.startswith("qdisc replace dev eth0 parent 1:1 handle 2: tbf rate 100000000bit ")
+    assert pfifo == "qdisc add dev eth0 parent 2:1 handle 3: pfifo limit 1000"
+
+
+@pytest.mark.parametrize("direction", [None, Direction()])
+def test_netem_stands_alone_where_there_is_no_rate(direction: Direction | None) -> None:
+    lines = link_command.impaired("eth0", ["limit", "7"], Link("any"), direction)
+    assert lines == ["qdisc replace dev eth0 root handle 1: netem limit 7"]
+
+
+def test_a_delay_is_netem_on_an_interface_that_packets_are_led_through() -> None:
+    assert link_command.delay("a", 150e-6) == [
+        "qdisc add dev from-a root netem delay 150us limit 100000",
+        "qdisc add dev to-a clsact",
+        "filter add dev to-a ingress matchall action mirred egress redirect dev from-a",
+    ]
+    assert link_command.delay("a", 0.0125)[0] == "qdisc add dev from-a root netem delay 12500us limit 100000"
+
+
+LINK = Link("any", Direction(50e6))
+SHOWN = qdiscs.by_kind(captured("qdisc-link.json"))["tbf"]
+
+
+def test_what_the_kernel_installed_is_what_was_asked() -> None:
+    assert differences(LINK, LINK.up, SHOWN) == []
+
+
+def test_whole_bytes_a_second_are_no_difference() -> None:
+    odd = Direction(50_000_007.0)
+    assert differences(LINK, odd, SHOWN) == []
+
+
+@pytest.mark.parametrize(
+    ("link", "found"),
+    [
+        (Link("any", Direction(60e6)), ["rate: asked for 6e+07 bit/s, installed is 5e+07"]),
+        (Link("any", Direction(50e6), framing="pppoe"), ["overhead: asked for 32 B, installed is 24"]),
+        (Link("any", Direction(50e6), framing="none"), ["overhead: asked for 0 B, installed is 24"]),
+    ],
+)
+def test_a_difference_is_told(link: Link, found: list[str]) -> None:
+    assert differences(link, link.up, SHOWN) == found
+
+
+@pytest.mark.parametrize("shown", [{}, json.loads('{"kind": "tbf", "options": {}}')])
+def test_a_shaper_that_is_not_there_is_told(shown: dict[str, object]) -> None:
+    assert differences(LINK, LINK.up, shown) == [
+        "rate: asked for 5e+07 bit/s, installed is 0",
+        "overhead: asked for 24 B, installed is 0",
+    ]
