@@ -60,7 +60,7 @@ def test_a_round_trip_over_two_links_takes_four_times_their_delay(tmp_path: Path
 
 
 def test_a_rate_counts_what_ethernet_does(tmp_path: Path) -> None:
-    small, full = "iperf3-udp:rate=20M,length=18,duration=1", "iperf3-tcp:duration=2"
+    small, full = "iperf3-udp:rate=20M,length=18,duration=3", "iperf3-tcp:duration=2"
     links = '[{ name = "ten", rate = "10M" }, { name = "atm", rate = "10M", framing = "atm" }]'
     record = execute(tmp_path / "run", plan(["none"], '["baseline"]', [small, full], link=links))
     # 18 bytes of payload make the shortest frame of Ethernet: 60 bytes and what stands beside it.
@@ -93,8 +93,7 @@ def test_a_queue_holds_its_own_sender_back_and_drops_what_others_send(tmp_path: 
 
 def test_bundles_pass_uncut_where_a_link_says_so(tmp_path: Path) -> None:
     workload = "iperf3-tcp:duration=1"
-    record = execute(tmp_path / "run", plan(["none", "vxlan"], '["low"]', [workload], link='"aggregates"'))
-    assert "gso-aggregates" in {warning.name for warning in record.warnings}
+    execute(tmp_path / "run", plan(["none", "vxlan"], '["low"]', [workload], link='"aggregates"'))
     of_netem = [one["netem"] for one in counted(tmp_path / "run", workload) if one["interface"] == "to-b"]
     # Counted are segments, and judged were bundles: a loss of 0.25 % drops far fewer than that.
     for netem in of_netem:
