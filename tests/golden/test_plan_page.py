@@ -40,7 +40,7 @@ def test_results_are_named_as_the_page_says() -> None:
     plan = check(f'name = "example"\n{block}', "example.toml")
     names = {name for axis in plan.axes.values() for name in axis}
     sentence = PAGE.partition("Results are named by their values:")[2].partition("\n- ")[0]
-    assert len(shown := re.findall(r"`([^`]+)`", sentence)) == 5
+    assert len(shown := re.findall(r"`([^`]+)`", sentence)) == 6
     assert set(shown) <= names
 
 

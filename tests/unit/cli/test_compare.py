@@ -10,7 +10,7 @@ import os
 import random
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
@@ -23,6 +23,7 @@ from tunbench.plan.shard import Shard
 from tunbench.report import change_wording
 from tunbench.report.terminal import changes_table
 from tunbench.run import manifest
+from tunbench.runner.declare import axes
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "compare"
 
@@ -178,8 +179,16 @@ def test_the_files_of_a_gate(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_text_of_a_shift_that_has_no_share(runs: Path) -> None:
     row = ComparedCell(
-        *("gre", "baseline", "baseline", "pair", "default", "full", "ping", "b-c", "b", "loss", "value", "ratio"),
-        *(10, 10, 0.0, 0.015, "worse"),
+        **cast(Any, {"stack": "gre", "condition": "baseline", "profile": "baseline", **axes.USUAL}),
+        **cast(Any, {"workload": "ping", "pair": "b-c", "node": "b"}),
+        metric="loss",
+        statistic="value",
+        unit="ratio",
+        n_a=10,
+        n_b=10,
+        median_a=0.0,
+        median_b=0.015,
+        verdict="worse",
         shift=0.015,
         shift_low=0.01,
         shift_high=0.02,

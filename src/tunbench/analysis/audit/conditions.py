@@ -45,5 +45,5 @@ def _condition(cell: Cell, record: Record) -> Condition | None:
     )
 
 
-def _machine(spec: dict[str, Any]) -> Machine:
+def _machine(spec: Mapping[str, Any]) -> Machine:
     return Machine(spec["name"], tuple(spec.get("without", ())), spec.get("speed", FULL_SPEED))
