@@ -63,20 +63,20 @@ def test_the_other_numbers_are_two_bounds(rows: list[Row]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "condition", "tuning", "sizes", "left_out"),
+    ("number", "condition", "link", "sizes", "left_out"),
     [
         # MACsec stands in two clusters of the text.
-        (0, "MTU = 1500B", "default", [13, 5, 3], {"GRE", "MACsec"}),
-        (1, "MTU = 9000B", "jumbo", [7, 8, 4], {"GRE", "GUE", "MACsec", "Nebula"}),
+        (0, "MTU = 1500B", "gigabit", [13, 5, 3], {"GRE", "MACsec"}),
+        (1, "MTU = 9000B", "gigabit-jumbo", [7, 8, 4], {"GRE", "GUE", "MACsec", "Nebula"}),
     ],
 )
 def test_each_mtu_has_its_clusters(
-    number: int, condition: str, tuning: str, sizes: list[int], left_out: set[str]
+    number: int, condition: str, link: str, sizes: list[int], left_out: set[str]
 ) -> None:
     beside = study(NAME)["study"]
     assert len(beside["clustering"]) == 2
     clustering = beside["clustering"][number]
-    assert (clustering["name"], clustering["cell"]["tuning"]) == (condition, tuning)
+    assert (clustering["name"], clustering["cell"]["link"]) == (condition, link)
     assert {name: len(some) for name, some in clustering["clusters"].items()} == dict(zip(CLUSTERS, sizes, strict=True))
     members = [name for some in clustering["clusters"].values() for name in some]
     assert len(set(members)) == len(members)
@@ -97,7 +97,7 @@ def test_every_system_is_pinged_with_both_mtus(scale: str) -> None:
     systems = study(NAME)["study"]["systems"]
     cell = study(NAME)["study"]["clustering"][0]["cell"]
     shards = expand(replace(plan(NAME, scale), repeats=1))
-    pinged = {(shard.stack.name, shard.tuning.mtu) for shard in shards if cell["workload"] in workloads(shard)}
+    pinged = {(shard.stack.name, shard.link.mtu) for shard in shards if cell["workload"] in workloads(shard)}
     assert len(systems) == len(set(systems.values())) == 26
     # The quick scale has no time for these with jumbo frames.
     left = {(stack, 9000) for stack in systems.values() if scale and re.search("ike=1|mode=(vti|xfrm)", stack)}
@@ -107,13 +107,13 @@ def test_every_system_is_pinged_with_both_mtus(scale: str) -> None:
 def test_the_sweep_of_tinc_stays_below_1500_bytes() -> None:
     shards = [shard for shard in expand(plan(NAME)) if shard.stack.name.startswith("tinc:")]
     assert {shard.stack.name for shard in shards} == {f"tinc:mtu={mtu}" for mtu in (576, 800, 1000, 1200, 1400)}
-    assert all(shard.tuning.mtu == 1500 for shard in shards)
+    assert all(shard.link.mtu == 1500 for shard in shards)
     assert all(workload.startswith("ping") for shard in shards for workload in workloads(shard))
 
 
 def test_claims_name_stacks_and_workloads_of_the_plan() -> None:
     whole = plan(NAME)
-    stacks, tunings = whole.axes["stack"], whole.axes["tuning"]
+    stacks, links = whole.axes["stack"], whole.axes["link"]
     claims = study(NAME)["claim"]
     assert len({claim["name"] for claim in claims}) == len(claims)
     for claim in claims:
@@ -122,4 +122,4 @@ def test_claims_name_stacks_and_workloads_of_the_plan() -> None:
             assert comparison["left"]["workload"] in whole.axes["workload"]
             for cell in (comparison[side] for side in ("left", "right") if side in comparison):
                 assert cell.get("stack", "none") in stacks
-                assert cell.get("tuning", "default") in tunings
+                assert cell.get("link", "gigabit") in links

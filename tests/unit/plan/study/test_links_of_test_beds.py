@@ -1,0 +1,63 @@
+"""The links of the studies are those of their test beds."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.helpers.study_files import plan, published
+from tunbench.plan.expand import expand
+from tunbench.runner.declare.link import Link
+
+
+def links(name: str) -> dict[str, Link]:
+    return {link.name: link for link in plan(name).values["link"]}
+
+
+def published_ms(name: str, table: str, system: str, condition: str, statistic: str) -> float:
+    key = (table, system, condition, "rtt", statistic)
+    [found] = [row.value for row in published(name) if row[:5] == key]
+    return float(found)
+
+
+def test_a_round_trip_over_the_switch_of_the_thesis_takes_what_its_ping_says() -> None:
+    said = published_ms("mesh-thesis-2026", "ping at baseline", "Internal", "Baseline", "mean")
+    for link in links("mesh-thesis-2026").values():
+        assert link.base_round_trip * 1e3 == pytest.approx(said)
+
+
+def test_a_round_trip_over_the_cable_of_the_raspberry_pis_leaves_the_nodes_a_little_of_what_their_ping_says() -> None:
+    said = published_ms("raspberry-pi-2021", "ideal ping", "none", "ideal network", "mean")
+    for link in links("raspberry-pi-2021").values():
+        assert 0.8 * said < link.base_round_trip * 1e3 < said
+
+
+def test_both_links_of_the_overlays_differ_in_their_mtu_alone() -> None:
+    small, large = links("overlay-2024").values()
+    assert (small.mtu, large.mtu) == (1500, 9000)
+    assert replace(large, name=small.name, mtu=small.mtu) == small
+    assert small.up.rate == small.down.rate == 1e9
+
+
+@pytest.mark.parametrize("name", ["mesh-thesis-2026", "raspberry-pi-2021"])
+def test_netem_on_an_endpoint_sits_above_what_cuts_there(name: str) -> None:
+    on_endpoints = [
+        shard.link for shard in expand(replace(plan(name), repeats=1)) if shard.profile.placement == "endpoints"
+    ]
+    assert on_endpoints
+    # The rate behind netem cuts: a link without one would carry bundles.
+    assert all(link.up.rate == 1e9 and not link.cuts for link in on_endpoints)
+
+
+def test_what_cutting_changes_is_the_one_difference_of_two_conditions_of_the_thesis() -> None:
+    shards = expand(replace(plan("mesh-thesis-2026"), repeats=1))
+    uncut = {shard.stack.name for shard in shards if shard.link.name == "bundles"}
+    assert uncut == {"none", "wireguard", "headscale"}
+    for shard in shards:
+        if shard.link.name == "bundles":
+            assert (shard.profile.name, shard.tuning.name) == ("medium", "default")
+    cut = {
+        shard.stack.name
+        for shard in shards
+        if (shard.link.name, shard.profile.name, shard.tuning.name) == ("switch", "medium", "default")
+    }
+    assert uncut <= cut
