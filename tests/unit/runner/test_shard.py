@@ -2,7 +2,6 @@ import os
 import re
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,10 +17,8 @@ from tests.helpers.fakes import (
     interface,
     move_home,
     shard,
-    with_profile,
 )
 from tunbench.journal.events import read_event
-from tunbench.plan.axes.profile import Profile, read_profile
 from tunbench.plan.shard import Shard
 from tunbench.run.trial_folders import TrialFolders
 from tunbench.runner import registry, stack
@@ -172,44 +169,6 @@ def test_the_first_repeat_tells_the_versions(home: Path) -> None:
     assert set(versions) == {"ping", "iperf3", "ip", "tcpdump", "kernel"}
     assert versions["iperf3"] == "iperf 3.12 (cJSON 1.7.15)"
     assert versions["ip"] == "unknown"
-
-
-def impaired(**terms: str) -> Shard:
-    read = read_profile({"name": "any", **terms})
-    return with_profile(Profile("any", read.forward, read.reverse), "none", 2, PING)
-
-
-def test_a_kernel_without_netem_makes_the_trials_unsupported(home: Path) -> None:
-    answers: dict[str, Answer] = {"tc qdisc replace": Result(2, "", "Error: Specified qdisc kind is unknown.\n")}
-    events = lived(home, impaired(delay="1ms"), answers)
-    assert verdicts(events) == [("up", "ok"), (PING, "unsupported")]
-    assert events.of("trial")[1]["reason"] == "this kernel has no netem (module sch_netem)"
-
-
-def warned(events: FakeEvents) -> list[dict[str, Any]]:
-    return events.of("warning")
-
-
-def test_a_queue_that_was_full_is_warned_of(home: Path) -> None:
-    events = lived(home, impaired(delay="50ms", limit="10"), {"tc -s -j qdisc show": captured("qdisc-full.json")})
-    assert [(one["name"], one["text"].partition(":")[0]) for one in warned(events)] == [
-        ("netem-limit", "router/to-b"),
-        ("netem-limit", "router/to-a"),
-    ]
-    assert "1727 of 1941 packets were dropped" in warned(events)[0]["text"]
-    told = {"packets": 214, "bytes": 264664, "drops": 1727, "qlen": 1}
-    assert [(one["interface"], one["counters"]) for one in events.of("queue")] == [("to-b", told), ("to-a", told)]
-
-
-def test_losses_that_were_asked_for_are_not_warned_of(home: Path) -> None:
-    assert warned(lived(home, impaired(loss="10%"), {"tc -s -j qdisc show": captured("qdisc-loss.json")})) == []
-
-
-def test_a_netem_that_differs_is_warned_of(home: Path) -> None:
-    events = lived(home, impaired(loss="20%"), {"tc -s -j qdisc show": captured("qdisc-loss.json")})
-    assert warned(events)[0]["name"] == "netem-differs"
-    assert warned(events)[0]["text"] == "router/to-b: loss: asked for 0.2, installed is 0.1"
-    assert verdicts(events) == [("up", "ok"), (PING, "ok")]
 
 
 def test_what_leaves_the_lab_is_told(home: Path) -> None:
