@@ -1,10 +1,12 @@
 """The links of the studies are those of their test beds."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from tests.helpers.study_files import plan, published
+from tunbench.plan.cautions import judges_bundles
 from tunbench.plan.expand import expand
 from tunbench.runner.declare.link import Link
 
@@ -38,14 +40,21 @@ def test_both_links_of_the_overlays_differ_in_their_mtu_alone() -> None:
     assert small.up.rate == small.down.rate == 1e9
 
 
-@pytest.mark.parametrize("name", ["mesh-thesis-2026", "raspberry-pi-2021"])
-def test_netem_on_an_endpoint_sits_above_what_cuts_there(name: str) -> None:
-    on_endpoints = [
-        shard.link for shard in expand(replace(plan(name), repeats=1)) if shard.profile.placement == "endpoints"
-    ]
-    assert on_endpoints
-    # The rate behind netem cuts: a link without one would carry bundles.
-    assert all(link.up.rate == 1e9 and not link.cuts for link in on_endpoints)
+def judged_as_bundles(name: str) -> set[tuple[str, str]]:
+    """The profiles and links of a study where netem takes a bundle of packets for one."""
+    conditions = {(shard.profile.name, shard.link.name): shard for shard in expand(replace(plan(name), repeats=1))}
+    return {one for one, shard in conditions.items() if judges_bundles(shard.profile, shard.link)}
+
+
+def test_the_thesis_has_bundles_where_netem_is_on_the_hosts_and_where_nothing_cuts() -> None:
+    assert judged_as_bundles("mesh-thesis-2026") == {("endpoints-medium", "switch"), ("medium", "bundles")}
+
+
+def test_the_raspberry_pis_have_bundles_where_netem_was_theirs_and_packets_where_it_is_on_a_third_machine() -> None:
+    judged = judged_as_bundles("raspberry-pi-2021")
+    assert {link for _, link in judged} == {"gigabit"}
+    # A delay alone does the same to all.
+    assert {re.sub("[:-].*", "", profile) for profile, _ in judged} == {"jitter", "loss", "network"}
 
 
 def test_what_cutting_changes_is_the_one_difference_of_two_conditions_of_the_thesis() -> None:
