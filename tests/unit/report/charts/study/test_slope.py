@@ -2,9 +2,9 @@
 
 import re
 
-from tunbench.report.charts import slope
 from tunbench.report.charts.canvas import WIDTH, standalone
-from tunbench.report.charts.slope import Slope
+from tunbench.report.charts.study import slope
+from tunbench.report.charts.study.slope import Slope
 
 SOME = [
     Slope("WireGuard", 1, 1, "900 Mbit/s", "800 Mbit/s"),
