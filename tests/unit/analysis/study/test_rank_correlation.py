@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.helpers.spending import begin_peak_anew, peak_bytes
 from tunbench.analysis.study.rank_correlation import APPROXIMATE, KENDALL_EXACT, PERMUTED, correlation, ranked
 
 # Hunter L measure of lightness and panel scores of 9 lots of canned tuna: Hollander and Wolfe, Nonparametric
@@ -211,9 +212,11 @@ def test_the_normal_p_of_ties_that_are_not_transitive_is_that_of_shuffled_orders
     )
 
 
-def test_a_table_of_20000_rows_is_compared_in_seconds() -> None:
+def test_a_table_of_20000_rows_is_compared_in_seconds_and_little_memory() -> None:
     rng = random.Random(6)
     x, y = [rng.random() for _ in range(20_000)], [rng.random() for _ in range(20_000)]
-    began = time.process_time()
+    begin_peak_anew()
+    began, before = time.process_time(), peak_bytes()
     assert correlation(x, y, within=0.03).n == 20_000
     assert time.process_time() - began < 20
+    assert peak_bytes() - before < 200e6
