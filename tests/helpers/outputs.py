@@ -36,7 +36,7 @@ from tunbench.runner.workloads import (
     rr,
     scp,
 )
-from tunbench.runner.workloads.shared import irtt, outages
+from tunbench.runner.workloads.shared import arrivals, irtt, outages
 from tunbench.runner.workloads.shared.iperf3_report import load
 
 LASTED = 1000.0
@@ -160,6 +160,7 @@ PARSERS: dict[str, Parser] = {
     "iperf2-udp": of(
         "iperf2-udp", lambda text: iperf2_udp.parse(*split(text)), both("udp", "udp-bytes", "udp-duplicates", "udp-cut")
     ),
+    "iperf3-udp:arrivals": of("iperf3-udp", lambda text: arrivals.samples(arrivals.parse(text)), some("arrivals.txt")),
     "rr:tcp": of("rr", lambda text: rr.parse(*split(text), "tcp", 100), [FEED.join(some("rr-tcp.txt", "rr-tcp.csv"))]),
     "rr:udp": of("rr", lambda text: rr.parse(*split(text), "udp", 100), [FEED.join(some("rr-udp.txt", "rr-udp.csv"))]),
     "http": of("http", lambda text: http.parse(text, 20, 10_000), some("hey-clean.json", "hey-missing.json")),

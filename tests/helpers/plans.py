@@ -9,8 +9,10 @@ from tests.helpers.odd_values import NOT_JSON, NUMBERS, RAW, TEXTS
 from tunbench.plan.axes.profile import MOVED
 from tunbench.plan.keys import KEYS as PLAN_KEYS
 from tunbench.plan.load import shipped_plans
+from tunbench.plan.study.calibration import CALIBRATION_KEYS
 from tunbench.plan.study.claim import CLAIM_KEYS, COMPARISON_KEYS
-from tunbench.plan.study.publication import CLUSTERING_KEYS, STUDY_KEYS, TABLE_KEYS
+from tunbench.plan.study.publication import CLUSTERING_KEYS, STUDY_KEYS
+from tunbench.plan.study.published_table import TABLE_KEYS
 from tunbench.runner import invocation, registry
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.netem_terms import TERMS
@@ -61,7 +63,7 @@ MANY = (1, 1000, 10_000, 10_000)
 """How long, or how many, something is in a plan that asks for much."""
 
 SHIPPED = tuple(path.read_text() for path in shipped_plans().values())
-ALL_KEYS = (PLAN_KEYS, STUDY_KEYS, TABLE_KEYS, CLUSTERING_KEYS, CLAIM_KEYS, COMPARISON_KEYS)
+ALL_KEYS = (PLAN_KEYS, STUDY_KEYS, TABLE_KEYS, CLUSTERING_KEYS, CALIBRATION_KEYS, CLAIM_KEYS, COMPARISON_KEYS)
 SNIPPETS = tuple(key.example for keys in ALL_KEYS for key in keys.values())
 
 

@@ -16,9 +16,9 @@ from tunbench.report.charts import (
     metric_strips,
     option_sweeps,
     pareto_fronts,
-    rank_slopes,
 )
 from tunbench.report.charts.figure import Figure
+from tunbench.report.charts.study import predictions, rank_slopes
 from tunbench.report.tables import costs, every_cell, headline, medians, narrow, ratios, run_summary, study
 from tunbench.report.tables.table import Table
 from tunbench.report.view import View
@@ -87,7 +87,11 @@ SECTIONS = (
         "study",
         "Beside the publication",
         (Exhibit(study.tables, Medium.EXPORT),),
-        (Exhibit(rank_slopes.figures, Medium.EXPORT), Exhibit(rank_slopes.least_agreeing, Medium.PAGE)),
+        (
+            Exhibit(rank_slopes.figures, Medium.EXPORT),
+            Exhibit(rank_slopes.least_agreeing, Medium.PAGE),
+            Exhibit(predictions.figures),
+        ),
     ),
     Section(
         "narrow",

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from tunbench.analysis.statistics import Estimate
+from tunbench.analysis.study.assessment import Assessment
 from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.claims import (
     NOT_REPRODUCED,
@@ -16,11 +17,13 @@ from tunbench.analysis.study.claims import (
 )
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement
 from tunbench.analysis.study.clusters import Cluster
+from tunbench.analysis.study.prediction import TablePrediction
 from tunbench.analysis.study.rank_correlation import RankCorrelation
 from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
 from tunbench.plan.study.cell import METRIC, Expected
 from tunbench.plan.study.claim import Comparison
 from tunbench.report import units
+from tunbench.report.prediction_wording import CALIBRATES
 from tunbench.runner.declare import axes
 
 MAX_COMPARISONS = 8
@@ -67,10 +70,18 @@ def lacking(one: ComparisonResult) -> list[str]:
     return [f"{_side_named(side.cell, differ)}: {side.trials.in_words}" for side in sides if side.trials.in_words]
 
 
-def remarks_on_number(row: ComparedNumber) -> str:
-    """What is to be said of a row of a table: why a number is missing, or that some of its trials are not ok."""
+def remarks_on_number(row: ComparedNumber, table: TableAgreement, predicted: TablePrediction | None) -> str:
+    """What is to be said of a row of a table: why a number is missing, how it was scaled, what else it is for."""
     trials = row.found.trials.in_words if row.found and row.measured else ""
-    return "; ".join(part for part in (row.why, trials) if part)
+    scaled = f"measured × {table.table.scaled_by:g}" if row.measured and table.table.scaled_by != 1 else ""
+    calibrates = CALIBRATES if predicted and row in predicted.calibrating else ""
+    return "; ".join(part for part in (row.why, trials, scaled, calibrates) if part)
+
+
+def with_predictions(of: Assessment) -> list[tuple[TableAgreement, TablePrediction | None]]:
+    """Each table with what is predicted of it, where something calibrates the machine."""
+    predicted = of.prediction.tables if of.prediction else [None] * len(of.tables)
+    return list(zip(of.tables, predicted, strict=True))
 
 
 def expectation(one: ComparisonResult) -> str:
@@ -110,8 +121,15 @@ def agreement(found: RankCorrelation) -> str:
     """Kendall's tau and Spearman's rho with their p, and of how many numbers; or why there are none."""
     if found.tau is None or found.rho is None:
         return f"{NO_NUMBERS}: {found.method}" if found.n else NO_NUMBERS
-    tau, rho = (f" ({_p(p)})" if p is not None else "" for p in (found.tau_p, found.rho_p))
+    tied = f"{found.tied} {'pair ties' if found.tied == 1 else 'pairs tie'}: {ceiling(found)}" if found.tied else ""
+    tau = _bracketed(_p(found.tau_p) if found.tau_p is not None else "", tied)
+    rho = _bracketed(_p(found.rho_p) if found.rho_p is not None else "")
     return f"τ {coefficient(found.tau)}{tau}, ρ {coefficient(found.rho)}{rho}, n = {found.n}"
+
+
+def ceiling(found: RankCorrelation) -> str:
+    """What τ comes to at most where published values tie; empty where none do."""
+    return f"τ ≤ {coefficient(found.most)}" if found.tied else ""
 
 
 def of_table(one: TableAgreement) -> str:
@@ -189,6 +207,11 @@ def _side_named(side: Mapping[str, str], differ: Sequence[str]) -> str:
 
 def _bounds(found: Estimate) -> str:
     return f"[{units.ratio(found.low)}, {units.ratio(found.high)}]"
+
+
+def _bracketed(*parts: str) -> str:
+    told = "; ".join(part for part in parts if part)
+    return f" ({told})" if told else ""
 
 
 def _p(value: float | None) -> str:

@@ -25,7 +25,7 @@ def test_no_two_sections_have_one_name() -> None:
 
 
 def test_whatever_makes_figures_is_in_a_section() -> None:
-    modules = (import_module(f"{charts.__name__}.{one.name}") for one in pkgutil.iter_modules(charts.__path__))
+    modules = (import_module(one.name) for one in pkgutil.walk_packages(charts.__path__, f"{charts.__name__}."))
     making = {module.__name__ for module in modules if hasattr(module, "figures")}
     listed = {getattr(one.make, "func", one.make).__module__ for section in SECTIONS for one in section.charts}
     assert listed == making

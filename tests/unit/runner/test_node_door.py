@@ -15,6 +15,7 @@ EXECUTED = {
     "explore.py": "the same, for a person who looks around",
     "proof/echo.py": "a program that runs on a node",
     "workloads/shared/probe_stream.py": "a program that runs on a node",
+    "workloads/shared/raw_listener.py": "a program that runs on a node",
 }
 """What is executed by itself, and why it is not behind the door."""
 

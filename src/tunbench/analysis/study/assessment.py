@@ -7,6 +7,7 @@ from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.study.cell_lookup import measured
 from tunbench.analysis.study.claims import ClaimResult, assess_claims
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement, cluster_agreements
+from tunbench.analysis.study.prediction import Prediction, predict
 from tunbench.analysis.study.table_agreement import TableAgreement, compare_tables
 from tunbench.journal.readers.published import Published
 from tunbench.plan.load import Loaded, PlanError
@@ -14,13 +15,17 @@ from tunbench.plan.study.publication import Study
 
 
 class Assessment(NamedTuple):
-    """What a run says of a study; `scale` is empty where it has but one. Without a study there are claims alone."""
+    """What a run says of a study; `scale` is empty where it has but one. Without a study there are claims alone.
+
+    There is a prediction where one published number calibrates the study's machine.
+    """
 
     study: Study | None
     scale: str
     tables: list[TableAgreement]
     claims: list[ClaimResult]
     clusters: list[ClusterAgreement]
+    prediction: Prediction | None
 
 
 def is_study(loaded: Loaded) -> bool:
@@ -36,6 +41,7 @@ def assess(analysis: RunAnalysis, loaded: Loaded, published: Sequence[Published]
     run = measured(analysis, loaded.plan)
     claims = assess_claims(loaded.claims, run)
     if study is None:
-        return Assessment(None, scale, [], claims, [])
+        return Assessment(None, scale, [], claims, [], None)
     tables = compare_tables(study, published, run)
-    return Assessment(study, scale, tables, claims, cluster_agreements(study, analysis, run))
+    prediction = predict(study, tables, published, loaded.plan)
+    return Assessment(study, scale, tables, claims, cluster_agreements(study, analysis, run), prediction)

@@ -1,24 +1,27 @@
 """Published tables beside what a run measured: row by row, and as one number, the agreement of their ranks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-from scipy.stats import rankdata
 
 from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, look_up
-from tunbench.analysis.study.rank_correlation import FEWEST_FOR_ORDER, RankCorrelation, correlation
+from tunbench.analysis.study.rank_correlation import FEWEST_FOR_ORDER, Rank, RankCorrelation, correlation, ranked
 from tunbench.journal.readers.published import Published, of_table
-from tunbench.plan.study.publication import PublishedTable, Study
+from tunbench.plan.study.publication import Study
+from tunbench.plan.study.published_table import PublishedTable
 
 NO_CELL = "its condition has no cell here"
 ILLEGIBLE = "illegible"
 
+TIED = 0.03
+"""Published values that differ by so much of the larger one, or by less, tie: that is no order."""
+
 
 class ComparedNumber(NamedTuple):
-    """A published number beside what was measured; `why` says which of both is missing.
+    """A published number beside what was measured, as the table scales it; `why` says which of both is missing.
 
-    Ranks are among the rows of one condition that have both, the best first; those that tie have their mean.
+    Ranks are among the rows of one condition that have both, the best first; those that tie have their mean. `ties` are
+    the others whose published value ties with this one.
     """
 
     published: Published
@@ -28,6 +31,12 @@ class ComparedNumber(NamedTuple):
     why: str = ""
     published_rank: float | None = None
     measured_rank: float | None = None
+    ties: int = 0
+
+    @property
+    def error(self) -> float | None:
+        """What was measured beyond what was published, as a share of the latter: nothing of 0 has one."""
+        return None if self.ratio is None else self.ratio - 1
 
     @property
     def ratio(self) -> float | None:
@@ -91,7 +100,7 @@ def _row(
     found = look_up({**table.cell, **table.conditions[published.condition], "stack": stack}, run)
     if not found.values:
         return ComparedNumber(published, stack, found, None, NOT_RUN if found.absent else found.why)
-    measured = estimate(list(found.values.values()))
+    measured = estimate([value * table.scaled_by for value in found.values.values()])
     return ComparedNumber(published, stack, found, measured, "" if published.value is not None else ILLEGIBLE)
 
 
@@ -99,21 +108,19 @@ def _ranked(rows: Sequence[ComparedNumber]) -> list[ComparedNumber]:
     """The rows with their ranks, where they have both numbers."""
     both = [row for row in rows if not row.why]
     better = -1.0 if any(row.found and row.found.more_is_better for row in both) else 1.0
-    ranks = iter(zip(_ranks(both, _published, better), _ranks(both, _measured, better), strict=True))
+    published = ranked([better * _published(row) for row in both], TIED)
+    measured = ranked([better * _measured(row) for row in both])
+    ranks = iter(zip(published, measured, strict=True))
     return [row if row.why else _with_ranks(row, *next(ranks)) for row in rows]
 
 
-def _with_ranks(row: ComparedNumber, published: float, measured: float) -> ComparedNumber:
-    return row._replace(published_rank=published, measured_rank=measured)
-
-
-def _ranks(rows: Sequence[ComparedNumber], value: Callable[[ComparedNumber], float], better: float) -> list[float]:
-    return [float(rank) for rank in rankdata([better * value(row) for row in rows])] if rows else []
+def _with_ranks(row: ComparedNumber, published: Rank, measured: Rank) -> ComparedNumber:
+    return row._replace(published_rank=published.rank, measured_rank=measured.rank, ties=published.ties)
 
 
 def _agreement(rows: Sequence[ComparedNumber]) -> RankCorrelation:
     both = [row for row in rows if not row.why]
-    return correlation([_published(row) for row in both], [_measured(row) for row in both])
+    return correlation([_published(row) for row in both], [_measured(row) for row in both], TIED)
 
 
 def _whole(conditions: Sequence[Sequence[ComparedNumber]]) -> RankCorrelation:

@@ -12,8 +12,10 @@ from tunbench import plain_text
 from tunbench.journal import files
 from tunbench.journal.bounds import MAX_REFERENCE_BYTES, MAX_REFERENCE_MISTAKES, MAX_REFERENCE_ROWS
 from tunbench.plan.load import Loaded, PlanError, reference_of
+from tunbench.plan.study.calibration import Calibration, table_of
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
-from tunbench.plan.study.publication import PublishedTable, Study
+from tunbench.plan.study.publication import Study
+from tunbench.plan.study.published_table import PublishedTable
 from tunbench.plan.toml import positions
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.values import legible
@@ -74,6 +76,13 @@ UNITS = {
 """The units of published numbers. Prefixes are decimal, those with an i binary (IEC 80000-13)."""
 
 
+RATE = "bit/s"
+"""The unit of what a link carries."""
+
+CALIBRATION: positions.Path = ("study", "calibration")
+"""Where a study says what calibrates its machine."""
+
+
 class Published(NamedTuple):
     """One published number: its value in the SI unit `unit`, or None where it is illegible; `source` says where."""
 
@@ -96,17 +105,33 @@ def read(loaded: Loaded) -> list[Published]:
     rows = published(path)
     lines = positions.lines(loaded.text)
     of, mistakes = grid(next(iter(loaded.plans.values()))), []
-    for number, table in enumerate(study.table):
-        try:
-            _check(study, table, rows, of)
-        except MistakeAt as error:
-            at = ("study", "table", number, *error.at)
-            mistakes.append(
-                f"{loaded.path}:{positions.line_of(at, lines)}: {plain_text.line(f'{positions.written(at)}: {error}')}"
-            )
+    for at, error in _mistakes(study, rows, of):
+        line = plain_text.line(f"{positions.written(at)}: {error}")
+        mistakes.append(f"{loaded.path}:{positions.line_of(at, lines)}: {line}")
     if mistakes:
         raise PlanError(_told(mistakes, loaded.path))
     return rows
+
+
+def _mistakes(study: Study, rows: Sequence[Published], of: Grid) -> Iterator[tuple[positions.Path, MistakeAt]]:
+    """What does not fit the published rows, and where in the study's file that is."""
+    for number, table in enumerate(study.table):
+        try:
+            _check(study, table, rows, of)
+            if study.calibration and number == table_of(study.calibration, study.table):
+                calibrating(study.calibration, of_table(table, rows))
+        except MistakeAt as error:
+            yield error.at if error.at[:1] == CALIBRATION else ("study", "table", number, *error.at), error
+
+
+def calibrating(calibration: Calibration, rows: Sequence[Published]) -> Published:
+    """The number of a table's rows that calibrates a study's machine. Raises MistakeAt where it is none."""
+    wanted = (calibration.system, calibration.condition)
+    found = [row for row in rows if (row.system, row.condition) == wanted and (row.value or 0) > 0]
+    if not found:
+        named = f'"{calibration.system}" under "{calibration.condition}"'
+        raise MistakeAt(f"the reference has no number of {named} above 0: calibrate by another one", *CALIBRATION)
+    return found[0]
 
 
 def numbers_of_tables(loaded: Loaded) -> list[Published]:
@@ -237,3 +262,7 @@ def _units_fit(table: PublishedTable, systems: Mapping[str, str], rows: Sequence
                 continue
             if (unit := metric_of(resolved, of).unit) != row.unit:
                 raise MistakeAt(f"it is published in {row.unit}, and {resolved['metric']} is in {unit}", "metric")
+            if table.link_rate and row.unit != RATE:
+                raise MistakeAt(
+                    f"it is published in {row.unit}, and no link has a rate in it: take it away", "link_rate"
+                )

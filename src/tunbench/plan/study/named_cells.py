@@ -5,10 +5,12 @@ from itertools import chain, islice
 
 from tunbench.plan.model import Plan
 from tunbench.plan.scales import FULL
+from tunbench.plan.study.calibration import Calibration, table_of
 from tunbench.plan.study.cell import Cell
 from tunbench.plan.study.claim import StudyClaim
 from tunbench.plan.study.grid import Grid, NoCell, grid, resolve
-from tunbench.plan.study.publication import PublishedTable, Study
+from tunbench.plan.study.publication import Study
+from tunbench.plan.study.published_table import PublishedTable
 from tunbench.plan.toml.bounds import MAX_MISTAKES_OF_SCALE
 from tunbench.plan.toml.mistakes import Mistake, MistakeAt
 from tunbench.plan.toml.positions import Path
@@ -47,6 +49,8 @@ def _of_study(study: Study, of: Grid) -> Iterator[Mistake]:
     for number, table in enumerate(study.table):
         for name in table.conditions:
             yield from _of_condition(study, table, name, ("study", "table", number), of)
+    if study.calibration:
+        yield from _of_calibration(study, study.calibration, of)
     for number, clustering in enumerate(study.clustering):
         at: Path = ("study", "clustering", number, "cell")
         for name, stack in study.systems.items():
@@ -70,6 +74,17 @@ def _of_condition(study: Study, table: PublishedTable, name: str, at: Path, of: 
             break
     if len(left_out) == len(study.systems_of(table)):
         yield left_out[0]._replace(sentence="the plan has cells of it with none of the table's systems")
+
+
+def _of_calibration(study: Study, calibration: Calibration, of: Grid) -> Iterator[Mistake]:
+    """The plan may leave a system of a table out, but not the one that calibrates its machine."""
+    table, at = study.table[table_of(calibration, study.table)], ("study", "calibration")
+    cell = {
+        **table.cell,
+        **table.conditions[calibration.condition],
+        "stack": study.systems_of(table)[calibration.system],
+    }
+    yield from (one._replace(path=at) for one in _tried(cell, of, at, {}) if one.absence)
 
 
 def _tried(cell: Cell, of: Grid, at: Path, tables: Mapping[str, Path]) -> Iterator[Mistake]:

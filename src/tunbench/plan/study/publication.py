@@ -4,8 +4,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tunbench.plan.axes.stack import read_stack
+from tunbench.plan.study.calibration import (
+    CALIBRATION_EXAMPLE,
+    Calibration,
+    check_calibration,
+    read_calibration,
+)
 from tunbench.plan.study.cell import Cell, read_cell
+from tunbench.plan.study.published_table import (
+    SYSTEMS_EXAMPLE,
+    TABLE_EXAMPLE,
+    PublishedTable,
+    read_published_table,
+    read_stack_name,
+)
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Key, alone, read_list, read_names, read_table, unknown_in
 from tunbench.plan.toml.values import matching, read_text
@@ -13,18 +25,6 @@ from tunbench.runner.declare.options import nearest
 
 REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.csv")
 """The name of a file with published numbers; it leads to no other folder."""
-
-
-@dataclass(frozen=True)
-class PublishedTable:
-    """How the rows of a published table become cells: `cell` is what all of them have, and `conditions` add to it."""
-
-    table: str
-    metric: str
-    statistic: str | None
-    cell: Cell
-    conditions: Mapping[str, Cell]
-    systems: Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Study:
     missing: Mapping[str, str]
     table: Sequence[PublishedTable]
     clustering: Sequence[Clustering]
+    calibration: Calibration | None
 
     def systems_of(self, table: PublishedTable) -> Mapping[str, str]:
         """The published names of a table's systems, with their stacks."""
@@ -69,19 +70,12 @@ def read_study(value: object) -> Study:
                 known = nearest(name, [*study.systems, *study.missing])
                 raise MistakeAt(f'unknown system "{name}"{known}', "clustering", number, "clusters", cluster, place)
     check_names("clustering", [one.name for one in study.clustering], "clustering")
+    if study.calibration:
+        try:
+            check_calibration(study.calibration, study.table, study.systems)
+        except MistakeAt as error:
+            raise MistakeAt(str(error), "calibration", *error.at) from None
     return study
-
-
-def read_published_table(value: object) -> PublishedTable:
-    """A published table. Raises ValueError, MistakeAt and Mistakes."""
-    table = PublishedTable(**read_table(value, TABLE_KEYS, TABLE_EXAMPLE, unknown_in("study.table", TABLE_KEYS)))
-    for path, cell in (
-        (("cell",), table.cell),
-        *((("conditions", name), one) for name, one in table.conditions.items()),
-    ):
-        if "stack" in cell:
-            raise MistakeAt("a table's stacks are its systems: take it away", *path, "stack")
-    return table
 
 
 def read_clustering(value: object) -> Clustering:
@@ -112,10 +106,6 @@ def _read_year(value: object) -> int:
     return value
 
 
-def _read_stack_name(value: object) -> str:
-    return read_stack(value).name
-
-
 def _read_members(value: object) -> list[str]:
     if not isinstance(value, list) or not value:
         raise ValueError(f"{quoted(value)} is not a list of names: write for example {CLUSTER_EXAMPLE}")
@@ -124,27 +114,10 @@ def _read_members(value: object) -> list[str]:
 
 YEAR_EXAMPLE = "year = 2016"
 REFERENCE_EXAMPLE = 'reference = "openwrt-2016.csv"'
-SYSTEMS_EXAMPLE = '[study.systems] and below it "No VPN" = "none"'
 CLUSTER_EXAMPLE = '"in the kernel" = ["GRE", "VXLAN"]'
 CLUSTERS_EXAMPLE = f"clusters = {{ {CLUSTER_EXAMPLE} }}"
 STUDY_EXAMPLE = '[study] and below it title = "…"'
-TABLE_EXAMPLE = '[[study.table]] and below it table = "throughput"'
 CLUSTERING_EXAMPLE = '[[study.clustering]] and below it name = "round trips"'
-CELL_OF_TABLE_EXAMPLE = 'cell = { metric = "throughput", profile = "lan" }'
-CONDITIONS_EXAMPLE = 'conditions = { "1288 bytes" = { workload = "iperf2-tcp:mss=1288" } }'
-
-TABLE_KEYS = {
-    "table": Key('table = "throughput"', alone(read_text)),
-    "metric": Key('metric = "throughput"', alone(read_text)),
-    "statistic": Key('statistic = "mean"', alone(read_text), lambda: None),
-    "cell": Key(CELL_OF_TABLE_EXAMPLE, alone(read_cell)),
-    "conditions": Key(CONDITIONS_EXAMPLE, lambda value, _: read_names(value, read_cell, SYSTEMS_EXAMPLE)),
-    "systems": Key(
-        'systems = { "No VPN" = "none" }',
-        lambda value, _: read_names(value, _read_stack_name, SYSTEMS_EXAMPLE),
-        lambda: None,
-    ),
-}
 
 CLUSTERING_KEYS = {
     "name": Key('name = "round trips"', alone(read_text)),
@@ -161,7 +134,7 @@ STUDY_KEYS = {
         REFERENCE_EXAMPLE,
         alone(matching(REFERENCE, f"not the name of a CSV file: write for example {REFERENCE_EXAMPLE}")),
     ),
-    "systems": Key(SYSTEMS_EXAMPLE, lambda value, _: read_names(value, _read_stack_name, SYSTEMS_EXAMPLE)),
+    "systems": Key(SYSTEMS_EXAMPLE, lambda value, _: read_names(value, read_stack_name, SYSTEMS_EXAMPLE)),
     "missing": Key(
         '[study.missing] and below it "FreeS/WAN" = "not built any more"',
         lambda value, _: read_names(value, read_text, SYSTEMS_EXAMPLE, empty=True),
@@ -169,4 +142,5 @@ STUDY_KEYS = {
     ),
     "table": Key(TABLE_EXAMPLE, lambda value, _: read_list(value, read_published_table, TABLE_EXAMPLE), list),
     "clustering": Key(CLUSTERING_EXAMPLE, lambda value, _: read_list(value, read_clustering, CLUSTERING_EXAMPLE), list),
+    "calibration": Key(CALIBRATION_EXAMPLE, alone(read_calibration), lambda: None),
 }

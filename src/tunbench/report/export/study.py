@@ -1,5 +1,6 @@
 """How far a run agrees with the study that it reproduces, as JSON can say it; values are in SI units."""
 
+from dataclasses import asdict
 from typing import Any
 
 from tunbench.analysis.statistics import Estimate
@@ -7,7 +8,9 @@ from tunbench.analysis.study.assessment import Assessment
 from tunbench.analysis.study.cell_lookup import CellValues
 from tunbench.analysis.study.claims import ClaimResult
 from tunbench.analysis.study.cluster_agreement import ClusterAgreement
+from tunbench.analysis.study.prediction import Errors, Prediction, TablePrediction
 from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
+from tunbench.report import study_wording
 
 
 def as_json(assessment: Assessment) -> dict[str, Any]:
@@ -16,21 +19,53 @@ def as_json(assessment: Assessment) -> dict[str, Any]:
     return {
         "study": None if study is None else {"title": study.title, "year": study.year, "source": study.source},
         "scale": assessment.scale or None,
-        "tables": [_table(one) for one in assessment.tables],
+        "prediction": assessment.prediction and _prediction(assessment.prediction),
+        "tables": [_table(*both) for both in study_wording.with_predictions(assessment)],
         "claims": [_claim(one) for one in assessment.claims],
         "clusters": [_clusters(one) for one in assessment.clusters],
     }
 
 
-def _table(one: TableAgreement) -> dict[str, Any]:
+def _prediction(found: Prediction) -> dict[str, Any]:
+    """What calibrates the machine, and whether the run's is the calibrated one."""
+    return {
+        "calibration": asdict(found.calibration),
+        "cell": _row(found.cell),
+        "machine": found.machine and found.machine.spec(),
+        "calibrated": found.calibrated,
+    }
+
+
+def _table(one: TableAgreement, predicted: TablePrediction | None) -> dict[str, Any]:
     return {
         "table": one.table.table,
         "metric": one.table.metric,
         "statistic": one.table.statistic,
         "agreement": one.whole._asdict(),
         "conditions": {name: found._asdict() for name, found in one.conditions.items()},
+        "scaled_by": one.table.scaled_by,
+        "prediction": predicted and _predicted(predicted),
         "rows": [_row(row) for row in one.rows],
     }
+
+
+def _predicted(found: TablePrediction) -> dict[str, Any]:
+    """The errors of a table; `calibrating_number` is what calibrates as it counts."""
+    return {
+        "errors": _errors(found.whole),
+        "conditions": {name: _errors(one) for name, one in found.conditions.items()},
+        "calibrating_number": found.number,
+        "why": found.why or None,
+    }
+
+
+def _errors(found: Errors) -> dict[str, Any]:
+    worst = found.worst and {
+        "system": found.worst.published.system,
+        "condition": found.worst.published.condition,
+        "error": found.worst.error,
+    }
+    return {**found._asdict(), "worst": worst}
 
 
 def _row(row: ComparedNumber) -> dict[str, Any]:
@@ -39,6 +74,7 @@ def _row(row: ComparedNumber) -> dict[str, Any]:
         "stack": row.stack or None,
         "measured": _estimate(row.measured),
         "ratio": row.ratio,
+        "error": row.error,
         "trials": _trials(row.found),
         "published_rank": row.published_rank,
         "measured_rank": row.measured_rank,

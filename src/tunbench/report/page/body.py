@@ -7,7 +7,6 @@ from markupsafe import Markup
 
 from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import questions
-from tunbench.report.charts import rank_slopes
 from tunbench.report.page import bounds, comparison, study
 from tunbench.report.page.figures import DrawnFigure, drawn_within_bounds
 from tunbench.report.page.filters import FilterMarks, SectionFrame, choices
@@ -140,7 +139,7 @@ def _studies(section: Section, content: PageContent) -> Iterator[PagePart]:
         elif run.assessment:
             heading = section.heading if run.assessment.study else "Claims"
             text = study.rendered(run.assessment, frame, figures)
-            placed = {rank_slopes.figure_id(frame.id, number) for number in range(len(run.assessment.tables))}
+            placed = study.placed(run.assessment, frame)
             yield PagePart(frame.id, _labelled(heading, frame), text, placed)
 
 

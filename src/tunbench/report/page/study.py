@@ -8,10 +8,10 @@ from markupsafe import Markup
 from tunbench.analysis.study.assessment import Assessment
 from tunbench.analysis.study.cell_lookup import NOT_RUN
 from tunbench.analysis.study.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from tunbench.analysis.study.rank_correlation import RankCorrelation
+from tunbench.analysis.study.prediction import TablePrediction
 from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
-from tunbench.report import study_wording, units
-from tunbench.report.charts import rank_slopes
+from tunbench.report import prediction_wording, study_wording, units
+from tunbench.report.charts.study import predictions, rank_slopes
 from tunbench.report.page import bounds
 from tunbench.report.page.figures import DrawnFigure
 from tunbench.report.page.filters import SectionFrame
@@ -48,12 +48,13 @@ class PublishedRow(NamedTuple):
 
 
 class StudyTable(NamedTuple):
-    """A table of a study: its agreement in words, that of each condition, its figure, rows."""
+    """A table of a study: its agreement and prediction in words, also of each condition, its figures, rows."""
 
     number: int
     name: str
     whole: str
-    conditions: list[tuple[str, RankCorrelation, str]]
+    prediction: str
+    conditions: list[tuple[str, str]]
     figures: list[DrawnFigure]
     rows: list[PublishedRow]
     illegible: int
@@ -66,7 +67,12 @@ def rendered(assessment: Assessment, frame: SectionFrame, figures: Sequence[Draw
         "marks_of": lambda each: frame.marks(side.cell for side in (each.left, each.right) if side),
         "study": assessment.study,
         "scale": assessment.scale,
-        "tables": [_table(one, number, frame, figures) for number, one in enumerate(assessment.tables)],
+        "tables": [
+            _table(one, predicted, number, frame, figures)
+            for number, (one, predicted) in enumerate(study_wording.with_predictions(assessment))
+        ],
+        "prediction": assessment.prediction,
+        "prediction_wording": prediction_wording,
         "claims": assessment.claims,
         "counts": study_wording.counted(assessment.claims),
         "clusterings": assessment.clusters,
@@ -77,19 +83,43 @@ def rendered(assessment: Assessment, frame: SectionFrame, figures: Sequence[Draw
     return Markup(template(TEMPLATE).render(context))
 
 
-def _table(table: TableAgreement, number: int, frame: SectionFrame, figures: Sequence[DrawnFigure]) -> StudyTable:
+def placed(assessment: Assessment, frame: SectionFrame) -> set[str]:
+    """The names of the figures that stand with the tables of an assessment."""
+    return {name for number in range(len(assessment.tables)) for name in _figures_of(number, frame)}
+
+
+def _figures_of(number: int, frame: SectionFrame) -> tuple[str, str]:
+    return rank_slopes.figure_id(frame.id, number), predictions.figure_id(frame.id, number)
+
+
+def _table(
+    table: TableAgreement,
+    predicted: TablePrediction | None,
+    number: int,
+    frame: SectionFrame,
+    figures: Sequence[DrawnFigure],
+) -> StudyTable:
     return StudyTable(
         number,
         table.name,
         study_wording.of_table(table),
-        [(name, found, study_wording.agreement(found)) for name, found in table.conditions.items()],
-        [one for one in figures if one.figure.id == rank_slopes.figure_id(frame.id, number)],
-        [_row(row, frame) for row in table.rows],
+        prediction_wording.of_table(predicted) if predicted else "",
+        [(name, _condition(name, table, predicted)) for name in table.conditions],
+        [one for one in figures if one.figure.id in _figures_of(number, frame)],
+        [_row(row, study_wording.remarks_on_number(row, table, predicted), frame) for row in table.rows],
         sum(row.published.value is None for row in table.rows),
     )
 
 
-def _row(row: ComparedNumber, frame: SectionFrame) -> PublishedRow:
+def _condition(name: str, table: TableAgreement, predicted: TablePrediction | None) -> str:
+    """The agreement of a condition, and how well it is predicted."""
+    agreed = study_wording.agreement(table.conditions[name])
+    if not predicted or predicted.why:
+        return agreed
+    return f"{agreed}; {prediction_wording.errors(predicted.conditions[name])}"
+
+
+def _row(row: ComparedNumber, note: str, frame: SectionFrame) -> PublishedRow:
     published, measured = row.published, row.measured
     unit = published.unit
     bounds = ""
@@ -105,7 +135,7 @@ def _row(row: ComparedNumber, frame: SectionFrame) -> PublishedRow:
         Number(units.ratio(row.ratio), row.ratio),
         _rank(row.published_rank),
         _rank(row.measured_rank),
-        study_wording.remarks_on_number(row),
+        note,
         published.source,
         frame.marks([row.found.cell if row.found else {}]),
     )

@@ -1,9 +1,12 @@
 """A study in tables, for a spreadsheet or a paper: published beside measured, agreement, and claims."""
 
+from collections.abc import Sequence
+
 from tunbench.analysis.study.assessment import Assessment
 from tunbench.analysis.study.claims import ClaimResult, ComparisonResult
+from tunbench.analysis.study.prediction import Errors, TablePrediction
 from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
-from tunbench.report import study_wording, units
+from tunbench.report import prediction_wording, study_wording, units
 from tunbench.report.tables.table import Column, Field, Table, TableRow, ratio_field
 from tunbench.report.view import View
 
@@ -16,21 +19,24 @@ def tables(view: View) -> list[Table]:
 
 def of_assessment(assessment: Assessment) -> list[Table]:
     """Each published table beside what was measured, the agreement of all, and the claims with their comparisons."""
-    found = [_beside(one, number) for number, one in enumerate(assessment.tables)]
-    return [*found, _agreement(assessment.tables), _claims(assessment.claims)]
+    paired = study_wording.with_predictions(assessment)
+    found = [_beside(one, predicted, number) for number, (one, predicted) in enumerate(paired)]
+    predicted = [_prediction(paired)] if assessment.prediction else []
+    return [*found, _agreement(assessment.tables), *predicted, _claims(assessment.claims)]
 
 
-def _beside(one: TableAgreement, number: int) -> Table:
+def _beside(one: TableAgreement, predicted: TablePrediction | None, number: int) -> Table:
     columns = (
         *(Column("condition"), Column("system"), Column("stack"), Column("unit"), Column("published", True)),
         *(Column("measured", True), Column("low", True), Column("high", True), Column("÷ published", True)),
         *(Column("published rank", True), Column("measured rank", True), Column("note"), Column("source")),
     )
     caption = f"{one.name}: published numbers beside the median over trials with its interval, and ranks, 1 the best."
-    return Table(f"study-{number}", caption, columns, [TableRow(_row(row)) for row in one.rows])
+    rows = [TableRow(_row(row, study_wording.remarks_on_number(row, one, predicted))) for row in one.rows]
+    return Table(f"study-{number}", caption, columns, rows)
 
 
-def _row(row: ComparedNumber) -> tuple[Field, ...]:
+def _row(row: ComparedNumber, note: str) -> tuple[Field, ...]:
     published, found = row.published, row.measured
     bounds = (found.median, found.low, found.high) if found else (None, None, None)
     return (
@@ -38,13 +44,14 @@ def _row(row: ComparedNumber) -> tuple[Field, ...]:
         *(Field(units.quantity(value, published.unit), value) for value in (published.value, *bounds)),
         ratio_field(row.ratio),
         *(Field("" if rank is None else f"{rank:g}", rank) for rank in (row.published_rank, row.measured_rank)),
-        *(Field(study_wording.remarks_on_number(row)), Field(published.source)),
+        *(Field(note), Field(published.source)),
     )
 
 
 def _agreement(of: list[TableAgreement]) -> Table:
     columns = (
         *(Column("table"), Column("condition"), Column("n", True), Column("tau", True), Column("tau p", True)),
+        *(Column("tied pairs", True), Column("largest tau", True)),
         *(Column("rho", True), Column("rho p", True), Column("method")),
     )
     rows = [
@@ -55,6 +62,7 @@ def _agreement(of: list[TableAgreement]) -> Table:
                     Field(study_wording.coefficient(found.tau), found.tau),
                     Field(study_wording.probability(found.tau_p), found.tau_p),
                 ),
+                *(Field(str(found.tied), found.tied), Field(study_wording.coefficient(found.most), found.most)),
                 *(
                     Field(study_wording.coefficient(found.rho), found.rho),
                     Field(study_wording.probability(found.rho_p), found.rho_p),
@@ -66,6 +74,35 @@ def _agreement(of: list[TableAgreement]) -> Table:
         for condition, found in {**one.conditions, "all": one.whole}.items()
     ]
     return Table("study-agreement", "Rank correlation of published and measured values.", columns, rows)
+
+
+def _prediction(of: Sequence[tuple[TableAgreement, TablePrediction | None]]) -> Table:
+    columns = (
+        *(Column("table"), Column("condition"), Column("n", True), Column("median error", True)),
+        *(Column("worst error", True), Column("worst"), Column("all at the link’s rate", True)),
+        *(Column("all at the calibrating number", True), Column("zeros", True), Column("illegible", True)),
+        Column("note"),
+    )
+    rows = [
+        TableRow((Field(table.name), Field(condition), *_errors(found), Field(predicted.why)))
+        for table, predicted in of
+        if predicted
+        for condition, found in {**predicted.conditions, "all": predicted.whole}.items()
+    ]
+    caption = "Errors of what the calibrated machine predicts, and of two models that know no system."
+    return Table("study-prediction", caption, columns, rows)
+
+
+def _errors(found: Errors) -> tuple[Field, ...]:
+    worst = found.worst.error if found.worst else None
+    named = prediction_wording.named(found.worst) if found.worst else ""
+    models = (found.at_link, found.at_number)
+    return (
+        *(Field(str(found.n), found.n), Field(prediction_wording.percent(found.median), found.median)),
+        *(Field(prediction_wording.percent(worst, signed=True), worst), Field(named)),
+        *(Field(prediction_wording.percent(value), value) for value in models),
+        *(Field(str(value), value) for value in (found.zeros, found.illegible)),
+    )
 
 
 def _claims(claims: list[ClaimResult]) -> Table:

@@ -34,6 +34,8 @@ def whole(name: str, loaded: Loaded) -> Iterator[RenderableType]:
     yield Text(f"{study.title}\n{study.authors}, {study.year}\n{study.source}\n")
     yield _systems(study)
     yield _tables(study, numbers)
+    if one := study.calibration:
+        yield f"calibrates {one.machine}: {one.system}, {one.condition} of the table {one.table}: {one.why}\n"
     unit_of = {name: metric.unit for metrics in grid(loaded.plan).metrics.values() for name, metric in metrics.items()}
     for claim in loaded.claims:
         yield from _claim(claim, unit_of)

@@ -12,6 +12,7 @@ from tunbench.analysis.study.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODU
 from tunbench.analysis.study.rank_correlation import RankCorrelation
 from tunbench.analysis.study.table_agreement import TableAgreement
 from tunbench.report import study_wording, units
+from tunbench.report.terminal import prediction_table
 
 STYLES = {REPRODUCED: "green", NOT_REPRODUCED: "bold red", NOT_TESTABLE: "dim", NOT_RUN: "dim"}
 """How verdicts are shown; any other is yellow."""
@@ -28,6 +29,8 @@ def rendered(assessment: Assessment, long: bool = False) -> RenderableType:
         parts.append(_tables(assessment.tables, long))
     elif assessment.study:
         parts.append(Text(f"agreement of tables: {study_wording.NO_NUMBERS}\n"))
+    if assessment.prediction:
+        parts += prediction_table.rendered(assessment.prediction, assessment.tables, long)
     if assessment.clusters:
         parts += [*(Text(f"clusters, {study_wording.clusters(one)}") for one in assessment.clusters), Text()]
     for one in assessment.claims:
@@ -48,7 +51,8 @@ def _tables(tables: list[TableAgreement], long: bool) -> Table:
         rows = {**(_by_condition(one) if long and len(one.conditions) > 1 else {}), "all": one.whole}
         for number, (condition, found) in enumerate(rows.items()):
             named = next(iter(one.conditions)) if len(one.conditions) == 1 else condition
-            said = "" if found.tau is not None else found.method if found.n else study_wording.NO_NUMBERS
+            said = study_wording.ceiling(found) if found.tau is not None else found.method
+            said = said if found.n else study_wording.NO_NUMBERS
             fields = [study_wording.coefficient(found.tau), study_wording.probability(found.tau_p)]
             fields += [study_wording.coefficient(found.rho), study_wording.probability(found.rho_p)]
             cells = [one.name if number == 0 else "", named, str(found.n), *fields, said]

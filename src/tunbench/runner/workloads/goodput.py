@@ -9,7 +9,8 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Load, Sample, Trial, now
-from tunbench.runner.workloads.shared import iperf3, iperf3_report
+from tunbench.runner.workloads.shared import arrivals, iperf3, iperf3_report
+from tunbench.runner.workloads.shared.arrivals import NOTHING, Heard
 from tunbench.runner.workloads.shared.iperf3_report import Total
 
 ABOUT = About(
@@ -153,10 +154,13 @@ def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable
         attempts.append(attempt(rate))
 
 
-def parse(data: dict[str, Any], asked: float) -> Attempt:
-    """The trial in the client's JSON with the server's in it. Raises WorkloadFailed."""
+def parse(data: dict[str, Any], asked: float, heard: Heard = NOTHING) -> Attempt:
+    """The trial in the client's JSON with the server's in it, and what the server did not wait for.
+
+    Raises WorkloadFailed.
+    """
     sent = iperf3_report.consistent(iperf3_report.datagrams(data))
-    return Attempt(asked, sent.sent.rate, arriving(data, sent.received), sent.loss)
+    return Attempt(asked, sent.sent.rate, arriving(data, sent.received), sent.loss(heard))
 
 
 def arriving(data: dict[str, Any], received: Total) -> float:
@@ -176,13 +180,16 @@ def arriving(data: dict[str, Any], received: Total) -> float:
 def _attempt(trial: Trial, rate: float, began: float) -> Attempt:
     duration = float(trial.options["duration"])
     at = round(now() - began, 6)
-    data = iperf3.measure_udp(
-        *(trial, duration, "--bitrate", f"{rate:.0f}", "--length", str(trial.options["length"])),
+    data, heard = iperf3.measure_udp(
+        *(trial, arrivals.Expected(duration), [trial.server]),
+        *("--bitrate", f"{rate:.0f}", "--length", str(trial.options["length"])),
         *("--pacing-timer", str(PACING), "--time", f"{duration:.0f}", "--get-server-output"),
         server_arguments=("--json", "--interval", f"{duration / INTERVALS:g}"),
     )
+    number = 1 + sum(name.startswith("iperf3-") for name in trial.outputs)
     del trial.outputs["iperf3.json"]
-    trial.outputs[f"iperf3-{len(trial.outputs) + 1}.json"] = json.dumps(data, separators=(",", ":"))
-    attempt = parse(data, rate)
+    trial.outputs[f"iperf3-{number}.json"] = json.dumps(data, separators=(",", ":"))
+    trial.outputs[f"arrivals-{number}.txt"] = trial.outputs.pop(arrivals.output(trial.server.name))
+    attempt = parse(data, rate, heard[trial.server.name])
     trial.samples += [Sample("trial-rate", attempt.offered, at), Sample("trial-loss", attempt.loss, at)]
     return attempt

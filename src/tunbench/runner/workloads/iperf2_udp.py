@@ -7,7 +7,8 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Load, Sample, Trial
-from tunbench.runner.workloads.shared import iperf2
+from tunbench.runner.workloads.shared import arrivals, iperf2
+from tunbench.runner.workloads.shared.arrivals import NOTHING, Heard
 from tunbench.runner.workloads.shared.output_bounds import COUNT, IDENTIFIER, SECONDS
 
 ABOUT = About(
@@ -37,6 +38,7 @@ ABOUT = About(
             "ratio", "datagrams that did not arrive", question=Question.LATE, followed=True, at_a_glance=True
         ),
         "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
+        **arrivals.METRICS,
     },
     programs={"iperf": "iperf"},
     version=("iperf", "--version"),
@@ -70,8 +72,19 @@ def execute(trial: Trial) -> None:
     arguments = ["--bandwidth", f"{options['rate']:.0f}", *iperf2.amount(options)]
     arguments += ["--parallel", str(options["parallel"])]
     limit = max(iperf2.longest(options), 2 * _by_rate(options))
-    client, server = iperf2.measure(trial, limit, common, arguments)
-    trial.samples += parse(client, server, int(options["parallel"]))
+    ear = arrivals.Ear(trial.server, True, trial.port(iperf2.PORT), "iperf2", int(options["length"]))
+    with arrivals.heard(trial, [ear], _expected(options)):
+        client, server = iperf2.measure(trial, limit, common, arguments)
+    heard = arrivals.parse(trial.outputs[arrivals.output(trial.server.name)])
+    trial.samples += parse(client, server, int(options["parallel"]), heard)
+    trial.samples += arrivals.samples(heard)
+
+
+def _expected(options: Options) -> arrivals.Expected:
+    """How long it sends at least, and how many datagrams at most."""
+    lasting, length, streams = (float(options[name]) for name in ("duration", "length", "parallel"))
+    size = float(options["bytes"]) or lasting * float(options["rate"]) / 8
+    return arrivals.Expected(_by_rate(options) or lasting, streams * size / length)
 
 
 class Counted(NamedTuple):
@@ -88,8 +101,11 @@ class Counted(NamedTuple):
     arrived: float
 
 
-def parse(client: str, server: str, streams: int = 1) -> list[Sample]:
-    """The samples in what client and server printed. Raises WorkloadFailed, also where datagrams are missing."""
+def parse(client: str, server: str, streams: int = 1, heard: Heard = NOTHING) -> list[Sample]:
+    """The samples in what client and server printed. Raises WorkloadFailed, also where datagrams are missing.
+
+    What was heard behind the datagram that ends a stream is not lost: the server has stopped to count.
+    """
     received = iperf2.consistent(iperf2.read(server), streams, "server")
     counted = [consistent(read(one, server)) for one in received.totals]
     # iperf 2.1.8 counts one datagram more than each stream sends.
@@ -102,7 +118,7 @@ def parse(client: str, server: str, streams: int = 1) -> list[Sample]:
     return [
         Sample("throughput", iperf2.throughput(received.totals)),
         Sample("jitter", sum(one.jitter for one in counted) / streams),
-        Sample("loss", (lost - ends) / sent),
+        Sample("loss", max(0.0, lost - ends - heard.behind_end()) / sent),
         Sample("out-of-order", sum(one.late for one in counted)),
         *iperf2.series(received),
     ]

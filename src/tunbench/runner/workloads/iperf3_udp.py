@@ -1,14 +1,16 @@
 """UDP at a given rate by iperf3."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Load, Sample, Trial
-from tunbench.runner.workloads.shared import iperf3, iperf3_report
+from tunbench.runner.workloads.shared import arrivals, iperf3, iperf3_report
+from tunbench.runner.workloads.shared.arrivals import NOTHING, Heard
 from tunbench.runner.workloads.shared.iperf3_report import Interval, Total
 
 ABOUT = About(
@@ -42,13 +44,20 @@ ABOUT = About(
             "ratio", "datagrams that did not arrive", question=Question.LATE, followed=True, at_a_glance=True
         ),
         "out-of-order": Metric("count", "datagrams that arrived behind a later one", question=Question.LATE),
+        **arrivals.METRICS,
     },
     programs={"iperf3": "iperf3"},
     version=("iperf3", "--version"),
 )
 
+FASTEST = 1e9
+"""Bits a second by which the datagrams are counted that are sent as fast as it goes."""
+
 MAX_COPIES = 10
 """Times that a datagram may arrive: iperf3 counts the copies as well, on the way back without telling."""
+
+
+NOTHING_HEARD: Mapping[str, Heard] = MappingProxyType({})
 
 
 def seconds(options: Options) -> float:
@@ -70,16 +79,25 @@ def execute(trial: Trial) -> None:
     """Sends from the client to the server, back with `reverse`, or both ways at once with `bidir`."""
     options = trial.options
     parallel = ["--parallel", str(options["parallel"])] if options["parallel"] != 1 else []
-    data = iperf3.measure_udp(
-        trial,
-        seconds(options),
+    both = [trial.server, trial.client]
+    data, heard = iperf3.measure_udp(
+        *(trial, _expected(options), both if options["bidir"] else [both[bool(options["reverse"])]]),
         *("--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
         # The order of arrival is known to the receiver alone: the client's own report has 0 for what it sent.
         *("--time", str(options["duration"]), *parallel, *iperf3.direction(options), "--get-server-output"),
         server_arguments=("--json",),
     )
     names = (trial.client.name, trial.server.name) if options["bidir"] else None
-    trial.samples += parse(data, bool(options["reverse"]), names)
+    trial.samples += parse(data, bool(options["reverse"]), names, heard)
+    for name, one in heard.items():
+        trial.samples += arrivals.samples(one, name if names else "")
+
+
+def _expected(options: Options) -> arrivals.Expected:
+    """How long it sends, and about how many datagrams in each direction."""
+    duration = float(options["duration"])
+    rate = float(options["parallel"]) * (float(options["rate"]) or FASTEST)
+    return arrivals.Expected(duration, duration * rate / 8 / float(options["length"]))
 
 
 class Jitter(NamedTuple):
@@ -118,37 +136,43 @@ class Direction(NamedTuple):
     jitters: list[Jitter]
 
 
-def parse(data: dict[str, Any], reverse: bool = False, bidir: tuple[str, str] | None = None) -> list[Sample]:
+def parse(
+    data: dict[str, Any],
+    reverse: bool = False,
+    bidir: tuple[str, str] | None = None,
+    heard: Mapping[str, Heard] = NOTHING_HEARD,
+) -> list[Sample]:
     """The samples in the client's JSON with the server's in it. Raises WorkloadFailed.
 
-    `bidir` are the names of client and server where both have sent: then each sample has the node that received.
+    `bidir` are the names of client and server where both have sent: then each sample has the node that received. What
+    was heard at a node counts where its receiver has stopped to count.
     """
     if bidir:
-        client, server = bidir
-        return _there(data, server) + _back(data, client, iperf3_report.REVERSE_SUFFIX)
-    return _back(data, "", "") if reverse else _there(data, "")
+        client, server = (heard.get(name, NOTHING) for name in bidir)
+        back = _back(data, bidir[0], iperf3_report.REVERSE_SUFFIX, client)
+        return _there(data, bidir[1], server) + back
+    [one] = heard.values() or [NOTHING]
+    return _back(data, "", "", one) if reverse else _there(data, "", one)
 
 
-def _there(data: dict[str, Any], receiver: str) -> list[Sample]:
+def _there(data: dict[str, Any], receiver: str, heard: Heard) -> list[Sample]:
     """What the server received."""
     one, sent = consistent(read_there(data)), iperf3_report.consistent(iperf3_report.datagrams(data))
     if one.counted.packets > sent.packets:
         raise WorkloadFailed(f"iperf3 sent {sent.packets:g} datagrams and counted {one.counted.packets:g}")
+    loss = sent.loss(heard)
+    arrived = sent.received.size + sent.length * heard.late(sent.seen, sent.packets)
     # What came twice counts once. The sum of both has the seconds of the receiver.
-    rate = min(sent.sent.rate * (1 - sent.loss), 8 * sent.received.size / sent.sent.seconds)
-    return samples(one, receiver, rate, sent.loss)
+    return samples(one, receiver, min(sent.sent.rate * (1 - loss), 8 * arrived / sent.sent.seconds), loss)
 
 
-def _back(data: dict[str, Any], receiver: str, suffix: str) -> list[Sample]:
-    """What the client received until its time was over: what was still on its way is neither received nor lost.
-
-    Nothing is on its way where nothing came any more.
-    """
+def _back(data: dict[str, Any], receiver: str, suffix: str, heard: Heard) -> list[Sample]:
+    """What the client received until its time was over. The server goes on to send until it hears of that."""
     one = consistent(read_back(data, suffix))
-    lost, seen = one.counted.lost, one.counted.packets
-    last = [interval for interval in one.intervals if interval.total.seconds >= iperf3_report.REST][-1:]
-    due = seen if last and last[0].total.size else max(seen, _due(data, suffix, one.received.seconds))
-    return samples(one, receiver, one.received.rate, (lost + due - seen) / due)
+    sent = iperf3_report.whole(data, "end", f"sum_sent{suffix}", "packets")
+    missing = one.counted.lost + sent - one.counted.packets
+    loss = max(0.0, missing - heard.early - heard.late(one.counted.packets, sent)) / sent
+    return samples(one, receiver, one.received.rate, loss)
 
 
 def read_there(data: dict[str, Any]) -> Direction:
@@ -222,13 +246,6 @@ def samples(one: Direction, receiver: str, rate: float, loss: float) -> list[Sam
             found.append(Sample("jitter", jitter.seconds, at, receiver))
     values = {"throughput": rate, "jitter": one.jitter.seconds, "loss": loss, "out-of-order": one.late}
     return [*found, *(Sample(metric, value, None, receiver) for metric, value in values.items())]
-
-
-def _due(data: dict[str, Any], suffix: str, seconds: float) -> float:
-    """How many datagrams the server had sent in so many seconds: it goes on until it hears that the client stopped."""
-    sent = iperf3_report.whole(data, "end", f"sum_sent{suffix}", "packets")
-    lasted = iperf3_report.total(data, "end", f"sum_{'received' if suffix else 'sent'}{suffix}").seconds
-    return sent * min(1.0, seconds / lasted)
 
 
 def _check_counted(counted: Counted) -> None:

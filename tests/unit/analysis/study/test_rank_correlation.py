@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tunbench.analysis.study.rank_correlation import APPROXIMATE, KENDALL_EXACT, PERMUTED, correlation
+from tests.helpers.spending import begin_peak_anew, peak_bytes
+from tunbench.analysis.study.rank_correlation import APPROXIMATE, KENDALL_EXACT, PERMUTED, correlation, ranked
 
 # Hunter L measure of lightness and panel scores of 9 lots of canned tuna: Hollander and Wolfe, Nonparametric
 # Statistical Methods (1973), page 187; in the examples of R's cor.test.
@@ -136,3 +137,86 @@ def test_the_orders_of_a_table_with_many_conditions_are_counted_once() -> None:
     for _ in range(100):
         correlation([rng.random() for _ in range(9)], [rng.random() for _ in range(9)])
     assert time.process_time() - began < 3
+
+
+# Published values of the first row of the study of routers: four within 3 % of each other, but for the outermost two.
+ROUTERS = [92.9, 91.7, 91.2, 54.5, 28.0, 80.3, 90.1]
+
+
+def test_values_within_3_percent_tie_pair_by_pair() -> None:
+    # 98 ties with 100 and with 96, which do not tie with each other: of six pairs two tie, and four are in order.
+    found = correlation([100, 98, 96, 50], [3, 1, 2, 0], within=0.03)
+    assert found.tied == 2 and found.tau == pytest.approx(4 / math.sqrt(4 * 6))
+    assert found.most == pytest.approx(math.sqrt(4 / 6))
+    # Turned round, the pair of 100 and 96 is the only one of the first three that counts.
+    assert correlation([100, 98, 96, 50], [2, 1, 3, 0], within=0.03).tau == pytest.approx(2 / math.sqrt(4 * 6))
+
+
+def test_ranks_of_ties_that_are_not_transitive_are_counted_by_pairs() -> None:
+    assert ranked([100, 98, 96, 50], 0.03) == [(3.5, 1), (3.0, 2), (2.5, 1), (1.0, 0)]
+    # ρ is the correlation of these ranks.
+    x, y = [1.0, 0.5, 0.0, -1.5], [1.5, -0.5, 0.5, -1.5]
+    rho = sum(a * b for a, b in zip(x, y, strict=True)) / math.sqrt(sum(a * a for a in x) * sum(b * b for b in y))
+    assert correlation([100, 98, 96, 50], [3, 1, 2, 0], within=0.03).rho == pytest.approx(rho)
+
+
+@pytest.mark.parametrize(("larger", "smaller", "tie"), [(100, 97, 1), (100, 96.99, 0), (-97, -100, 1), (1e-9, 0, 0)])
+def test_the_bound_of_a_tie_is_a_share_of_the_larger_one(larger: float, smaller: float, tie: int) -> None:
+    for values in ([larger, smaller], [smaller, larger]):
+        assert [one.ties for one in ranked(values, 0.03)] == [tie, tie]
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=12))
+def test_without_a_share_ranks_are_the_usual_ones(values: list[float]) -> None:
+    assert [one.rank for one in ranked(values)] == pytest.approx(stats.rankdata(values))
+
+
+def test_p_with_a_share_is_that_of_all_orders() -> None:
+    measured = [93.9, 92.6, 92.5, 11.2, 40.3, 90.3, 92.1]
+    found = correlation(ROUTERS, measured, within=0.03)
+    assert (found.n, found.tied, found.method) == (7, 5, PERMUTED)
+    assert found.tau == pytest.approx(14 / math.sqrt(16 * 21))
+    scores = [[_apart(a, b) for b in ROUTERS] for a in ROUTERS]
+    ranks = [rank for rank, _ in ranked(ROUTERS, 0.03)]
+    taus: list[float] = []
+    rhos: list[float] = []
+    for order in permutations(measured):
+        pairs = ((i, j) for i in range(7) for j in range(i))
+        taus.append(sum(scores[i][j] * _sign(order[i] - order[j]) for i, j in pairs))
+        rhos.append(sum(a * b for a, b in zip(ranks, stats.rankdata(order), strict=True)) - 7 * 16)
+    assert found.tau_p == pytest.approx(_share(taus, 14))
+    assert found.rho_p == pytest.approx(_share(rhos, rhos[0]))
+
+
+def _apart(one: float, other: float) -> int:
+    return 0 if abs(one - other) <= 0.03 * max(one, other) else _sign(one - other)
+
+
+def test_beyond_nine_systems_ties_have_scipys_normal_p() -> None:
+    rng = random.Random(4)
+    x, y = [rng.randint(1, 5) for _ in range(14)], [rng.randint(1, 9) for _ in range(14)]
+    found, tau, rho = correlation(x, y), stats.kendalltau(x, y, method="asymptotic"), stats.spearmanr(x, y)
+    assert (found.tau, found.tau_p) == pytest.approx((tau.statistic, tau.pvalue))
+    assert (found.rho, found.rho_p) == pytest.approx((rho.statistic, rho.pvalue))
+
+
+def test_the_normal_p_of_ties_that_are_not_transitive_is_that_of_shuffled_orders() -> None:
+    rng = random.Random(5)
+    x, y = [rng.uniform(90, 100) for _ in range(12)], [float(number) for number in range(12)]
+    found = correlation(x, y, within=0.03)
+    shuffled = [correlation(x, rng.sample(y, 12), within=0.03).tau or 0.0 for _ in range(2000)]
+    assert found.tau and found.tau_p and found.tied > 10
+    # By the normal distribution, p tells how many standard deviations tau is away from 0.
+    assert abs(found.tau) / stats.norm.isf(found.tau_p / 2) == pytest.approx(
+        math.hypot(*shuffled) / math.sqrt(2000), 0.05
+    )
+
+
+def test_a_table_of_20000_rows_is_compared_in_seconds_and_little_memory() -> None:
+    rng = random.Random(6)
+    x, y = [rng.random() for _ in range(20_000)], [rng.random() for _ in range(20_000)]
+    begin_peak_anew()
+    began, before = time.process_time(), peak_bytes()
+    assert correlation(x, y, within=0.03).n == 20_000
+    assert time.process_time() - began < 20
+    assert peak_bytes() - before < 200e6

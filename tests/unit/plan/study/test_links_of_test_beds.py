@@ -12,7 +12,7 @@ from tunbench.runner.declare.link import Link
 
 
 def links(name: str) -> dict[str, Link]:
-    return {link.name: link for link in plan(name).values["link"]}
+    return {link.name: link for link in plan(name).values["link"] if isinstance(link, Link)}
 
 
 def published_ms(name: str, table: str, system: str, condition: str, statistic: str) -> float:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
+from tests.helpers.fakes import Answer, Begin, FakeEvents, FakeShell, captured, move_home, two_nodes
+from tests.helpers.listener import hears, without_listener
 from tests.helpers.outputs import edited, replaced
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
@@ -22,6 +23,7 @@ from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import goodput
 from tunbench.runner.workloads.goodput import Attempt, Search
 from tunbench.runner.workloads.shared import iperf3_report
+from tunbench.runner.workloads.shared.arrivals import Heard
 
 NAMES = ("goodput-clean.json", "goodput-queue.json", "goodput-loss.json")
 SEARCH = Search(lowest=2e6, highest=10e9, resolution=0.05)
@@ -134,17 +136,19 @@ def test_a_trial_of_iperf3_that_fills_a_queue() -> None:
 
 def test_a_trial_of_iperf3_that_loses() -> None:
     attempt = goodput.parse(load("goodput-loss.json"), 40e6)
-    assert attempt.loss == 984 / 3847
+    assert attempt.loss == 985 / 3847
     assert attempt.offered == pytest.approx(40e6, rel=1e-3)
     assert attempt.arriving == pytest.approx(20e6 * 1300 / 1342, rel=2e-3)
 
 
-def test_what_is_missing_at_the_end_is_lost_unless_it_may_be_on_its_way() -> None:
-    for missing, loss in ((86, 0), (87, 87 / 1731)):
-        data = load("goodput-clean.json")
-        data["server_output_json"]["end"]["sum"]["packets"] -= missing
-        times([data["end"]["sum_received"]], bytes=1 - missing / 1731, bits_per_second=1 - missing / 1731)
-        assert goodput.parse(data, 18e6).loss == loss
+def test_what_is_missing_at_the_end_is_lost_unless_it_was_heard() -> None:
+    data = load("goodput-clean.json")
+    data["server_output_json"]["end"]["sum"]["packets"] -= 86
+    times([data["end"]["sum_received"]], bytes=1 - 86 / 1731, bits_per_second=1 - 86 / 1731)
+    assert goodput.parse(data, 18e6).loss == 86 / 1731
+    for last, loss in ((1731, 0), (1730, 1 / 1731)):
+        heard = Heard(tail=[(7, number) for number in range(1600, last + 1)])
+        assert goodput.parse(data, 18e6, heard).loss == loss
 
 
 def test_nothing_that_arrives_passes_no_bound() -> None:
@@ -247,20 +251,21 @@ def test_output_that_was_changed_gives_sound_values_or_has_failed(seed: int) -> 
 
 
 LISTENING = "LISTEN 0 4096 *:5201 *:*\n"
+BEGINS: dict[str, Begin] = {**hears(), "iperf3": lambda *_: 0}
 CLIENT = "ip netns exec a iperf3 --client 10.0.2.2 --port 5201 --json --udp"
 
 
 def executed(monkeypatch: pytest.MonkeyPatch, folder: Path, answer: Answer, **given: str) -> tuple[Trial, list[str]]:
     move_home(monkeypatch, folder)
-    shell, events = FakeShell({"ss -H": LISTENING, "--client": answer}, {"iperf3": lambda *_: 0}), FakeEvents()
+    shell, events = FakeShell({"ss -H": LISTENING, "--client": answer}, BEGINS), FakeEvents()
     client, server = two_nodes(shell, events)
     options = resolve(goodput.ABOUT.options, given, "goodput")
     trial = Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints)
     try:
         goodput.execute(trial)
     finally:
-        assert all(process.ended == "stopped" for process in shell.started)
-    return trial, events.commands
+        assert {process.ended for process in shell.started[1::2]} == {"stopped"}
+    return trial, without_listener(events.commands)
 
 
 def test_the_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -269,7 +274,7 @@ def test_the_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert commands[2:] == [
         f"{CLIENT} --bitrate 18000000 --length 1300 --pacing-timer 100 --time 2 --get-server-output"
     ]
-    assert list(trial.outputs) == ["iperf3-1.json"]
+    assert list(trial.outputs) == ["iperf3-1.json", "arrivals-1.txt"]
     values = {one.metric: one.value for one in trial.samples}
     assert set(values) == set(goodput.ABOUT.metrics)
     assert values["goodput"] == values["goodput-lossy"] == pytest.approx(18e6, rel=2e-3)
@@ -282,7 +287,7 @@ def test_a_path_that_loses_at_every_rate_has_a_goodput_of_zero(monkeypatch: pyte
     rates = [text.split("--bitrate ")[1].split()[0] for text in commands if "--bitrate" in text]
     # What arrived of the first, and 100 datagrams at the least.
     assert rates == ["10000000000", "19373077", "1040000"]
-    assert list(trial.outputs) == ["iperf3-1.json", "iperf3-2.json", "iperf3-3.json"]
+    assert list(trial.outputs) == [name for one in "123" for name in (f"iperf3-{one}.json", f"arrivals-{one}.txt")]
 
 
 FAILED = Result(1, captured("iperf3-connect.json"), "")
@@ -291,7 +296,7 @@ FAILED = Result(1, captured("iperf3-connect.json"), "")
 def trying(monkeypatch: pytest.MonkeyPatch, folder: Path, *results: Result) -> tuple[Trial, list[Result]]:
     move_home(monkeypatch, folder)
     left = list(results)
-    shell = FakeShell({"ss -H": LISTENING, "--client": lambda call: left.pop(0)}, {"iperf3": lambda *_: 0})
+    shell = FakeShell({"ss -H": LISTENING, "--client": lambda call: left.pop(0)}, BEGINS)
     client, server = two_nodes(shell, FakeEvents())
     options = resolve(goodput.ABOUT.options, {"highest": "40M"}, "goodput")
     return Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints), left
@@ -303,11 +308,11 @@ def test_what_was_tried_before_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch
         goodput.execute(trial)
     assert left == []
     assert [one.metric for one in trial.samples] == ["trial-rate", "trial-loss"]
-    assert list(trial.outputs) == ["iperf3-1.json", "iperf3.json"]
+    assert list(trial.outputs) == ["iperf3-1.json", "arrivals-1.txt", "iperf3.json"]
 
 
 def test_a_trial_that_does_not_begin_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     trial, left = trying(monkeypatch, tmp_path, FAILED, FAILED, Result(0, captured("goodput-clean.json"), ""))
     goodput.execute(trial)
     assert left == []
-    assert list(trial.outputs) == ["iperf3-1.json"]
+    assert list(trial.outputs) == ["iperf3-1.json", "arrivals-1.txt"]

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
+from tests.helpers.fakes import Answer, Begin, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.iperf3_reports import counts, loaded, lose, of, scale
+from tests.helpers.listener import hears, without_listener
 from tunbench.runner import registry
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
@@ -16,8 +17,10 @@ from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp
 from tunbench.runner.workloads.shared import iperf3, iperf3_report
+from tunbench.runner.workloads.shared.arrivals import Expected, Heard
 
 CLIENT = "ip netns exec a iperf3 --client 10.0.2.2 --port 5201 --json"
+BEGINS: dict[str, Begin] = {**hears(), "iperf3": lambda *_: 0}
 LISTENING = "LISTEN 0 4096 *:5201 *:*\n"
 
 
@@ -28,12 +31,12 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def executed(name: str, given: dict[str, str], output: str, **others: Answer) -> tuple[Trial, list[str], FakeShell]:
     answers: dict[str, Answer] = {**others, "ss -H": LISTENING, "--client": captured(f"iperf3-{output}.json")}
-    shell, events = FakeShell(answers, {"iperf3": lambda *_: 0}), FakeEvents()
+    shell, events = FakeShell(answers, BEGINS), FakeEvents()
     client, server = two_nodes(shell, events)
     module = registry.workload(name)
     trial = Trial(resolve(module.ABOUT.options, given, name), client, server, PAIR_UNDERLAYS["ip"].endpoints)
     module.execute(trial)
-    return trial, events.commands, shell
+    return trial, without_listener(events.commands), shell
 
 
 def test_the_client_tells_the_state_of_its_tcp_for_each_stream_and_second() -> None:
@@ -187,7 +190,7 @@ def test_udp_both_ways_has_the_nodes_that_received() -> None:
 
 
 def test_losses_of_both_ways_are_kept_apart() -> None:
-    shell = FakeShell({"ss -H": LISTENING}, {"iperf3": lambda *_: 0})
+    shell = FakeShell({"ss -H": LISTENING}, BEGINS)
     data = loaded("udp-bidir")
     lose(data, data["end"]["streams"][2:3], iperf3_report.REVERSE_SUFFIX, 481, 25)
     shell.answers["--client"] = json.dumps(data)
@@ -198,15 +201,18 @@ def test_losses_of_both_ways_are_kept_apart() -> None:
     assert (of(trial.samples, "loss", "a"), of(trial.samples, "loss", "b")) == ([0.25], [0])
 
 
-def test_what_was_on_its_way_when_the_client_stopped_is_neither_received_nor_lost() -> None:
+def test_what_was_heard_when_the_client_had_stopped_is_not_lost() -> None:
     data = loaded("udp-reverse-late")
     assert data["end"]["sum"]["packets"] == 1077
     assert data["end"]["sum_received"]["packets"] == 956
-    samples = iperf3_udp.parse(data, reverse=True)
+    heard = {"a": Heard(tail=[(35197, number) for number in range(900, 1077)])}
+    samples = iperf3_udp.parse(data, reverse=True, heard=heard)
     assert of(samples, "throughput") == [8 * 1242800 / 2.000067]
+    assert of(samples, "loss") == [1 / 1077]
+    assert of(iperf3_udp.parse(data, reverse=True, heard={"a": heard["a"]._replace(early=1)}), "loss") == [0]
     # The percentage is of the 1077 that were sent.
     lose(data, data["end"]["streams"], "", 239, 23900 / 1077)
-    assert of(iperf3_udp.parse(data, reverse=True), "loss") == [0.25]
+    assert of(iperf3_udp.parse(data, reverse=True, heard=heard), "loss") == [240 / 1077]
 
 
 def test_a_rate_of_0_is_as_fast_as_it_goes() -> None:
@@ -228,13 +234,15 @@ def test_a_test_by_udp_that_did_not_come_to_its_end_is_begun_again(
             raise WorkloadFailed("the datagram that opens the stream was lost")
         return {}
 
-    trial: Any = None
+    client, server = two_nodes(FakeShell({}, BEGINS), FakeEvents())
+    options = resolve(iperf3_udp.ABOUT.options, {}, "")
+    trial = Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints)
     monkeypatch.setattr(iperf3, "measure", measure)
     if failures < iperf3.TRIES:
-        assert iperf3.measure_udp(trial, 1.0) == {}
+        assert iperf3.measure_udp(trial, Expected(1.0), [server]) == ({}, {"b": Heard([], [])})
     else:
         with pytest.raises(WorkloadFailed, match="was lost"):
-            iperf3.measure_udp(trial, 1.0)
+            iperf3.measure_udp(trial, Expected(1.0), [server])
     assert len(begun) == min(failures + 1, iperf3.TRIES)
 
 

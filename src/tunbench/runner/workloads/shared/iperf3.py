@@ -5,9 +5,11 @@ from typing import Any
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.workload import Trial
-from tunbench.runner.workloads.shared import iperf3_report
+from tunbench.runner.workloads.shared import arrivals, iperf3_report
+from tunbench.runner.workloads.shared.arrivals import Heard
 from tunbench.runner.workloads.shared.server_process import serving
 
 PORT = 5201
@@ -73,11 +75,24 @@ def measure(trial: Trial, seconds: float, *arguments: str, server_arguments: Seq
     return iperf3_report.load(result.stdout)
 
 
-def measure_udp(trial: Trial, seconds: float, *arguments: str, server_arguments: Sequence[str] = ()) -> dict[str, Any]:
-    """The same by UDP, begun again where it did not come to its end. Raises WorkloadFailed."""
+def measure_udp(
+    trial: Trial,
+    expected: arrivals.Expected,
+    receivers: Sequence[Node],
+    *arguments: str,
+    server_arguments: Sequence[str] = (),
+) -> tuple[dict[str, Any], dict[str, Heard]]:
+    """The same by UDP, and what was heard at each node that received, by its name. Raises WorkloadFailed.
+
+    A test that does not come to its end is begun again.
+    """
+    length = int(trial.options["length"])
+    ears = [arrivals.Ear(node, node is trial.server, trial.port(PORT), "iperf3", length) for node in receivers]
     for left in reversed(range(TRIES)):
         try:
-            return measure(trial, seconds, "--udp", *arguments, server_arguments=server_arguments)
+            with arrivals.heard(trial, ears, expected):
+                data = measure(trial, expected.seconds, "--udp", *arguments, server_arguments=server_arguments)
+            return data, {node.name: arrivals.parse(trial.outputs[arrivals.output(node.name)]) for node in receivers}
         except WorkloadFailed:
             if not left:
                 raise

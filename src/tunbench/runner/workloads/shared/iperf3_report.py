@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.json_output import table, value_at
+from tunbench.runner.workloads.shared.arrivals import Heard
 
 REST = 0.1
 """Seconds below which an interval is what remains of the last second, and no sample."""
@@ -22,9 +23,6 @@ TRAILING_SHARE = 0.1
 
 UNSENT = 0.1
 """The part of the datagrams that may not have left: iperf3 counts each before it writes it (iperf_udp_send)."""
-
-FLIGHT_SECONDS = 0.05
-"""Seconds of sending that may be on their way when the server stops to count."""
 
 REVERSE_SUFFIX = "_bidir_reverse"
 """What the JSON puts behind the names of the sums of the server's own streams."""
@@ -61,21 +59,18 @@ class Datagrams(NamedTuple):
     packets: float
     intervals: list[Interval]
     received: Total
-    streams: int
     seen: float
     missing: float
     late: float
 
-    @property
-    def loss(self) -> float:
+    def loss(self, heard: Heard) -> float:
         """The datagrams that did not arrive, as a ratio.
 
-        The server counts gaps before the last datagram that it saw. What is missing behind it is lost too, unless it is
-        so little that it may be on its way, or the last one of each stream.
+        The server misses those in the gaps before the last datagram that it saw, and those behind it. What arrived when
+        it had stopped to count is not lost.
         """
-        behind = self.packets - self.seen
-        on_their_way = behind <= self.streams or behind * self.sent.seconds <= self.packets * FLIGHT_SECONDS
-        return (self.missing + (0 if self.seen and on_their_way else behind)) / self.packets
+        missing = self.missing + self.packets - self.seen
+        return max(0.0, missing - heard.late(self.seen, self.packets)) / self.packets
 
 
 def load(text: str) -> dict[str, Any]:
@@ -130,7 +125,6 @@ def datagrams(data: Any) -> Datagrams:
         whole(data, "end", "sum_sent", "packets"),
         intervals(data, "sum"),
         total(data, "end", "sum_received"),
-        len(streams),
         whole(data, "server_output_json", "end", "sum", "packets"),
         whole(data, "server_output_json", "end", "sum", "lost_packets"),
         late(streams),

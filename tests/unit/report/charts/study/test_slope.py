@@ -2,9 +2,9 @@
 
 import re
 
-from tunbench.report.charts import slope
 from tunbench.report.charts.canvas import WIDTH, standalone
-from tunbench.report.charts.slope import Slope
+from tunbench.report.charts.study import slope
+from tunbench.report.charts.study.slope import Slope
 
 SOME = [
     Slope("WireGuard", 1, 1, "900 Mbit/s", "800 Mbit/s"),
@@ -28,3 +28,10 @@ def test_a_slope_is_as_wide_as_every_chart_and_stands_alone() -> None:
     drawn = slope.draw(SOME, "name", "Ranks")
     assert f'viewBox="0 0 {WIDTH} ' in drawn
     assert "var(--" not in standalone(drawn)
+
+
+def test_a_rank_that_others_share_agrees_with_each_that_they_share() -> None:
+    # Three tie on the ranks 1 to 3, so that each has rank 2; the fourth rank is none of theirs.
+    shared = [Slope(name, 2, rank, "900 Mbit/s", "800 Mbit/s", 2) for name, rank in (("a", 1), ("b", 3), ("c", 4))]
+    drawn = slope.draw(shared, "name", "Ranks")
+    assert re.findall(r'class="(level|rise|fall)"', drawn) == ["level", "level", "fall"]

@@ -17,13 +17,14 @@ GAP = 9
 
 
 class Slope(NamedTuple):
-    """One system: its rank and its value in words on both sides, the best rank 1."""
+    """One system: its rank, the best 1, and its value in words on both sides; it ties with `ties` published ones."""
 
     system: str
     published_rank: float
     measured_rank: float
     published: str
     measured: str
+    ties: int = 0
 
 
 def draw(slopes: Sequence[Slope], name: str, heading: str) -> str:
@@ -63,7 +64,8 @@ def _places(ranks: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def _kind(one: Slope) -> str:
-    if one.measured_rank == one.published_rank:
+    # Those that tie have their mean rank: any of the ranks that they share agrees with it.
+    if abs(one.measured_rank - one.published_rank) <= one.ties / 2:
         return "level"
     return "fall" if one.measured_rank > one.published_rank else "rise"
 

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from functools import partial
 
-from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreement
+from tunbench.analysis.study.table_agreement import TIED, ComparedNumber, TableAgreement
 from tunbench.report import units
-from tunbench.report.charts import slope
 from tunbench.report.charts.figure import Figure, Panel
-from tunbench.report.charts.slope import Slope
+from tunbench.report.charts.study import slope
+from tunbench.report.charts.study.slope import Slope
 from tunbench.report.view import View
 
 READING = (
-    "Ranks, the best on top: published on the left, measured on the right. A level thin line is a rank that agrees; a "
-    "thick one rises, a thick dashed one falls."
+    "Ranks, the best on top: published on the left, measured on the right. A thin line is a rank that agrees, where "
+    f"published values within {100 * TIED:.0f}\N{NO-BREAK SPACE}% of each other tie; a thick one rises, a thick dashed "
+    "one falls."
 )
 
 MIN_SYSTEMS = 2
@@ -89,6 +90,7 @@ def slopes(rows: Sequence[ComparedNumber]) -> list[Slope]:
             row.measured_rank,
             units.quantity(row.published.value, row.published.unit),
             units.quantity(row.measured.median, row.published.unit),
+            row.ties,
         )
         for row in rows
         if row.published_rank is not None and row.measured_rank is not None and row.measured

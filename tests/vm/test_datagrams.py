@@ -1,0 +1,67 @@
+"""Whatever order datagrams arrive in, none is lost that netem did not drop, and they take as long as netem says."""
+
+import math
+import statistics
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from tests.helpers.measuring import execute, plan, values, verdicts
+from tunbench.journal import journal
+from tunbench.runner.declare.netem_arithmetic import mean_delay
+
+pytestmark = pytest.mark.vm
+
+SEEDS = 3
+JITTER = '{ name = "jitter", delay = "10ms", jitter = "10ms" }'
+RATE, SECONDS, LENGTH = 10e6, 1, 1300
+UDP = f"rate={RATE:.0f},duration={SECONDS}"
+GOODPUT = "goodput:highest=20M"
+
+BARE = 0.2e-3
+"""Seconds that a datagram takes at most without netem."""
+
+
+def test_what_is_overtaken_at_the_end_is_not_lost(tmp_path: Path) -> None:
+    workloads = [f"iperf3-udp:{UDP}", f"iperf3-udp:{UDP},reverse=on", f"iperf2-udp:{UDP}", GOODPUT]
+    record = execute(tmp_path / "run", plan(["none"], f'["baseline", {JITTER}]', workloads, SEEDS))
+    assert set(verdicts(record).values()) == {("ok", "")}
+    assert values(record, "loss", "none") == [0.0] * 2 * SEEDS * 3
+    assert sum(values(record, "out-of-order", "none", profile="jitter")) > 1000
+    bare, jittered = (values(record, "goodput", "none", profile=name) for name in ("baseline", "jitter"))
+    assert len(jittered) == SEEDS
+    assert jittered == pytest.approx(bare, rel=0.02)
+
+
+def test_of_datagrams_those_are_lost_that_netem_dropped(tmp_path: Path) -> None:
+    sent, workload = round(4 * RATE / 8 / LENGTH), f"iperf3-udp:rate={RATE:.0f},duration=4"
+    profile = '[{ name = "lossy", delay = "10ms", jitter = "10ms", loss = "2%" }]'
+    record = execute(tmp_path / "run", plan(["none"], profile, [workload]))
+    [loss] = values(record, "loss", "none")
+    low, high = stats.binom.interval(0.99, sent, 0.02)
+    assert low <= loss * sent <= high
+    there, _ = (event["counters"] for event in journal.events(tmp_path / "run") if event["event"] == "queue")
+    # What else goes there: some packets of iperf3's connection, which are as often lost.
+    others = there["packets"] + there["drops"] - sent
+    assert 0 < others < 60
+    assert 0 <= there["drops"] - round(loss * sent) <= 5
+
+
+def test_each_direction_takes_as_long_as_netem_delays_it(tmp_path: Path) -> None:
+    there, back = (20e-3, 5e-3), (4e-3, 7e-3)
+    profile = (
+        f'{{ name = "uneven", delay = "{there[0]}", jitter = "{there[1]}",'
+        f' reverse = {{ delay = "{back[0]}", jitter = "{back[1]}" }} }}'
+    )
+    ways = {f"iperf3-udp:{UDP}": there, f"iperf3-udp:{UDP},reverse=on": back}
+    record = execute(tmp_path / "run", plan(["none"], f"[{profile}]", list(ways)))
+    for workload, (delay, jitter) in ways.items():
+        delays = values(record, "one-way-delay", "none", whole=False, workload=workload)
+        assert len(delays) > 500
+        chance = stats.norm.ppf(0.9995) * statistics.stdev(delays) / math.sqrt(len(delays))
+        assert abs(statistics.fmean(delays) - mean_delay(delay, jitter) - BARE / 2) < BARE / 2 + chance
+        assert max(delays) < delay + jitter + 2 * BARE
+    # Of two that are drawn evenly from a width w, the difference is w / 3 on average.
+    differences = values(record, "ipdv", "none", whole=False, workload=f"iperf3-udp:{UDP}")
+    assert statistics.fmean(differences) == pytest.approx(2 * there[1] / 3, rel=0.15)
