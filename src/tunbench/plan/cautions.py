@@ -1,13 +1,12 @@
 """What to beware of in the conditions of a plan: known before it runs, and told beside its results."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import NamedTuple
 
 from tunbench.plan.axes.machine import FULL_SPEED, Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.shard import Shard
-from tunbench.runner.declare import axes
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_terms import number
 from tunbench.runner.declare.warnings import WarningKind
@@ -27,6 +26,10 @@ SERVED_BITS_A_MILLION_INSTRUCTIONS = 900
 Measured without a rate: 1,087 Mbit/s at 1,000 million instructions a second (QEMU 7.2, Linux 6.1.192, 2026-11-26)."""
 
 
+MAX_NAMED = 3
+"""Conditions that a line names at most."""
+
+
 class Condition(NamedTuple):
     """What a shard is under, as far as it decides on what to beware of; on the real clock the machine is no model."""
 
@@ -35,15 +38,18 @@ class Condition(NamedTuple):
     machine: Machine | None
 
     @property
-    def name(self) -> str:
-        """The profile, and what else is not as usual."""
-        others = {"link": self.link, "machine": self.machine}
-        special = [f"{axis}={one.name}" for axis, one in others.items() if one and one.name != axes.USUAL[axis]]
-        return ", ".join([self.profile.name, *special])
+    def of_network(self) -> str:
+        """The names of profile and link."""
+        return f"{self.profile.name} over {self.link.name}"
+
+    @property
+    def of_machine(self) -> str:
+        """The names of link and machine."""
+        return f"{self.machine.name if self.machine else ''} behind {self.link.name}"
 
 
 class Caution(NamedTuple):
-    """A warning of a plan: its kind, the condition that it is of, and what was found."""
+    """A warning of a plan: its kind, the conditions that it is of in words, and what was found."""
 
     kind: WarningKind
     where: str
@@ -52,20 +58,26 @@ class Caution(NamedTuple):
 
 def cautions(conditions: Iterable[Condition]) -> list[Caution]:
     """What to beware of in these conditions, each once."""
-    found = (Caution(kind, one.name, text) for one in conditions for kind, text in _of(one))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found for one in conditions for found in _of(one)))
 
 
 def lines(shards: Iterable[Shard], clock: str) -> list[str]:
     """One line for each kind of caution of a plan, with its mend."""
     virtual = clock == "virtual"
-    conditions = (Condition(shard.profile, shard.link, shard.machine if virtual else None) for shard in shards)
-    found: dict[WarningKind, list[Caution]] = {}
-    for one in cautions({one.name: one for one in conditions}.values()):
-        found.setdefault(one.kind, []).append(one)
+    conditions = [Condition(shard.profile, shard.link, shard.machine if virtual else None) for shard in shards]
+    found: dict[WarningKind, dict[str, list[str]]] = {}
+    for one in cautions({(one.of_network, one.of_machine): one for one in conditions}.values()):
+        found.setdefault(one.kind, {}).setdefault(one.text, []).append(one.where)
     return [
-        f"{kind}: {'; '.join(f'{one.where}: {one.text}' for one in ones)}. {kind.mend}" for kind, ones in found.items()
+        f"{kind}: {'; '.join(f'{_listed(where)}: {text}' for text, where in texts.items())}. {kind.mend}"
+        for kind, texts in found.items()
     ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of several names, and how many more there are."""
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more
 
 
 def judges_bundles(profile: Profile, link: Link, terms: Iterable[str] = JUDGEMENTS) -> bool:
@@ -74,14 +86,16 @@ def judges_bundles(profile: Profile, link: Link, terms: Iterable[str] = JUDGEMEN
     return asked and (not link.cuts or profile.placement != "router")
 
 
-def _of(one: Condition) -> Iterator[tuple[WarningKind, str]]:
+def _of(one: Condition) -> Iterator[Caution]:
     if judges_bundles(one.profile, one.link):
         why = "the link cuts none" if not one.link.cuts else f"netem sits above the cut ({one.profile.placement})"
-        yield WarningKind.GSO_AGGREGATES, f"{why}; no ratio to none is given where packets are lost"
+        text = f"{why}; no ratio to none is given where packets are lost"
+        yield Caution(WarningKind.GSO_AGGREGATES, one.of_network, text)
     if _jitter(one.profile) and one.link.base_round_trip < LEAST_BASE_ROUND_TRIP:
-        yield WarningKind.NO_BASE_ROUND_TRIP, f"a round trip takes {one.link.base_round_trip * 1e6:g} µs at least"
-    if one.machine:
-        yield from _of_machine(one.link, one.machine)
+        text = f"a round trip takes {one.link.base_round_trip * 1e6:g} µs at least"
+        yield Caution(WarningKind.NO_BASE_ROUND_TRIP, one.of_network, text)
+    for kind, text in _of_machine(one.link, one.machine) if one.machine else ():
+        yield Caution(kind, one.of_machine, text)
 
 
 def _of_machine(link: Link, machine: Machine) -> Iterator[tuple[WarningKind, str]]:

@@ -41,7 +41,7 @@ def test_bundles_that_netem_judges_are_told(term: str) -> None:
     assert kinds(profile) == []
     assert kinds(f'{profile}\nlink = "aggregates"') == [WarningKind.GSO_AGGREGATES]
     [line] = warned(f'{profile}\nlink = "aggregates"')
-    assert line.startswith("gso-aggregates: p, link=aggregates: the link cuts none; no ratio to none")
+    assert line.startswith("gso-aggregates: p over aggregates: the link cuts none; no ratio to none")
     above = profile.replace("delay", 'placement = "endpoints", delay')
     assert [one.text for one in cautions([condition(above)])] == [
         "netem sits above the cut (endpoints); no ratio to none is given where packets are lost"
@@ -80,4 +80,12 @@ def test_a_rate_that_is_never_served_is_told_with_the_speed_that_would() -> None
 
 def test_conditions_of_one_kind_share_a_line() -> None:
     [line] = warned('link = ["1G", "10G"]')
-    assert line.count("rate-not-served") == 1 and "link=1G" in line and "link=10G" in line
+    assert line.startswith("rate-not-served: full behind 1G: the machine carries some 900 Mbit/s at most: 1000 need")
+    assert "; full behind 10G: " in line
+
+
+def test_of_many_conditions_the_first_are_named() -> None:
+    profile = '{ name = "p", delay = "5ms", loss = ["1%", "2%", "3%", "4%", "5%"] }'
+    [line] = warned(f'profiles = [{profile}]\nlink = "aggregates"')
+    assert line.startswith("gso-aggregates: p:loss=1% over aggregates, p:loss=2% over aggregates, p:loss=3% over")
+    assert " and 2 more: the link cuts none" in line
