@@ -8,19 +8,18 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
+from tests.helpers.small_plans import usual_values
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import Extra
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.vm.lab import DECIDING_FACTS
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.profile import Profile
-from tunbench.plan.axes.reader import reader_of
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.stack import parse as parse_stack
 from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
 from tunbench.runner import tunnel
-from tunbench.runner.declare import axes
 from tunbench.runner.node import cores, namespaces, node, processes
 from tunbench.runner.node.files import LocalFiles
 from tunbench.runner.node.node import Node
@@ -233,9 +232,8 @@ def shard(stack: str = "none", repeat: int = 1, *workloads: str) -> Shard:
 
 def with_profile(profile: Profile, stack: str = "none", repeat: int = 1, *workloads: str) -> Shard:
     """A shard with such an impairment, and all else as usual."""
-    usual = {axis.name: next(iter(reader_of(axis).read(axis.default, {}))) for axis in axes.AXES if axis.tacit}
     parsed = tuple(parse_workload(text) for text in workloads or ("ping:count=5",))
-    return Shard({**usual, "profile": profile, "stack": parse_stack(stack)}, parsed, repeat, 7)
+    return Shard({**usual_values(), "profile": profile, "stack": parse_stack(stack)}, parsed, repeat, 7)
 
 
 class FakeExecution:

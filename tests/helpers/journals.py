@@ -8,13 +8,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.small_plans import usual_values
 from tunbench.journal import journal
-from tunbench.runner.declare import axes
 
 STACKS = (
     *("none", "wireguard", "openvpn", "vxlan", "gre", "ipip", "ipsec:mode=tunnel", "ipsec:mode=transport+vxlan"),
     *("wireguard+vxlan", "macsec", "tinc", "nebula", "geneve", "l2tp", "fou", "zerotier"),
 )
+USUAL = {name: value.spec() for name, value in usual_values().items()}
 DELAYS = ("0ms", "5ms", "10ms", "20ms", "40ms")
 TRIALS = ("ping:count={}", "iperf3-tcp:duration=1", "rr:proto=tcp")
 WHOLE = {"busy": "ratio", "user": "s", "system": "s", "softirq": "s", "context-switches": "count", "memory": "B"}
@@ -56,7 +57,7 @@ def _events(stacks: int, profiles: int, repeats: int, replies: int, rng: random.
 
 def _spec(stack: str, delay: str, terms: dict[str, float], repeat: int) -> dict[str, Any]:
     profile = {"name": f"wan:delay={delay}", "forward": terms, "reverse": terms, "placement": "router"}
-    return {"stack": stack, "profile": profile, **axes.USUAL, "repeat": repeat, "seed": 1000 + repeat}
+    return {"stack": stack, "profile": profile, **USUAL, "repeat": repeat, "seed": 1000 + repeat}
 
 
 def _trial(shard: dict[str, str], workload: str, samples: list[list[Any]]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plan.load import OVERRIDES
 from tunbench.runner.catalogue import metrics_by_name
 from tunbench.runner.declare import axes
-from tunbench.runner.declare.link import Direction
+from tunbench.runner.declare.link import FRAMINGS, SEGMENTATIONS, Direction
 from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
@@ -179,9 +179,9 @@ def _profile(value: Any) -> None:
 
 def _link(value: Any) -> None:
     """A link, whose directions have numbers alone."""
-    if not value.keys() <= LINK.keys():
-        raise InvalidEvent("it has something that no link has")
-    _check(value, {name if name == "name" else f"{name}?": one for name, one in LINK.items()}, "the link")
+    if value.keys() != LINK.keys():
+        raise InvalidEvent("it has something else than a link has")
+    _check(value, LINK, "the link")
 
 
 def _way(value: Any) -> None:
@@ -244,15 +244,17 @@ def _bounds(*names: str) -> Bounds:
 
 NAME, TEXT = _that(_is_name), _that(lambda value: isinstance(value, str))
 NUMBER, WHOLE = _that(_is_number), _that(_is_whole)
-SOME_TEXTS = _that(lambda value: bool(value) and all(isinstance(one, str) for one in value))
+SOME_TEXTS = _that(lambda value: isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value))
 
 LINK: dict[str, Check] = {
-    **{"name": NAME, "up": _way, "down": _way, "mtu": WHOLE, "framing": NAME, "segmentation": NAME},
+    **{"name": NAME, "up": _way, "down": _way, "mtu": WHOLE},
+    **{"framing": _that(FRAMINGS.__contains__), "segmentation": _that(SEGMENTATIONS.__contains__)},
 }
 
 SPEC: dict[str, Check] = {
     **{axis: _named for axis in axes.SHARD},
-    **{"stack": NAME, "profile": _profile, "link": _link, "machine": _machine},
+    **{"stack": NAME, "profile": _profile},
+    **{"link": _link, "machine": _machine},
     **{"repeat": WHOLE, "seed": WHOLE, "workloads?": _names},
 }
 

@@ -104,8 +104,8 @@ class WarningKind(StrEnum):
     SATURATED_MACHINE = (
         "saturated-machine",
         "the machine was busy all the time: the throughput is what its processor can do, not what the path can carry",
-        "Read it as the cost of the stack, not as the speed of a link. For the path, set a rate in the profile or in "
-        "the workload that the machine can serve, or take a faster machine.",
+        "Read it as the cost of the stack, not as the speed of a link. For the path, give the link or the workload a "
+        "rate that the machine can serve, or take a faster machine.",
     )
     COSTLY_PROBE = (
         "costly-probe",
