@@ -1,4 +1,4 @@
-"""What `tunbench plan show` and the lists of tunings and machines print."""
+"""What `tunbench plan show` and the lists of links, tunings and machines print."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.runs import invoke, runs_here
-from tunbench.plan.axes import machine, tuning
+from tunbench.plan.axes import link, machine, tuning
+from tunbench.report.terminal import listings
+from tunbench.runner.declare import axes
 
 HEAD = 'name = "any"\nstacks = ["none", "gre"]\nworkloads = ["ping", "pmtu"]\n'
 
@@ -37,8 +39,8 @@ def test_axes_that_are_as_usual_have_no_column() -> None:
 
 
 def test_axes_with_several_values_have_one_and_a_single_unusual_value_stands_above() -> None:
-    printed = shown('tuning = ["default", "jumbo"]\nmachine = "slow"')
-    assert header(printed) == ["shard", "repeat", "tuning", "profile", "stack", "underlay", "trials"]
+    printed = shown('link = ["wire", "jumbo"]\nmachine = "slow"')
+    assert header(printed) == ["shard", "repeat", "link", "profile", "stack", "underlay", "trials"]
     assert printed.count("jumbo") == 2
     assert " ".join(printed.split()).count("machine slow") == 1
 
@@ -61,8 +63,8 @@ def test_a_plan_of_thousands_is_summed_up() -> None:
     rows = [line.split("│")[1:4] for line in printed.splitlines() if line.count("│") == 4]
     counts = {row[0].strip(): row[1].strip() for row in rows if row[0].strip()}
     assert counts == {
-        **{"repeat": "20", "topology": "1", "tuning": "1", "machine": "1", "profile": "101", "stack": "2"},
-        **{"workload": "2"},
+        **dict.fromkeys(axes.USUAL, "1"),
+        **{"repeat": "20", "profile": "101", "stack": "2", "workload": "2"},
     }
     assert "wan:delay=0ms" in printed
     assert "wan:delay=1000ms" in printed
@@ -109,6 +111,23 @@ def test_tunings_are_listed() -> None:
     assert "net.ipv4.tcp_reordering = 10" in printed
     rows = json.loads(invoke("list", "tunings", "--json").stdout)
     assert rows == [one.spec() for one in tuning.shipped().values()]
+
+
+def test_links_are_listed() -> None:
+    lines = [line.replace("\xa0", " ") for line in invoke("list", "links").stdout.splitlines()]
+    at = next(number for number, line in enumerate(lines) if "│ 1G " in line)
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines[at : at + 3]]
+    assert cells[0] == ["1G", "1 Gbit/s", "1 Gbit/s", "1500", "ethernet", "before"]
+    assert [line[1:3] for line in cells[1:]] == [["delay 75 µs"] * 2, ["queue 1000 packets"] * 2]
+    assert any("│ aggregates │ no rate" in line for line in lines)
+    rows = json.loads(invoke("list", "links", "--json").stdout)
+    assert rows == [one.spec() for one in link.shipped().values()]
+
+
+def test_a_link_is_listed_with_the_time_of_its_queue_and_each_direction() -> None:
+    [line] = link.read_links({"name": "x", "up": {"rate": "1M", "queue": "50ms"}, "down": {"delay": "5ms"}})
+    row = [cell.replace("\xa0", " ") for cell in listings.link_row(line.spec())]
+    assert row == ["x", "1 Mbit/s\ndelay 75 µs\nqueue 50 ms", "no rate\ndelay 5 ms", "1500", "ethernet", "before"]
 
 
 def test_machines_are_listed() -> None:

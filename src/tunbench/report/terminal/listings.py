@@ -98,11 +98,11 @@ def link_row(row: Mapping[str, Any]) -> list[str]:
 def _direction(one: Mapping[str, Any]) -> str:
     """One direction of a link, a line each: rate, delay, queue."""
     words = [units.plain(one["rate"], "bit/s")] if "rate" in one else ["no rate"]
-    words.append(units.plain(one["delay"], "s"))
+    words.append(f"delay {units.plain(one['delay'], 's')}")
     if "queue_packets" in one:
-        words.append(f"{one['queue_packets']} packets")
+        words.append(f"queue {one['queue_packets']} packets")
     if "queue_seconds" in one:
-        words.append(units.plain(one["queue_seconds"], "s"))
+        words.append(f"queue {units.plain(one['queue_seconds'], 's')}")
     return "\n".join(words)
 
 

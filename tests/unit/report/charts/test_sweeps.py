@@ -12,7 +12,7 @@ def swept(**terms: dict[str, float]) -> Record:
         profiles[name] = {"name": name, "forward": one, "reverse": one, "placement": "router"}
         for stack in ("none", "gre"):
             trials.append(trial(cell(stack, name, TCP), [("throughput", "bit/s", 1e9 / (number + 1))]))
-    return record(trials, profiles=profiles)
+    return record(trials, specs={"profile": profiles})
 
 
 def test_profiles_that_differ_in_one_term_are_a_sweep() -> None:

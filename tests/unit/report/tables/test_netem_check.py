@@ -11,8 +11,9 @@ from tunbench.journal.read import read_lines
 from tunbench.journal.readers.journal import assemble
 from tunbench.plan.axes.profile import read_profile
 from tunbench.report.tables.netem_check import expected_delay, expected_loss, impairments, wording
+from tunbench.runner.network.underlay import WIRE
 
-ASKED = {"delay": 0.02, "jitter": 33e-6, "rate": 1234567.0}
+ASKED = {"delay": 0.02, "jitter": 33e-6, "loss": 0.01234567}
 
 
 def profile(**terms: Any) -> Any:
@@ -27,15 +28,15 @@ def rows(installed: Any) -> list[Any]:
 
 
 def test_a_rounded_term_is_shown_as_what_it_became() -> None:
-    became = {"limit": 1000.0, "delay": 0.02, "jitter": 32e-6, "delay_correlation": 0.0, "rate": 1234560.0, "gap": 0.0}
+    became = {"delay": 0.02, "jitter": 32e-6, "delay_correlation": 0.0, "loss": 0.0123457, "gap": 0.0}
     [row] = rows(((ASKED, became),))
-    assert row.forward.replace("\xa0", " ") == ("delay 20 ms ± 33 µs, rate 1.23457 Mbit/s; installed: jitter 32 µs")
+    assert row.forward.replace("\xa0", " ") == "delay 20 ms ± 33 µs, loss 1.23457 %; installed: jitter 32 µs"
     assert row.reverse.replace("\xa0", " ") == "loss 10 %"
-    assert rows(())[0].forward.endswith("Mbit/s")
+    assert rows(())[0].forward.endswith("%")
 
 
 def test_a_value_that_was_only_printed_is_not_said_to_differ() -> None:
-    [row] = rows(((ASKED, {**ASKED, "rate": 1234560.0, "delay": 0.0200001}),))
+    [row] = rows(((ASKED, {**ASKED, "loss": 0.0123457, "delay": 0.0200001}),))
     assert "installed" not in row.forward
 
 
@@ -53,7 +54,6 @@ def test_the_journal_says_what_was_installed_once() -> None:
         ({"delay": "10ms", "reorder": "50%", "gap": "2"}, 2 * 0.01 * (1 - 1 / 3), 0),
         ({"gemodel_p": "1%", "gemodel_r": "9%", "reverse": {}}, 0, 0.1),
         ({"delay": "10ms", "jitter": "1ms", "distribution": "pareto", "reverse": {}}, 0.01 - 33.49e-6, 0),
-        ({"rate": "1M"}, None, 0),
         ({"slot_min_delay": "1ms"}, None, 0),
         ({"delay": "9ms", "jitter": "1ms", "duplicate": "1%"}, None, None),
         ({"corrupt": "1%"}, 0, None),
@@ -67,8 +67,19 @@ def test_expectations_are_given_where_they_are_known(
     assert expected_loss(profile(**terms)) == (loss if loss is None else pytest.approx(loss))
 
 
+def test_the_links_take_their_time_of_a_round_trip_too() -> None:
+    assert expected_delay(profile(delay="10ms"), 300e-6) == pytest.approx(0.0203)
+    assert expected_delay(profile(slot_min_delay="1ms"), 300e-6) is None
+    asked = {"name": "x", "placement": "router", "forward": {"delay": 0.01}, "reverse": {"delay": 0.01}}
+    manifest = {**MANIFEST, "plan": {**MANIFEST["plan"], "profiles": [asked]}}
+    trials = [trial(cell("none", "x"), [("rtt", "s", 1e-3, 0.0)])]
+    for specs, mean in (({}, "20.0 ms"), ({"link": {"wire": WIRE.spec()}}, "20.3 ms")):
+        [row] = impairments(analyse(record(trials, manifest=manifest, specs=specs))).rows
+        assert row.mean.replace("\xa0", " ") == mean
+
+
 def test_terms_in_words() -> None:
-    given = profile(delay="10ms", jitter="1ms", distribution="normal", loss="1%", ecn=True, rate="1M", cellsize="48")
+    given = profile(delay="10ms", jitter="1ms", distribution="normal", loss="1%", ecn=True, duplicate="2%")
     assert wording(given.forward).replace("\xa0", " ") == (
-        "delay 10 ms ± 1 ms, distribution normal, loss 1 %, ecn, rate 1 Mbit/s, cellsize 48 B"
+        "delay 10 ms ± 1 ms, distribution normal, loss 1 %, ecn, duplicate 2 %"
     )
