@@ -61,8 +61,8 @@ def plan(paths: Iterable[PathItem], lab: str, clock: str, machine: Machine | Non
     lines = [
         'name = "machine"',
         f"repeats = {REPEATS}",
-        # A host may have another congestion control than the VM.
-        'tuning = { name = "cubic", congestion = "cubic" }',
+        # A host may have another congestion control than the VM; this one is in every kernel.
+        'tuning = { name = "reno", congestion = "reno" }',
         f"stacks = {json.dumps(list(dict.fromkeys(path.stack for path in paths)))}",
         f"workloads = {json.dumps(list(dict.fromkeys(path.workload for path in paths)))}",
         "include = [",

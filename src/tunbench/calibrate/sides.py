@@ -57,7 +57,8 @@ def paths_by(order: Order, folder: Path, workers: int, watch: Watch, paths: Sequ
             if trial.verdict != Verdict.OK:
                 why_not[path] = trial.reason
             carried = [row["value"] for row in trial.rows if row["metric"] == "throughput" and row["at"] is None]
-            values.setdefault(path, []).extend(value for value in carried if value > 0)
+            if any(carried):
+                values.setdefault(path, []).extend(value for value in carried if value > 0)
     return Measured(values, why_not)
 
 

@@ -41,7 +41,7 @@ def test_the_plan_is_repeated_on_the_machine_that_is_asked_for() -> None:
 def test_both_sides_have_one_congestion_control() -> None:
     for lab, clock in (("native", "real"), ("vm", "virtual")):
         assert {shard.tuning.congestion for shard in read_order(plan(PATHS, lab, clock), "any.toml", {}).shards} == {
-            "cubic"
+            "reno"
         }
 
 
