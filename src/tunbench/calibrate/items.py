@@ -10,8 +10,12 @@ from typing import ClassVar
 
 from tunbench.plan.axes.machine import Machine
 
-REPEATS = 3
-"""How often each is run; the median counts. Natively a run differs from the next, in the VM a seed does."""
+NATIVE_REPEATS = 3
+"""How often each is run natively; the median counts."""
+
+VM_REPEATS = 1
+"""How often in the VM, which nothing disturbs; a seed moves TCP without loss by some percent, and each costs minutes
+where the host is busy."""
 
 SPEED_SECONDS = 1
 """Seconds of each cipher."""
@@ -55,20 +59,29 @@ SPEED_OF = re.compile(r"^\+F:\d+:([^:\s]+):(\d{1,15}\.\d\d)$", re.ASCII | re.MUL
 """A result of `openssl speed -mr`: number, algorithm, bytes a second (apps/speed.c of OpenSSL 3.0)."""
 
 
-def plan(paths: Iterable[PathItem], lab: str, clock: str, machine: Machine | None = None) -> str:
-    """The text of a plan that runs these paths in a lab, on a machine that lacks features where one is given."""
+def native_plan(paths: Iterable[PathItem]) -> str:
+    """The text of a plan that runs these paths on this host's kernel."""
+    return _plan(paths, NATIVE_REPEATS, "native", "real", "")
+
+
+def vm_plan(paths: Iterable[PathItem], machine: Machine) -> str:
+    """The text of a plan that runs these paths in the VM, on that machine."""
+    return _plan(paths, VM_REPEATS, "vm", "virtual", machine_table(machine))
+
+
+def _plan(paths: Iterable[PathItem], repeats: int, lab: str, clock: str, machine: str) -> str:
     paths = list(paths)
     lines = [
         'name = "machine"',
-        f"repeats = {REPEATS}",
-        # A host may have another congestion control than the VM.
-        'tuning = { name = "cubic", congestion = "cubic" }',
+        f"repeats = {repeats}",
+        # A host may have another congestion control than the VM; this one is in every kernel.
+        'tuning = { name = "reno", congestion = "reno" }',
         f"stacks = {json.dumps(list(dict.fromkeys(path.stack for path in paths)))}",
         f"workloads = {json.dumps(list(dict.fromkeys(path.workload for path in paths)))}",
         "include = [",
         *(f"  {{ stack = {json.dumps(path.stack)}, workload = {json.dumps(path.workload)} }}," for path in paths),
         "]",
-        *([f"machine = {machine_table(machine)}"] if machine and not machine.full else []),
+        *([f"machine = {machine}"] if machine else []),
         "[lab]",
         f'kind = "{lab}"',
         f'clock = "{clock}"',
@@ -82,12 +95,12 @@ def machine_table(machine: Machine) -> str:
     return f'{{ name = "{machine.name}", cpu.speed = {machine.speed}{without} }}'
 
 
-def cipher_script(ciphers: Iterable[CipherItem]) -> str:
-    """A shell script that prints how fast the ciphers are, each REPEATS times, in seconds that the processor spent."""
+def cipher_script(ciphers: Iterable[CipherItem], repeats: int) -> str:
+    """A shell script that prints how fast the ciphers are, each so often, by the seconds that the processor spent."""
     algorithms = " ".join(cipher.algorithm for cipher in ciphers)
     speed = f"openssl speed -mr -seconds {SPEED_SECONDS} -bytes {BLOCK_BYTES} -evp"
-    repeats = " ".join(map(str, range(REPEATS)))
-    return f"for repeat in {repeats}; do for name in {algorithms}; do {speed} $name 2>/dev/null; done; done\n"
+    each = " ".join(map(str, range(repeats)))
+    return f"for repeat in {each}; do for name in {algorithms}; do {speed} $name 2>/dev/null; done; done\n"
 
 
 def cipher_speeds(printed: str, ciphers: Sequence[CipherItem]) -> dict[Item, list[float]]:

@@ -1,7 +1,7 @@
 """What of the set this host can run natively, and the mend for what it cannot."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from tunbench.calibrate.items import CIPHERS, PATHS, CipherItem, Item, PathItem
@@ -37,6 +37,13 @@ class Runnable(NamedTuple):
     def items(self) -> tuple[Item, ...]:
         """All that can be run."""
         return (*self.paths, *self.ciphers)
+
+    def only(self, measured: Collection[Item]) -> "Runnable":
+        """The same without what was not measured: there is nothing to compare it with."""
+        return self._replace(
+            paths=tuple(path for path in self.paths if path in measured),
+            ciphers=tuple(cipher for cipher in self.ciphers if cipher in measured),
+        )
 
 
 def runnable() -> Runnable:

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tunbench.calibrate.items import CipherItem, Item, PathItem, cipher_script, cipher_speeds, plan
+from tunbench.calibrate.items import (
+    NATIVE_REPEATS,
+    VM_REPEATS,
+    CipherItem,
+    Item,
+    PathItem,
+    cipher_script,
+    cipher_speeds,
+    native_plan,
+    vm_plan,
+)
 from tunbench.journal.readers.registry import record_of
 from tunbench.labs.image import ImageError
 from tunbench.labs.process_group import ends_with_this_process
@@ -31,12 +41,12 @@ class Measured(NamedTuple):
 
 def native_order(paths: Sequence[PathItem]) -> Order:
     """The paths in namespaces on this host's kernel, at its own speed."""
-    return read_order(plan(paths, "native", "real"), "machine.toml", {})
+    return read_order(native_plan(paths), "machine.toml", {})
 
 
 def vm_order(paths: Sequence[PathItem], machine: Machine) -> Order:
     """The same in the VM, on that machine."""
-    return read_order(plan(paths, "vm", "virtual", machine), "machine.toml", {})
+    return read_order(vm_plan(paths, machine), "machine.toml", {})
 
 
 def lacking_machine(without: tuple[str, ...]) -> Machine:
@@ -57,13 +67,14 @@ def paths_by(order: Order, folder: Path, workers: int, watch: Watch, paths: Sequ
             if trial.verdict != Verdict.OK:
                 why_not[path] = trial.reason
             carried = [row["value"] for row in trial.rows if row["metric"] == "throughput" and row["at"] is None]
-            values.setdefault(path, []).extend(value for value in carried if value > 0)
+            if any(carried):
+                values.setdefault(path, []).extend(value for value in carried if value > 0)
     return Measured(values, why_not)
 
 
 def ciphers_here(ciphers: Sequence[CipherItem]) -> Measured:
     """The ciphers by this host's own openssl."""
-    return _of_script(printed_here(cipher_script(ciphers)), ciphers)
+    return _of_script(printed_here(cipher_script(ciphers, NATIVE_REPEATS)), ciphers)
 
 
 def printed_here(script: str) -> str:
@@ -75,7 +86,7 @@ def printed_here(script: str) -> str:
 def ciphers_in_vm(ciphers: Sequence[CipherItem], machine: Machine, folder: Path) -> Measured:
     """The ciphers by openssl of the image, on that machine. Raises OSError and ImageError."""
     script = folder / SCRIPT
-    script.write_text(cipher_script(ciphers))
+    script.write_text(cipher_script(ciphers, VM_REPEATS))
     printed, _ = explore.script(script, SEED, "virtual", machine=machine)
     found = _of_script(printed, ciphers)
     if not found.values:

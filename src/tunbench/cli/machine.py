@@ -73,8 +73,10 @@ def measure(
                 say(console, f"left out: {one.item.name}: {one.why}. {one.mend}")
             with tempfile.TemporaryDirectory(prefix="tunbench-machine-") as folder:
                 native = _native(here, Path(folder), console)
+                missing = [*here.missing, *_failed(here, native, "natively")]
+                here = here.only(native.values)
                 virtual = _virtual(here, sides.lacking_machine(features.without), Path(folder), workers, console)
-                missing = [*here.missing, *_failed(here, native, "natively"), *_failed(here, virtual, "in the VM")]
+                missing += _failed(here, virtual, "in the VM")
                 compared = compare(WHOLE_SET, native.values, virtual.values)
                 if not compared:
                     raise MeasureError("; ".join(f"{one.item.name}: {one.why}" for one in missing))

@@ -1,8 +1,10 @@
 """The set as plan and script, and what the script prints."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from tunbench.calibrate.items import CIPHERS, PATHS, REPEATS, cipher_script, cipher_speeds, plan
+from tunbench.calibrate.items import CIPHERS, NATIVE_REPEATS, PATHS, cipher_script, cipher_speeds, native_plan, vm_plan
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.shard import Shard
 from tunbench.run.order import read_order
@@ -21,33 +23,35 @@ PRINTED = """\
 """By OpenSSL 3.0 and with other numbers, as `openssl speed -mr` has it on the command line of the script."""
 
 
+FULL = Machine("lacking")
+
+
+def shards(text: str) -> Sequence[Shard]:
+    return read_order(text, "any.toml", {}).shards
+
+
 def cells(text: str) -> set[tuple[str, str]]:
-    order = read_order(text, "any.toml", {})
-    return {(shard.stack.name, workload.name) for shard in order.shards for workload in shard.workloads}
+    return {(shard.stack.name, workload.name) for shard in shards(text) for workload in shard.workloads}
 
 
 def test_the_plan_has_the_paths_and_nothing_else() -> None:
-    assert cells(plan(PATHS, "vm", "virtual")) == {(path.stack, path.workload) for path in PATHS}
-    assert cells(plan(PATHS[:1], "native", "real")) == {(PATHS[0].stack, PATHS[0].workload)}
+    assert cells(vm_plan(PATHS, FULL)) == {(path.stack, path.workload) for path in PATHS}
+    assert cells(native_plan(PATHS[:1])) == {(PATHS[0].stack, PATHS[0].workload)}
 
 
 def test_the_plan_is_repeated_on_the_machine_that_is_asked_for() -> None:
     lacking = Machine("lacking", ("aes", "vaes"))
-    shards: list[Shard] = list(read_order(plan(PATHS, "vm", "virtual", lacking), "any.toml", {}).shards)
-    assert {shard.machine for shard in shards} == {lacking}
-    assert len({shard.seed for shard in shards}) == REPEATS
+    assert {shard.machine for shard in shards(vm_plan(PATHS, lacking))} == {lacking}
+    assert len({shard.seed for shard in shards(native_plan(PATHS))}) == NATIVE_REPEATS
 
 
 def test_both_sides_have_one_congestion_control() -> None:
-    for lab, clock in (("native", "real"), ("vm", "virtual")):
-        assert {shard.tuning.congestion for shard in read_order(plan(PATHS, lab, clock), "any.toml", {}).shards} == {
-            "cubic"
-        }
+    for text in (native_plan(PATHS), vm_plan(PATHS, FULL)):
+        assert {shard.tuning.congestion for shard in shards(text)} == {"reno"}
 
 
 def test_natively_there_is_no_model_machine() -> None:
-    assert "machine =" not in plan(PATHS, "native", "real")
-    assert "machine =" not in plan(PATHS, "vm", "virtual", Machine("lacking"))
+    assert "machine =" not in native_plan(PATHS)
 
 
 def test_bytes_a_second_are_read_of_each_cipher() -> None:
@@ -59,7 +63,7 @@ def test_what_is_no_speed_is_none(printed: str) -> None:
     assert cipher_speeds(printed, CIPHERS) == {}
 
 
-def test_the_script_asks_for_each_cipher_as_often_as_the_plan_repeats() -> None:
-    script = cipher_script(CIPHERS)
-    assert f"for repeat in {' '.join(map(str, range(REPEATS)))};" in script
+def test_the_script_asks_for_each_cipher_as_often_as_is_wanted() -> None:
+    script = cipher_script(CIPHERS, 3)
+    assert "for repeat in 0 1 2;" in script
     assert all(cipher.algorithm in script for cipher in CIPHERS)

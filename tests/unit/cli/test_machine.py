@@ -169,6 +169,8 @@ def test_what_fails_on_a_side_is_told_and_the_rest_is_fitted(host: FakeHost, lab
     assert result.exit_code == 0, result.output
     assert f"not measured: {PATHS[0].name}: {where}: it broke" in result.stdout
     assert "cpu.speed = 2000" in result.stdout
+    # What has nothing natively to compare it with is not run in the VM at all.
+    assert ("vm" in {kind for kind, _ in host.started}) == (lab == "vm")
 
 
 def test_openssl_that_tells_nothing_in_the_vm_is_a_broken_image(host: FakeHost) -> None:

@@ -134,7 +134,7 @@ def test_impairments_and_workloads_that_lack_the_same_share_a_row(path: Path, mo
     assert rows.pop(named)
     [(text, ok)] = rows.items()
     refusal = "lacks the kernel's netem (Error: Unknown device type.)"
-    assert (text, ok) == (f"loss, gemodel, state, duplicate, corrupt, rate, slot: {refusal}", False)
+    assert (text, ok) == (f"loss, gemodel, state, duplicate, corrupt, slot: {refusal}", False)
     rows = {one.found: one.ok for one in examine._native() if one.what == "native lab: workloads"}
     assert rows["rr: lacks the program sockperf"] is False
     assert any("iperf3-tcp" in names for names, ok in rows.items() if ok)

@@ -52,13 +52,13 @@ def test_metrics_stand_in_the_order_of_workloads_as_each_declares_them() -> None
 
 
 def test_what_is_drawn_over_profiles_is_declared() -> None:
-    *first, last = questions.followed()
+    *first, loss, delay = questions.followed()
     assert set(first) == {"throughput", "goodput", "request-rate", "transactions", "rtt", "latency"}
-    assert last == "loss"
+    assert (loss, delay) == ("loss", "one-way-delay")
 
 
 def test_what_is_drawn_over_options_besides_is_declared() -> None:
-    assert questions.followed_over_options() == [*questions.followed(), "jitter", "cost"]
+    assert questions.followed_over_options() == [*questions.followed(), "jitter", "ipdv", "cost"]
 
 
 def test_what_a_run_is_summed_up_by_is_declared() -> None:

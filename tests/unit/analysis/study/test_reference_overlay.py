@@ -111,6 +111,15 @@ def test_the_sweep_of_tinc_stays_below_1500_bytes() -> None:
     assert all(workload.startswith("ping") for shard in shards for workload in workloads(shard))
 
 
+@pytest.mark.parametrize("scale", ["", "quick"])
+def test_hosts_behind_the_endpoints_are_added_for_two_systems_and_tcp_alone(scale: str) -> None:
+    beside = [shard for shard in expand(plan(NAME, scale)) if shard.layout.name == "site-to-site"]
+    systems = study(NAME)["study"]["systems"]
+    assert {shard.stack.name for shard in beside} == {systems["IPsec"], systems["XFRMi"]}
+    assert {one for shard in beside for one in workloads(shard)} == {"iperf2-tcp:bytes=12.5MB"}
+    assert len(beside) == 2 * plan(NAME, scale).repeats
+
+
 def test_claims_name_stacks_and_workloads_of_the_plan() -> None:
     whole = plan(NAME)
     stacks, links = whole.axes["stack"], whole.axes["link"]

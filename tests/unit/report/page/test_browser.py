@@ -6,11 +6,13 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.helpers import journals
+from tests.helpers import calibrated, journals, studies
 from tests.helpers.browser import CONTRAST, Browser, chromium
 from tests.helpers.pages import hostile_page, write_page
 from tests.helpers.records import realistic
 from tunbench.journal.readers.registry import record_of
+from tunbench.report.page import html
+from tunbench.report.reported_run import ReportedRun
 
 FIRST = "document.querySelector('#figure-0 svg')"
 NAMES = f"[...{FIRST}.querySelectorAll('.m:not(.off)')].map(row => row.querySelector('text').textContent)"
@@ -104,6 +106,21 @@ def test_a_telephone_scrolls_down_only(browser: Browser, page: str, dark: bool) 
     assert browser.ask("getComputedStyle(document.body).backgroundColor") == (
         "rgb(21, 24, 27)" if dark else "rgb(253, 253, 252)"
     )
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_prediction_can_be_read_on_a_telephone_and_filtered(browser: Browser, tmp_path: Path, dark: bool) -> None:
+    run = ReportedRun(studies.found(), assessment=calibrated.assessed(tmp_path))
+    html.write(run, tmp_path / "study.html")
+    address = (tmp_path / "study.html").as_uri()
+    browser.open(address, width=390, height=800, dark=dark)
+    assert browser.ask("document.documentElement.scrollWidth") <= 390
+    assert browser.ask(CONTRAST.read_text()) >= 4.5
+    points = "[...document.querySelectorAll('#study svg.points .m:not(.off)')].length"
+    # Four systems on the LAN and one on the WAN, and three round trips; then those of GRE alone.
+    assert browser.ask(points) == 8
+    browser.open(f"{address}?#stack=gre", width=390, height=800, dark=dark)
+    assert browser.ask(points) == 1
 
 
 @pytest.mark.parametrize("dark", [False, True])

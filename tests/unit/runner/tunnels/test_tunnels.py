@@ -14,6 +14,7 @@ from tests.helpers.fakes import Call, FakeEvents, FakeShell, interface, move_hom
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry, stack
 from tunbench.runner.catalogue import variants
+from tunbench.runner.declare import topology
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
@@ -26,6 +27,9 @@ PUBLIC = "pUbLiC"
 
 # Every tunnel, and every other stack that has a file there: touch GOLDEN/STACK.txt to add one.
 STACKS = sorted({*registry.tunnel_names(), *(path.stem for path in GOLDEN.glob("*.txt"))})
+
+# Those whose commands depend on the hosts behind the endpoints.
+BETWEEN_SITES = sorted(path.stem for path in (GOLDEN / "site-to-site").glob("*.txt"))
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +57,8 @@ def fill_in(call: Call) -> Result:
     return Result(0, template.replace(secrets.PLACEHOLDER, key.strip()), "")
 
 
-def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
-    """A stack that was prepared, brought up and taken down."""
+def lived(spelling: str, shape: str = "pair") -> tuple[FakeEvents, FakeShell]:
+    """A stack that was prepared, brought up and taken down in a topology of two endpoints."""
     given = iter(["100.64.0.1\n", "100.64.0.2\n"])
     given_by_netbird = iter(["10.10.0.1\n", "10.10.0.2\n"])
     shell = FakeShell(
@@ -80,9 +84,9 @@ def lived(spelling: str) -> tuple[FakeEvents, FakeShell]:
         }
     )
     events = FakeEvents()
-    under = underlay.of(parse(spelling).underlay, roles=stack.roles(spelling))
+    under = underlay.of(parse(spelling).underlay, topology.read(shape), roles=stack.roles(spelling))
     nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *two_nodes(shell, events)]
-    built = stack.build(spelling, under.endpoints, beside=under.roles)
+    built = stack.build(spelling, under.endpoints, under.topology, under.roles)
     stack.prepare(built, nodes)
     with stack.up(built, nodes):
         events.told.append({"event": "command", "shell": "# up"})
@@ -97,14 +101,23 @@ def transcript(events: FakeEvents, home: Path) -> str:
     return "\n".join(lines).replace(str(home), "/mnt/lab") + "\n"
 
 
+def compare(file: Path, text: str) -> None:
+    if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        file.write_text(text)
+    assert text == file.read_text()
+
+
 @pytest.mark.parametrize("spelling", STACKS)
 def test_the_commands_of_a_stack(spelling: str, home: Path) -> None:
     events, _ = lived(spelling)
-    file = GOLDEN / f"{spelling}.txt"
-    if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
-        GOLDEN.mkdir(exist_ok=True)
-        file.write_text(transcript(events, home))
-    assert transcript(events, home) == file.read_text()
+    compare(GOLDEN / f"{spelling}.txt", transcript(events, home))
+
+
+@pytest.mark.parametrize("spelling", BETWEEN_SITES)
+def test_the_commands_of_a_stack_between_sites(spelling: str, home: Path) -> None:
+    events, _ = lived(spelling, "site-to-site")
+    compare(GOLDEN / "site-to-site" / f"{spelling}.txt", transcript(events, home))
 
 
 @pytest.mark.parametrize("spelling", STACKS)

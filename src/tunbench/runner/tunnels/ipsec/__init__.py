@@ -10,7 +10,7 @@ from tunbench.runner.declare.packet_format import IP, UDP, Format
 from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, strongswan
+from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, modes, strongswan
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials
 from tunbench.runner.tunnels.ipsec.modes import MODES, Mode
@@ -85,8 +85,8 @@ class Ipsec(Tunnel):
         return cls.about._replace(
             claims=Claims(cipher.secret, integrity=True, replay_protection=options["replay"] != 0),
             evidence=ENCAPSULATED if options["encap"] else cls.about.evidence,
-            # Its policies are for two addresses.
-            routes=MODES[str(options["mode"])].interface,
+            # In transport mode its policies are for two addresses.
+            routes=MODES[str(options["mode"])].esp == "tunnel",
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),
             needs=Needs(
                 modules=(*ESP, *MODES[str(options["mode"])].modules), programs=daemon.programs, addons=daemon.addons
@@ -155,9 +155,10 @@ class Ipsec(Tunnel):
         DAEMONS[str(self.options["daemon"])].up(self, node)
 
     def joined(self, nodes: Nodes) -> None:
-        """Lets the last endpoint negotiate with the other one."""
-        last = list(nodes.values())[-1]
-        last.run(*DAEMONS[str(self.options["daemon"])].initiation(self, last), timeout=NEGOTIATION_TIMEOUT)
+        """Lets the last endpoint negotiate with the other one, connection by connection."""
+        last, daemon = list(nodes.values())[-1], DAEMONS[str(self.options["daemon"])]
+        for connection in modes.selectors(self, last):
+            last.run(*daemon.initiation(self, last, connection), timeout=NEGOTIATION_TIMEOUT)
 
     def down(self, node: Node) -> None:
         """Stops the daemon, takes away what it left in the kernel, and what the mode needed."""

@@ -18,7 +18,10 @@ class Credentials(NamedTuple):
 
 
 class Daemon(NamedTuple):
-    """A daemon; `interfaces` are names that it insists on, by mode, and `initiation` the command that negotiates."""
+    """A daemon.
+
+    `interfaces` are names that it insists on, by mode, and `initiation` is the command that negotiates a connection.
+    """
 
     programs: tuple[str, ...]
     version: tuple[str, ...]
@@ -27,4 +30,4 @@ class Daemon(NamedTuple):
     interfaces: Mapping[str, str]
     configure: Callable[[Tunnel, Node, Credentials], None]
     up: Callable[[Tunnel, Node], None]
-    initiation: Callable[[Tunnel, Node], tuple[str, ...]]
+    initiation: Callable[[Tunnel, Node, str], tuple[str, ...]]

@@ -7,6 +7,7 @@ from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.ipsec import modes
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
+from tunbench.runner.tunnels.ipsec.modes import Selectors
 from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the daemon's own default and does not just say what is wanted has its reason.
@@ -18,7 +19,10 @@ config setup
     # There is no name to look up.
     dnssec-enable=no
 {policy}
-conn tunbench
+"""
+
+CONNECTION = """\
+conn {connection}
     left={here}
     right={there}
 {identities}
@@ -80,19 +84,26 @@ def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
 
 
 def settings(tunnel: Tunnel, node: Node, nss: Path, shared: Path) -> str:
-    """The configuration of the daemon and of its one connection, without secrets."""
+    """The configuration of the daemon and of its connections, without secrets."""
+    daemon = SETTINGS.format(nss=nss, secrets=shared, policy=POLICIES[str(tunnel.options["ike"])])
+    taken = modes.selectors(tunnel, node)
+    # What one connection takes from another by `also` it cannot have otherwise: each says all.
+    text = daemon + "".join(_connection(tunnel, node, name, selectors) for name, selectors in taken.items())
+    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
+
+
+def _connection(tunnel: Tunnel, node: Node, name: str, selectors: Selectors) -> str:
+    """The lines of one connection; some of them may be empty."""
     [peer] = tunnel.context.peers(node)
     options, mode = tunnel.options, str(tunnel.options["mode"])
-    local, remote = modes.selectors(tunnel, node)
-    text = SETTINGS.format(
-        nss=nss,
-        secrets=shared,
+    local, remote = selectors
+    return CONNECTION.format(
+        connection=name,
         here=tunnel.context.below[node.name].address,
         there=tunnel.context.below[peer].address,
         identities=IDENTITIES[str(options["auth"])].format(
             name=node.name, peer=peer, signature=SIGNATURES[str(options["ike"])]
         ),
-        policy=POLICIES[str(options["ike"])],
         ike="insist" if options["ike"] == "2" else "no",
         esp=modes.MODES[mode].esp,
         proposal=CIPHERS[str(options["cipher"])].libreswan,
@@ -101,7 +112,6 @@ def settings(tunnel: Tunnel, node: Node, nss: Path, shared: Path) -> str:
         encap="yes" if options["encap"] else "no",
         joined=JOINED.get(mode, ""),
     )
-    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
 
 
 def up(tunnel: Tunnel, node: Node) -> None:
@@ -111,14 +121,15 @@ def up(tunnel: Tunnel, node: Node) -> None:
     tunnel.start(node, "ipsec", "pluto", "--nofork", "--stderrlog", "--config", config)
     silent = f"pluto on {node.name} did not answer whack"
     tunnel.wait(node, "ipsec", "whack", "--status", what=silent)
-    node.run("ipsec", "auto", "--config", config, "--add", "tunbench")
-    # It is refused until pluto listens to IKE.
-    tunnel.wait(node, "ipsec", "auto", "--route", "tunbench", what=silent)
+    for connection in modes.selectors(tunnel, node):
+        node.run("ipsec", "auto", "--config", config, "--add", connection)
+        # It is refused until pluto listens to IKE.
+        tunnel.wait(node, "ipsec", "auto", "--route", connection, what=silent)
 
 
-def initiation(tunnel: Tunnel, node: Node) -> tuple[str, ...]:
-    """The command that negotiates with the other endpoint."""
-    return ("ipsec", "auto", "--up", "tunbench")
+def initiation(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
+    """The command that negotiates a connection with the other endpoint."""
+    return ("ipsec", "auto", "--up", connection)
 
 
 DAEMON = Daemon(

@@ -1,9 +1,11 @@
 """How traffic gets into the SAs: the modes as data, and what each needs on a node."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from ipaddress import ip_network
 from typing import NamedTuple
 
 from tunbench.runner.declare.kernel_module import Module
+from tunbench.runner.declare.overlay import ADDRESS_BITS
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
@@ -12,6 +14,12 @@ MARK = 42
 """What joins an interface and its policies: the key and mark of a VTI, the ID of an XFRM interface."""
 
 EVERYTHING = {4: "0.0.0.0/0", 6: "::/0"}
+
+ENDPOINTS, HOSTS = "tunbench", "hosts"
+"""The connections, by what they join: the two endpoints, and the hosts behind them."""
+
+Selectors = tuple[str, str]
+"""The traffic that policies take, from a node and from its peer, as networks."""
 
 
 class Mode(NamedTuple):
@@ -31,22 +39,29 @@ def nothing(tunnel: Tunnel, node: Node) -> None:
     """Nothing has to be made or taken away."""
 
 
-def add_route(tunnel: Tunnel, node: Node) -> None:
-    """Gives the node its inner address, and a route to that of its peer which says that it is the source."""
-    [peer] = tunnel.context.peers(node)
-    here, there = tunnel.context.above[node.name], tunnel.context.above[peer]
+def add_routes(tunnel: Tunnel, node: Node) -> None:
+    """Gives the node its inner address, and a route to each network that the policies take."""
+    here = tunnel.context.above[node.name]
     nodad = ["nodad"] if here.family == 6 else []
     node.run("ip", "address", "add", here.cidr, "dev", here.interface, *nodad)
-    source = ("src", here.address, "mtu", str(here.mtu))
-    node.run("ip", "route", "add", there.cidr, "dev", here.interface, *source)
+    for network, source in _routes(tunnel, node):
+        of_its_own = ("src", source, "mtu", str(here.mtu))
+        node.run("ip", "route", "add", network, "dev", here.interface, *of_its_own)
 
 
-def del_route(tunnel: Tunnel, node: Node) -> None:
-    """Takes route and address away."""
-    [peer] = tunnel.context.peers(node)
-    here, there = tunnel.context.above[node.name], tunnel.context.above[peer]
-    node.try_run("ip", "route", "del", there.cidr, "dev", here.interface)
+def del_routes(tunnel: Tunnel, node: Node) -> None:
+    """Takes routes and address away."""
+    here = tunnel.context.above[node.name]
+    for network, _ in _routes(tunnel, node):
+        node.try_run("ip", "route", "del", network, "dev", here.interface)
     node.try_run("ip", "address", "del", here.cidr, "dev", here.interface)
+
+
+def _routes(tunnel: Tunnel, node: Node) -> Iterator[tuple[str, str]]:
+    """Each network that the policies take, and the node's own address from which they take packets to it."""
+    for local, remote in selectors(tunnel, node).values():
+        # An endpoint has the first address of the network behind it.
+        yield remote, str(next(iter(ip_network(local).hosts())))
 
 
 def add_vti(tunnel: Tunnel, node: Node) -> None:
@@ -84,8 +99,8 @@ VTI = (
 XFRM = Module("xfrm_interface", "ip link add under type veth && ip link add probe type xfrm dev under if_id 1")
 
 MODES = {
-    # Policies for the two inner addresses, which the interface below has besides its own.
-    "tunnel": Mode("tunnel", False, add_route, del_route),
+    # Policies for the two inner addresses, which the interface below has besides its own, and for hosts behind them.
+    "tunnel": Mode("tunnel", False, add_routes, del_routes),
     # Policies for the two addresses below.
     "transport": Mode("transport", False, nothing, nothing),
     # Policies for everything, with the mark that the interface gives to packets.
@@ -96,12 +111,16 @@ MODES = {
 """By the name of the option; the first is the default."""
 
 
-def selectors(tunnel: Tunnel, node: Node) -> tuple[str, str]:
-    """The traffic that the policies take, from the node and from its peer, as networks."""
+def selectors(tunnel: Tunnel, node: Node) -> dict[str, Selectors]:
+    """The traffic that the policies take, by the connection that it belongs to.
+
+    A connection has one network on each side: IKEv1 negotiates no more.
+    """
     [peer] = tunnel.context.peers(node)
-    above = tunnel.context.above
+    above, beyond = tunnel.context.above, tunnel.context.beyond
     if MODES[str(tunnel.options["mode"])].interface:
         everything = EVERYTHING[above[node.name].family]
-        return everything, everything
-    width = 128 if above[node.name].family == 6 else 32
-    return f"{above[node.name].address}/{width}", f"{above[peer].address}/{width}"
+        return {ENDPOINTS: (everything, everything)}
+    here, there = (f"{above[name].address}/{ADDRESS_BITS[above[name].family]}" for name in (node.name, peer))
+    behind = {HOSTS: (beyond[node.name], beyond[peer])} if beyond else {}
+    return {ENDPOINTS: (here, there), **behind}

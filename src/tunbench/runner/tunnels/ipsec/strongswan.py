@@ -45,21 +45,23 @@ connections {{
             {remote}
         }}
         children {{
-            tunbench {{
-                mode = {esp}
-                esp_proposals = {proposal}
-                local_ts = {local_ts}
-                remote_ts = {remote_ts}
-                replay_window = {replay}
-                # Nothing passes in the clear, and the next packet asks for an SA that was lost.
-                start_action = trap
-                {joined}
-            }}
-            {neighbours}
+            {children}
         }}
     }}
 }}
 """
+
+CHILD = """\
+{name} {{
+                mode = {esp}
+                esp_proposals = {proposal}
+                local_ts = {local}
+                remote_ts = {remote}
+                replay_window = {replay}
+                # Nothing passes in the clear, and the next packet asks for an SA that was lost.
+                start_action = trap
+                {joined}
+            }}"""
 
 JOINED = {
     "vti": f"mark_in = {modes.MARK}\n                mark_out = {modes.MARK}",
@@ -110,7 +112,18 @@ def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
     [peer] = tunnel.context.peers(node)
     options = tunnel.options
     identity, mode = IDENTITIES[str(options["auth"])], str(options["mode"])
-    local_ts, remote_ts = modes.selectors(tunnel, node)
+    children = [
+        CHILD.format(
+            name=name,
+            esp=modes.MODES[mode].esp,
+            proposal=CIPHERS[str(options["cipher"])].strongswan,
+            local=local,
+            remote=remote,
+            replay=options["replay"],
+            joined=JOINED.get(mode, ""),
+        )
+        for name, (local, remote) in modes.selectors(tunnel, node).items()
+    ]
     taken = mode == "transport" and tunnel.context.outer == 6
     neighbours = [NEIGHBOURS.format(kind=kind) for kind in SOLICITATION_AND_ADVERTISEMENT] if taken else []
     text = CONNECTION.format(
@@ -120,13 +133,7 @@ def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
         encap="yes" if options["encap"] else "no",
         local=identity.format(name=node.name) + (f"\n            {certificates}" if certificates else ""),
         remote=identity.format(name=peer),
-        esp=modes.MODES[mode].esp,
-        proposal=CIPHERS[str(options["cipher"])].strongswan,
-        local_ts=local_ts,
-        remote_ts=remote_ts,
-        replay=options["replay"],
-        joined=JOINED.get(mode, ""),
-        neighbours="\n            ".join(neighbours),
+        children="\n            ".join((*children, *neighbours)),
     )
     return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
 
@@ -139,9 +146,9 @@ def up(tunnel: Tunnel, node: Node) -> None:
     node.run(*swanctl, "--load-all", "--file", str(tunnel.file(node.name, "swanctl") / "swanctl.conf"))
 
 
-def initiation(tunnel: Tunnel, node: Node) -> tuple[str, ...]:
-    """The command that negotiates with the other endpoint."""
-    return (*_configured(tunnel, node, "swanctl"), "--initiate", "--child", "tunbench")
+def initiation(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
+    """The command that negotiates a connection with the other endpoint."""
+    return (*_configured(tunnel, node, "swanctl"), "--initiate", "--child", connection)
 
 
 def _configured(tunnel: Tunnel, node: Node, program: str) -> tuple[str, ...]:

@@ -1,0 +1,120 @@
+"""IPsec by policy and by an XFRM interface: how much TCP hands over at once, and hosts behind the endpoints.
+
+A route that passes a policy takes segmentation from its sockets: `sk_setup_caps()` of Linux 6.1, net/core/sock.c.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.measuring import execute, plan, values
+from tunbench.journal.record import Record
+from tunbench.labs import payload
+
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(900)]
+
+POLICY, INTERFACE = "ipsec:mode=tunnel", "ipsec:mode=xfrm"
+TCP = "iperf3-tcp:bytes=10MB"
+UDP = "iperf3-udp:rate=100M,length=1200,duration=1"
+"""Half of what the machine can encrypt: where sender and receiver fight for it, the sender wins now more, now less."""
+
+# Reads before and after each test what came in and went out where the receiver's packets pass.
+COUNTING = b"""
+
+_uncounted = measure
+
+
+def measure(trial, *arguments, **others):
+    def look():
+        return trial.server.ask("ip", "-s", "-j", "link", "show", "dev", "eth0").stdout
+
+    before = look()
+    found = _uncounted(trial, *arguments, **others)
+    trial.outputs["counters.json"] = f"[{before},{look()}]"
+    return found
+"""
+
+UP = b'"if_id", str(MARK))\n'
+SINGLE_SEGMENTS = UP + b'    node.run("ip", "link", "set", interface, "gso_max_segs", "1")\n'
+"""Takes from an XFRM interface what a route by policy lacks."""
+
+Ran = tuple[Path, Record]
+
+
+def run(folder: Path, text: str, interface: bytes = UP) -> Ran:
+    """A plan's text, executed with packets counted, and XFRM interfaces that come up in that way."""
+    files = payload.runner_files()
+    files["tunbench/runner/workloads/shared/iperf3.py"] += COUNTING
+    modes = "tunbench/runner/tunnels/ipsec/modes.py"
+    assert UP in files[modes]
+    files[modes] = files[modes].replace(UP, interface)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(payload, "runner_files", lambda: files)
+        return folder, execute(folder, text)
+
+
+def sound(record: Record) -> bool:
+    """Whether every trial is ok, and nothing of a tunnel was left or went around it."""
+    return {trial.verdict for trial in record.trials} == {"ok"} and record.warnings == ()
+
+
+def speed(ran: Ran, stack: str, workload: str = TCP) -> float:
+    """What arrived of a flow, in bit/s."""
+    [found] = values(ran[1], "throughput", stack, workload=workload)
+    return found
+
+
+def packets_an_acknowledgment(ran: Ran, stack: str) -> float:
+    """How many packets of a TCP flow came in for each that went back; ESP is sent one by one."""
+    folder, record = ran
+    [trial] = [one for one in record.trials if (one.cell["stack"], one.cell["workload"]) == (stack, TCP)]
+    before, after = (look[0]["stats64"] for look in json.loads((folder / trial.folder / "counters.json").read_text()))
+    came, went = (after[way]["packets"] - before[way]["packets"] for way in ("rx", "tx"))
+    return float(came / went)
+
+
+@pytest.fixture(scope="module")
+def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return run(tmp_path_factory.mktemp("endpoints") / "run", plan([POLICY, INTERFACE], '["baseline"]', [TCP, UDP]))
+
+
+def test_tcp_of_an_endpoint_has_by_policy_half_of_what_it_has_by_an_interface(endpoints: Ran) -> None:
+    assert sound(endpoints[1])
+    assert 0.35 < speed(endpoints, POLICY) / speed(endpoints, INTERFACE) < 0.65
+
+
+def test_by_policy_every_second_segment_is_acknowledged_and_by_an_interface_few(endpoints: Ran) -> None:
+    assert 1.8 < packets_an_acknowledgment(endpoints, POLICY) < 2.2
+    assert packets_an_acknowledgment(endpoints, INTERFACE) > 6
+
+
+def test_udp_costs_by_policy_what_it_costs_by_an_interface(endpoints: Ran) -> None:
+    assert speed(endpoints, POLICY, UDP) == pytest.approx(speed(endpoints, INTERFACE, UDP), rel=0.02)
+    [policy], [interface] = (values(endpoints[1], "busy", one, workload=UDP, node="lab") for one in (POLICY, INTERFACE))
+    assert 0.3 < policy < 0.9
+    assert policy == pytest.approx(interface, rel=0.1)
+
+
+def test_an_interface_that_takes_single_segments_is_as_slow_as_a_policy(endpoints: Ran, tmp_path: Path) -> None:
+    single = run(tmp_path / "run", plan([INTERFACE], '["baseline"]', [TCP]), SINGLE_SEGMENTS)
+    assert 1.8 < packets_an_acknowledgment(single, INTERFACE) < 2.2
+    assert 0.7 < speed(single, INTERFACE) / speed(endpoints, POLICY) < 1.15
+
+
+def test_tcp_of_hosts_behind_the_endpoints_is_not_halved_by_policy(tmp_path: Path) -> None:
+    text = plan([POLICY, INTERFACE], '["baseline"]', [TCP]).replace('"pair"', '"site-to-site"')
+    hosts = run(tmp_path / "run", text)
+    assert sound(hosts[1])
+    assert speed(hosts, POLICY) / speed(hosts, INTERFACE) > 0.7
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "stack",
+    ["ipsec:ike=1", "ipsec:daemon=libreswan", "ipsec:daemon=libreswan,ike=1", "ipsec:inner=ipv6", "vxlan+ipsec"],
+)
+def test_policies_take_what_hosts_behind_the_endpoints_send(stack: str, tmp_path: Path) -> None:
+    text = plan([stack], '["baseline"]', ["ping:count=10"]).replace('"pair"', '"site-to-site"')
+    record = execute(tmp_path / "run", text)
+    assert sound(record), [(trial.verdict, trial.reason) for trial in record.trials]
