@@ -18,6 +18,7 @@ from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf2_tcp, iperf2_udp
 from tunbench.runner.workloads.shared import arrivals, iperf2, server_process
+from tunbench.runner.workloads.shared.arrivals import Heard
 
 LISTENING = "LISTEN 0 4096 *:5001 *:*\n"
 USUAL = "--port 5001 --enhanced --interval 1 --format b"
@@ -107,6 +108,11 @@ def test_udp_has_loss_jitter_and_order_as_the_server_saw_them() -> None:
     expected = {"throughput": 19501214, "jitter": 0.002263, "loss": 85 / 3850, "out-of-order": 2659}
     assert whole(samples) == pytest.approx(expected)
     assert series(samples, "throughput") == [(0, 19468800), (1, 19562400)]
+
+
+def test_what_its_end_has_overtaken_is_not_lost() -> None:
+    heard = Heard(tail=[(40000, 3848), (40000, -3850), (40000, 3849), (40000, 3847), (40000, -3851)])
+    assert whole(iperf2_udp.parse(*printed("udp"), heard=heard))["loss"] == 83 / 3850
 
 
 def test_an_end_of_a_stream_that_is_sent_again_is_no_lost_datagram() -> None:
