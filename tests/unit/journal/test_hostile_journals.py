@@ -49,6 +49,14 @@ def sampled(metric: str, unit: str, value: float, at: float | None = None) -> di
     return {**EVENTS[6], "samples": [[metric, unit, value, at, "a-b", "a"]]}
 
 
+def linked(only: bool = False, **keys: Any) -> dict[str, Any]:
+    """The beginning of a shard whose link has these keys."""
+    link = keys if only else {**EVENTS[1]["spec"]["link"], **keys}
+    return {**EVENTS[1], "spec": {**EVENTS[1]["spec"], "link": link}}
+
+
+[OUTSIDE] = [one for one in EVENTS if one["event"] == "outside"]
+
 DAMAGE: dict[str, tuple[Any, str]] = {
     "no number": (b'{"event":"phase","shard":"a","name":"up","at":NaN}', "it has the number NaN"),
     "infinite": (b'{"event":"phase","shard":"a","name":"up","at":-Infinity}', "it has the number -Infinity"),
@@ -58,6 +66,11 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "deep tables": (b'{"event":"x","y":' + b'{"a":' * 500_000, "not an event"),
     "deep but whole": (in_manifest(nested(23)), "nested more than 20 deep"),
     "many keys": (in_manifest(dict.fromkeys(map(str, range(300_000)))), "more than 200000 names"),
+    "a link that is named alone": (linked(name="wire", only=True), "it has something else than a link has"),
+    "a link of an unknown framing": (linked(framing="carrier-pigeon"), "the framing of the link is not sound"),
+    "a link with words for a rate": (linked(up={"rate": "fast"}), "the up of the link is not sound"),
+    "a link of two MTUs": (linked(mtu=[1500, 9000]), "the mtu of the link is not sound"),
+    "packets outside in a table": ({**OUTSIDE, "first": {"a": "b"}}, "the first of outside is not sound"),
     "no table": (b"[]", "not an event"),
     "no kind": (b'{"event":7}', "not an event"),
     "no keys": (b'{"event":"trial"}', "the shard of trial is not sound"),
