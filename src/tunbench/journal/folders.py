@@ -20,7 +20,7 @@ def folder_of(spec: dict[str, Any], workload: str) -> Path:
 
 
 def special(spec: dict[str, Any]) -> list[str]:
-    """What of a shard's tacit axes has another value than the usual, such as `tuning=jumbo`."""
+    """What of a shard's tacit axes has another value than the usual, such as `link=jumbo`."""
     return [
         f"{name}={name_of_value(spec[name])}"
         for name, usual in axes.USUAL.items()
