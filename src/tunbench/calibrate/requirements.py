@@ -5,13 +5,12 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from tunbench.calibrate.items import CIPHERS, PATHS, CipherItem, Item, PathItem
+from tunbench.calibrate.sides import native_order
 from tunbench.doctor import native_requirements
 from tunbench.doctor.native_requirements import APT, Lack
 from tunbench.labs import image
 from tunbench.labs.vm import qemu
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.plan.axes.stack import parse
-from tunbench.runner import invocation
 
 
 class MeasureError(Exception):
@@ -60,10 +59,7 @@ def runnable() -> Runnable:
 
 def lacks_of_path(path: PathItem) -> list[Lack]:
     """What this host lacks for a path natively."""
-    return native_requirements.of_lab() or [
-        *native_requirements.of_stack(parse(path.stack)),
-        *native_requirements.of_workload(invocation.read(path.workload)),
-    ]
+    return native_requirements.of_plan(native_order([path]).shards, {})
 
 
 def lacks_openssl() -> list[Lack]:
