@@ -200,13 +200,13 @@ def trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Trial:
 
 def test_the_command_and_what_was_told(trial: Trial) -> None:
     ear = Ear(trial.server, True, "5201", "iperf3", 1300)
-    with arrivals.heard(trial, [ear], Expected(2, 4_000)):
+    with arrivals.heard(trial, [ear], Expected(2, 2_000)):
         assert not trial.server.exists(trial.server.home / "arrivals-5201.stop")
     assert trial.server.exists(trial.server.home / "arrivals-5201.stop")
     assert trial.outputs == {"arrivals-b.txt": TOLD}
     assert isinstance(trial.server.events, FakeEvents) and isinstance(trial.server.shell, FakeShell)
     [command] = [one for one in trial.server.events.commands if "python" in one]
-    words = f"4 eth0 1 5201 iperf3 1300 {ALL // 4} 1.8 {trial.server.home}/arrivals-5201.stop"
+    words = f"4 eth0 1 5201 iperf3 1300 {ALL // 4} 1.9 {trial.server.home}/arrivals-5201.stop"
     assert f"/b/arrivals.py {words} >>" in command
     assert [process.ended for process in trial.server.shell.started] == ["killed"]
 
@@ -215,7 +215,7 @@ def test_without_delays_it_does_not_hear_before_the_end(trial: Trial) -> None:
     with arrivals.heard(trial, [Ear(trial.client, False, "5201", "iperf3", 1300)], Expected(1)):
         pass
     assert isinstance(trial.client.shell, FakeShell)
-    assert " 4 eth0 0 5201 iperf3 1300 0 0.8 " in trial.client.shell.texts[-1]
+    assert " 4 eth0 0 5201 iperf3 1300 0 0.9 " in trial.client.shell.texts[-1]
 
 
 def test_a_listener_that_does_not_start_has_failed(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:

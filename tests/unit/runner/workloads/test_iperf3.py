@@ -216,7 +216,8 @@ def test_what_was_heard_when_the_client_had_stopped_is_not_lost() -> None:
 
 
 def test_a_rate_of_0_is_as_fast_as_it_goes() -> None:
-    _, commands, _ = executed("iperf3-udp", {"rate": "0"}, "udp-unlimited")
+    _, commands, shell = executed("iperf3-udp", {"rate": "0"}, "udp-unlimited")
+    assert [text for text in shell.texts if " 4 eth0 1 5201 iperf3 1300 0 1.9 " in text], "no share is heard of"
     assert commands[-1] == f"{CLIENT} --udp --bitrate 0 --length 1300 --time 2 --get-server-output"
     with pytest.raises(ValueError, match=r'"999" is out of range: allowed is 0, or 1000 to 1000000000000'):
         resolve(iperf3_udp.ABOUT.options, {"rate": "999"}, "")

@@ -28,10 +28,10 @@ METRICS = {
 }
 """What each workload by UDP has of the datagrams on their way, in each direction."""
 
-TAIL_SECONDS = 0.2
+TAIL_SECONDS = 0.1
 """Seconds before the end of a test from which on every datagram is heard."""
 
-SHARE = 1000
+SHARE = 500
 """Datagrams of a test whose delay is told, about: the more there are, the smaller is their share."""
 
 START_TIMEOUT, END_TIMEOUT = 10.0, raw_listener.LIMIT + 20.0
