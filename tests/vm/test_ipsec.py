@@ -91,11 +91,11 @@ def test_by_policy_every_second_segment_is_acknowledged_and_by_an_interface_few(
     assert interface > 4 * policy
 
 
-def test_udp_costs_by_policy_what_it_costs_by_an_interface(endpoints: Ran) -> None:
+def test_udp_costs_by_policy_about_what_it_costs_by_an_interface(endpoints: Ran) -> None:
     assert speed(endpoints, POLICY, UDP) == pytest.approx(speed(endpoints, INTERFACE, UDP), rel=0.02)
     [policy], [interface] = (values(endpoints[1], "busy", one, workload=UDP, node="lab") for one in (POLICY, INTERFACE))
-    assert 0.3 < policy < 0.9
-    assert policy == pytest.approx(interface, rel=0.1)
+    assert max(policy, interface) < 0.9, "the processor must not be what limits them"
+    assert policy == pytest.approx(interface, rel=0.2)
 
 
 def test_an_interface_that_takes_single_segments_is_as_slow_as_a_policy(endpoints: Ran, tmp_path: Path) -> None:
