@@ -98,12 +98,14 @@ def test_udp_costs_by_policy_about_what_it_costs_by_an_interface(endpoints: Ran)
     assert policy == pytest.approx(interface, rel=0.2)
 
 
+@pytest.mark.long
 def test_an_interface_that_takes_single_segments_is_as_slow_as_a_policy(endpoints: Ran, tmp_path: Path) -> None:
     single = run(tmp_path / "run", plan([INTERFACE], '["baseline"]', [TCP]), SINGLE_SEGMENTS)
     assert 1.8 < packets_an_acknowledgment(single, INTERFACE) < 3.5
     assert 0.7 < speed(single, INTERFACE) / speed(endpoints, POLICY) < 1.15
 
 
+@pytest.mark.long
 def test_tcp_of_hosts_behind_the_endpoints_is_not_halved_by_policy(tmp_path: Path) -> None:
     text = plan([POLICY, INTERFACE], '["baseline"]', [TCP]).replace('"pair"', '"site-to-site"')
     hosts = run(tmp_path / "run", text)
