@@ -41,7 +41,7 @@ def test_of_datagrams_those_are_lost_that_netem_dropped(tmp_path: Path) -> None:
     [loss] = values(record, "loss", "none")
     low, high = stats.binom.interval(0.99, sent, 0.02)
     assert low <= loss * sent <= high
-    there, _ = (event["counters"] for event in journal.events(tmp_path / "run") if event["event"] == "queue")
+    there, _ = (event["counters"]["netem"] for event in journal.events(tmp_path / "run") if event["event"] == "queue")
     # What else goes there: some packets of iperf3's connection, which are as often lost.
     others = there["packets"] + there["drops"] - sent
     assert 0 < others < 60
