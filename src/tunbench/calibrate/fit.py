@@ -6,7 +6,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tunbench.calibrate.items import Item
+from tunbench.calibrate.items import Item, PathItem
 from tunbench.plan.axes.machine import FULL_SPEED, MAX_SPEED, MIN_SPEED, Machine
 
 NAME = "this-host"
@@ -82,11 +82,15 @@ def compare(
 
 
 def fit(compared: Sequence[Compared], without: tuple[str, ...]) -> Fit:
-    """The machine whose speed is the median of those of the items, of a pair in the middle their geometric mean.
+    """The machine whose speed is the median of those of the paths, of a pair in the middle their geometric mean.
+
+    Ciphers count where there are no paths: one core of a host was seen to do 2 to 9 times as much of them, beside 3
+    paths within 27 %.
 
     Speeds are ratios, so that the half and the double are as far away. Of outliers, such as ciphers for which a host
     has instructions that the VM lacks, the median takes no notice. There must be something to compare.
     """
-    speed = math.exp(median(math.log(one.speed) for one in compared))
+    counted = [one for one in compared if isinstance(one.item, PathItem)] or compared
+    speed = math.exp(median(math.log(one.speed) for one in counted))
     rounded = round(float(f"{speed:.{DIGITS - 1}e}"))
     return Fit(Machine(NAME, without, min(MAX_SPEED, max(MIN_SPEED, rounded))), speed, tuple(compared))

@@ -49,7 +49,7 @@ def measure(
 
     A fixed set runs natively and then in the VM at a speed of 1000: TCP by iperf3 over nothing, in large and in small
     segments, and over openvpn, between namespaces that veth joins; and three ciphers of openssl. For each item the
-    ratio is the speed at which the VM would be equal. Their median is the machine's cpu.speed, and what the processor
+    ratio is the speed at which the VM would be equal. The paths' median is the machine's cpu.speed; what the processor
     of this host lacks its cpu.without. Beside it stands how far each item is from the one number: where they differ
     much, calibrate by the item that is like your question.
 

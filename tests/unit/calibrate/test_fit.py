@@ -84,3 +84,8 @@ def test_a_plan_reads_the_table_as_it_was_meant(without: tuple[str, ...]) -> Non
     meant = fit([Compared(NONE, 3, 1)], without).machine
     table = tomllib.loads(f"machine = {machine_table(meant)}")["machine"]
     assert list(read_machines(table)) == [meant]
+
+
+def test_ciphers_do_not_count_beside_paths() -> None:
+    assert fitted(1000, 1000, 1000, 9000, 9000, 9000).machine.speed == 1000
+    assert fit([Compared(AES, 3, 1), Compared(SHA, 3, 1)], ()).machine.speed == 3000
