@@ -48,7 +48,8 @@ def heard(folder: Path, layout: str, family: int, share: int, first: int) -> Hea
         assert process.stdout and process.stdout.readline() == "ready\n"
         for number in range(first, first + 70):
             if number == first + 20:
-                time.sleep(0.5)
+                # Well behind what it waits, so that a busy machine has opened it by then.
+                time.sleep(1.2)
             if number == first + 50:
                 receiver.close()
             if number == first + 2 and layout == "iperf3":

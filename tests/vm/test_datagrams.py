@@ -13,24 +13,24 @@ from tunbench.runner.declare.netem_arithmetic import mean_delay
 
 pytestmark = pytest.mark.vm
 
-SEEDS = 3
 JITTER = '{ name = "jitter", delay = "10ms", jitter = "10ms" }'
 RATE, SECONDS, LENGTH = 10e6, 1, 1300
 UDP = f"rate={RATE:.0f},duration={SECONDS}"
 GOODPUT = "goodput:highest=20M"
 
-BARE = 0.2e-3
-"""Seconds that a datagram takes at most without netem."""
+BARE = 0.35e-3
+"""Seconds that a datagram takes at most without netem: a link's delay twice, and what the nodes compute."""
 
 
-def test_what_is_overtaken_at_the_end_is_not_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [1, pytest.param(4, marks=pytest.mark.long)])
+def test_what_is_overtaken_at_the_end_is_not_lost(seeds: int, tmp_path: Path) -> None:
     workloads = [f"iperf3-udp:{UDP}", f"iperf3-udp:{UDP},reverse=on", f"iperf2-udp:{UDP}", GOODPUT]
-    record = execute(tmp_path / "run", plan(["none"], f'["baseline", {JITTER}]', workloads, SEEDS))
+    record = execute(tmp_path / "run", plan(["none"], f'["baseline", {JITTER}]', workloads, seeds))
     assert set(verdicts(record).values()) == {("ok", "")}
-    assert values(record, "loss", "none") == [0.0] * 2 * SEEDS * 3
-    assert sum(values(record, "out-of-order", "none", profile="jitter")) > 1000
+    assert values(record, "loss", "none") == [0.0] * 2 * seeds * 3
+    assert sum(values(record, "out-of-order", "none", profile="jitter")) > 300 * seeds
     bare, jittered = (values(record, "goodput", "none", profile=name) for name in ("baseline", "jitter"))
-    assert len(jittered) == SEEDS
+    assert len(jittered) == seeds
     assert jittered == pytest.approx(bare, rel=0.02)
 
 
@@ -51,8 +51,8 @@ def test_of_datagrams_those_are_lost_that_netem_dropped(tmp_path: Path) -> None:
 def test_each_direction_takes_as_long_as_netem_delays_it(tmp_path: Path) -> None:
     there, back = (20e-3, 5e-3), (4e-3, 7e-3)
     profile = (
-        f'{{ name = "uneven", delay = "{there[0]}", jitter = "{there[1]}",'
-        f' reverse = {{ delay = "{back[0]}", jitter = "{back[1]}" }} }}'
+        f'{{ name = "uneven", delay = "{there[0]}s", jitter = "{there[1]}s",'
+        f' reverse = {{ delay = "{back[0]}s", jitter = "{back[1]}s" }} }}'
     )
     ways = {f"iperf3-udp:{UDP}": there, f"iperf3-udp:{UDP},reverse=on": back}
     record = execute(tmp_path / "run", plan(["none"], f"[{profile}]", list(ways)))
