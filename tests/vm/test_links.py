@@ -60,12 +60,12 @@ def test_a_round_trip_over_two_links_takes_four_times_their_delay(tmp_path: Path
 
 
 def test_a_rate_counts_what_ethernet_does(tmp_path: Path) -> None:
-    small, full = "iperf3-udp:rate=20M,length=18,duration=3", "iperf3-tcp:duration=2"
+    small, full = "iperf3-udp:rate=20M,length=18,duration=1", "iperf3-tcp:duration=2"
     links = '[{ name = "ten", rate = "10M" }, { name = "atm", rate = "10M", framing = "atm" }]'
     record = execute(tmp_path / "run", plan(["none"], '["baseline"]', [small, full], link=links))
-    # 18 bytes of payload make the shortest frame of Ethernet: 60 bytes and what stands beside it.
+    # 18 bytes of payload make the shortest frame of Ethernet; what waits in the queue at the end arrives late.
     [throughput] = values(record, "throughput", "none", workload=small, link="ten")
-    assert throughput == pytest.approx(10e6 * 18 / 84, rel=0.01)
+    assert throughput == pytest.approx(10e6 * 18 / 84, rel=0.02)
     [throughput] = values(record, "throughput", "none", workload=full, link="ten")
     assert throughput == pytest.approx(10e6 * 1448 / 1538, rel=0.01)
     # PPPoE over LLC/SNAP: 1,492 bytes of IP have 40 beside them, and fill 32 cells of 53 bytes.
