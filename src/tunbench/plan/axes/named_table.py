@@ -1,4 +1,4 @@
-"""Reads what a plan names or writes as a table with a name, which may sweep: profiles, tunings, machines."""
+"""Reads what a plan names or writes as a table with a name, which may sweep: profiles, links, tunings, machines."""
 
 import re
 import tomllib
@@ -33,7 +33,8 @@ TomlTable = Mapping[str, Any]
 class TableForm(NamedTuple):
     """What is read: its name in messages, an example, its keys, and those that are taken as they are.
 
-    `name` is what the name of one may look like; `moved` are keys that it once had, each with the mend.
+    `name` is what the name of one may look like, and `name_letters` says so in words; `moved` are keys that it once
+    had, each with the mend.
     """
 
     what: str

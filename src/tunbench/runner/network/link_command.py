@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tunbench.runner.declare.link import FRAMINGS, Direction, Link
+from tunbench.runner.network import netem_command
 from tunbench.runner.node.json_output import value_at
 
 NETEM, SHAPER, QUEUE = "1:", "2:", "3:"
@@ -11,6 +12,9 @@ NETEM, SHAPER, QUEUE = "1:", "2:", "3:"
 
 UNBOUNDED = 1_000_000_000
 """Bytes that a shaper may hold where its queue counts packets."""
+
+LEAST_HELD = 100_000
+"""Packets that a delay has room for at least, and more where 10 Gbit/s bring more in its time: it must drop none."""
 
 RATE_ROUNDING = 8
 """Bits a second that the kernel rounds away: it keeps whole bytes."""
@@ -46,9 +50,10 @@ def delay(leaf: str, seconds: float) -> list[str]:
 
     It has a qdisc of its own: what jitter draws below zero is sent at once, and would take no base delay with it.
     """
-    through = f"from-{leaf}"
+    through, terms = f"from-{leaf}", {"delay": seconds}
+    netem = netem_command.arguments(terms, max(LEAST_HELD, netem_command.limit(terms)))
     return [
-        f"qdisc add dev {through} root netem delay {seconds * 1e6:.6g}us limit 100000",
+        f"qdisc add dev {through} root netem {' '.join(netem)}",
         f"qdisc add dev to-{leaf} clsact",
         f"filter add dev to-{leaf} ingress matchall action mirred egress redirect dev {through}",
     ]

@@ -24,7 +24,8 @@ def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None
     leaves = {name: leaf for name, leaf in underlay.leaves.items() if name != EDGE}
     if underlay.link.cuts:
         if not nodes[underlay.middle].has("ethtool"):
-            raise Unsupported("the program ethtool is not installed")
+            mend = 'install it, or name the link "aggregates", which cuts nothing'
+            raise Unsupported(f"the program ethtool is not installed, which has packets cut: {mend}")
         for name, leaf in leaves.items():
             cut(nodes[name], leaf.interface)
     if underlay.link.crossing_delay:

@@ -62,7 +62,7 @@ def test_a_wire_cuts_and_then_delays() -> None:
             line
             for name in ("a", "b")
             for line in (
-                f"qdisc add dev from-{name} root netem delay 150us limit 100000",
+                f"qdisc add dev from-{name} root netem limit 100000 delay 150us",
                 f"qdisc add dev to-{name} clsact",
                 f"filter add dev to-{name} ingress matchall action mirred egress redirect dev from-{name}",
             )
@@ -86,7 +86,7 @@ def test_the_delay_of_a_bridge_is_in_the_bridge() -> None:
 
 def test_a_packet_takes_the_delay_of_both_links_that_it_crosses() -> None:
     events = built(Link("any", Direction(delay=0.001), Direction(delay=0.0025)))
-    assert batches(events, "tc")["router"][0] == "qdisc add dev from-a root netem delay 3500us limit 100000"
+    assert batches(events, "tc")["router"][0] == "qdisc add dev from-a root netem limit 100000 delay 3500us"
 
 
 def test_bundles_pass_uncut_where_segmentation_is_after() -> None:
@@ -100,7 +100,9 @@ def test_nothing_is_led_through_another_interface_where_there_is_no_delay() -> N
 
 
 def test_without_ethtool_nothing_can_be_cut() -> None:
-    with pytest.raises(Unsupported, match="program ethtool is not installed"):
+    with pytest.raises(
+        Unsupported, match=r'program ethtool is not installed.*: install it, or name the link "aggregates"'
+    ):
         built(underlay.WIRE, {"command -v": Result(1, "", "")})
 
 
