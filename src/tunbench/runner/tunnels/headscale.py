@@ -136,6 +136,9 @@ class Headscale(Tunnel):
                 "choice", "embedded", "relay and STUN: in headscale, or derper on a node", choices=("embedded", "own")
             ),
             "port": Option("count", "41641", "UDP port of every endpoint", low=1, high=65535),
+            "gso": Option(
+                "choice", "on", "datagrams in bundles (UDP_SEGMENT), or off: one by one", choices=("on", "off")
+            ),
         },
         # Its addresses and its policy routing are there once in a node.
         exclusive=(),
@@ -159,10 +162,12 @@ class Headscale(Tunnel):
     @classmethod
     def with_options(cls, options: Options) -> About:
         """A relay of its own is a node more."""
-        if options["derp"] == "embedded":
-            return cls.about
-        programs = (*cls.about.needs.programs, "derper")
-        return cls.about._replace(roles=(CONTROL, RELAY)).needing(programs=programs)
+        about = cls.about
+        if options["gso"] == "off":
+            about = about.needing(programs=(*about.needs.programs, "ethtool"))
+        if options["derp"] == "own":
+            about = about.needing(programs=(*about.needs.programs, "derper"))._replace(roles=(CONTROL, RELAY))
+        return about
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
@@ -237,6 +242,10 @@ class Headscale(Tunnel):
 
     def _join(self, node: Node, control: Node) -> None:
         overlay, state = self.context.above[node.name], self.file(node.name, "state")
+        if self.options["gso"] == "off":
+            # Tailscale has no word for it. Without checksums by the interface the kernel refuses UDP_SEGMENT, and
+            # Tailscale goes on without (Linux 6.1, net/ipv4/udp.c, udp_send_skb(); net/batching of Tailscale).
+            node.run("ethtool", "-K", self.context.below[node.name].interface, "tx", "off")
         node.run("mkdir", "-p", str(state))
         self.start(
             *(node, "env", *SILENT, f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
