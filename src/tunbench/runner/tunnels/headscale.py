@@ -136,9 +136,7 @@ class Headscale(Tunnel):
                 "choice", "embedded", "relay and STUN: in headscale, or derper on a node", choices=("embedded", "own")
             ),
             "port": Option("count", "41641", "UDP port of every endpoint", low=1, high=65535),
-            "gso": Option(
-                "choice", "on", "datagrams in bundles (UDP_SEGMENT), or off: one by one", choices=("on", "off")
-            ),
+            "gso": Option("switch", "on", "datagrams in bundles (UDP_SEGMENT), or one by one"),
         },
         # Its addresses and its policy routing are there once in a node.
         exclusive=(),

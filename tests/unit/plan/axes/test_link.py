@@ -14,13 +14,18 @@ def link(**keys: Any) -> Link:
 
 
 def test_the_shipped_links() -> None:
-    assert list(shipped()) == ["wire", "100M", "1G", "10G", "aggregates", "jumbo"]
+    of_test_beds = ["wr841n", "pi4", "mesh-testbed-2026"]
+    assert list(shipped()) == ["wire", "100M", "1G", "10G", "aggregates", "jumbo", *of_test_beds]
     assert shipped()["wire"] == Link("wire")
-    assert [shipped()[name].up.rate for name in ("100M", "1G", "10G")] == [1e8, 1e9, 1e10]
+    assert [shipped()[name].up.rate for name in ("100M", "1G", "10G", *of_test_beds)] == [1e8, 1e9, 1e10, 1e8, 1e9, 1e9]
     assert [one.name for one in shipped().values() if not one.cuts] == ["aggregates"]
     assert [(one.name, one.mtu) for one in shipped().values() if one.mtu != 1500] == [("jumbo", 9000)]
     # A network without a base round trip makes TCP take every overtaking for a loss.
-    assert {one.base_round_trip for one in shipped().values()} == {4 * DEFAULT_DELAY_SECONDS}
+    bases = {name: one.base_round_trip for name, one in shipped().items()}
+    assert {name: base for name, base in bases.items() if base != 4 * DEFAULT_DELAY_SECONDS} == {
+        "pi4": pytest.approx(0.2e-3),
+        "mesh-testbed-2026": pytest.approx(0.6e-3),
+    }
     assert all(one.up == one.down for one in shipped().values())
 
 

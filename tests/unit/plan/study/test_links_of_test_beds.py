@@ -47,12 +47,12 @@ def judged_as_bundles(name: str) -> set[tuple[str, str]]:
 
 
 def test_the_thesis_has_bundles_where_netem_is_on_the_hosts_and_where_nothing_cuts() -> None:
-    assert judged_as_bundles("mesh-thesis-2026") == {("endpoints-medium", "switch"), ("medium", "bundles")}
+    assert judged_as_bundles("mesh-thesis-2026") == {("endpoints-medium", "mesh-testbed-2026"), ("medium", "bundles")}
 
 
 def test_the_raspberry_pis_have_bundles_where_netem_was_theirs_and_packets_where_it_is_on_a_third_machine() -> None:
     judged = judged_as_bundles("raspberry-pi-2021")
-    assert {link for _, link in judged} == {"gigabit"}
+    assert {link for _, link in judged} == {"pi4"}
     # A delay alone does the same to all.
     assert {re.sub("[:-].*", "", profile) for profile, _ in judged} == {"jitter", "loss", "network"}
 
@@ -67,6 +67,6 @@ def test_what_cutting_changes_is_the_one_difference_of_two_conditions_of_the_the
     cut = {
         shard.stack.name
         for shard in shards
-        if (shard.link.name, shard.profile.name, shard.tuning.name) == ("switch", "medium", "default")
+        if (shard.link.name, shard.profile.name, shard.tuning.name) == ("mesh-testbed-2026", "medium", "default")
     }
     assert uncut <= cut
