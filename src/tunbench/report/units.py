@@ -35,6 +35,7 @@ SCALES: dict[str, tuple[Scale, ...]] = {
     ),
     "s": (Scale(1e-9, "ns"), Scale(1e-6, "µs"), Scale(1e-3, "ms"), Scale(1, "s")),
     "B": (Scale(1, "B"), Scale(1e3, "kB"), Scale(1e6, "MB"), Scale(1e9, "GB")),
+    "B/s": (Scale(1, "B/s"), Scale(1e3, "kB/s"), Scale(1e6, "MB/s"), Scale(1e9, "GB/s")),
     "s/B": (Scale(1e-9, "ns/B"), Scale(1e-6, "µs/B"), Scale(1e-3, "ms/B")),
     "Hz": (Scale(1, "Hz"), Scale(1e3, "kHz"), Scale(1e6, "MHz"), Scale(1e9, "GHz")),
     "J": (Scale(1e-3, "mJ"), Scale(1, "J"), Scale(1e3, "kJ")),

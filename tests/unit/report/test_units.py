@@ -22,6 +22,7 @@ from tunbench.report import units
         (0, "ratio", "0 %"),
         (12345, "count", "12\N{NARROW NO-BREAK SPACE}345"),
         (12.5, "count", "12.5"),
+        (996_051_456, "B/s", "996 MB/s"),
         (2e-9, "s/B", "2.00 ns/B"),
         (-3e-3, "s", "\N{MINUS SIGN}3.00 ms"),
         (7, "furlong", "7.00 furlong"),

@@ -2,8 +2,8 @@
 
 QEMU lets an instruction take 2 ** shift ns of its clock, which the time stamp counter (TSC) counts as well: powers of
 two below a billion instructions a second. The kernel takes its time from the TSC. Where it is told that the TSC counts
-more than a billion times a second, its second is longer than QEMU's by as much, and has as many more instructions. Its
-timers, which HPET fires by QEMU's clock, come early then; the kernel looks at its own clock and sets them once more.
+more than a billion times a second, its second is longer than QEMU's by as much, and has as many more instructions.
+HPET, which counts by QEMU's clock, would fire its timers early: such a machine has the APIC's (apic_timer.py).
 """
 
 from typing import NamedTuple
@@ -23,6 +23,11 @@ class InstructionClock(NamedTuple):
 
     shift: int
     tsc_early_khz: int
+
+    @property
+    def is_qemus(self) -> bool:
+        """Whether a second of the kernel is one of QEMU's."""
+        return self.tsc_early_khz == TSC_KHZ
 
 
 def instruction_clock(speed: int) -> InstructionClock:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +12,10 @@ from tunbench.labs import image, payload
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
 from tunbench.labs.image import Image, cache
-from tunbench.labs.process_group import ProcessGroup
+from tunbench.labs.process_group import ProcessGroup, ends_with_this_process
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
-from tunbench.labs.vm import cpio, host_core, kvm, qemu
+from tunbench.labs.vm import apic_timer, cpio, host_core, kvm, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.labs.vm.instruction_clock import instruction_clock
 from tunbench.plan.axes.machine import Machine
@@ -33,11 +34,16 @@ BOOT_ARGUMENTS = (
 VIRTUAL_BOOT_ARGUMENTS = (
     # The TSC counts instructions, at a rate that the kernel is told: nothing to calibrate, nothing to doubt.
     *("tsc=reliable", "tsc_early_khz={tsc_early_khz}"),
-    # Timers by HPET: the APIC's would be calibrated in a busy loop that costs 2.5 s of wall clock.
-    "nolapic_timer",
     # A program lies at the same addresses in each of its processes, so that QEMU translates it once.
     "norandmaps",
 )
+
+NO_APIC_TIMER = "nolapic_timer"
+"""Timers by HPET: the APIC's are calibrated in a busy loop, a tenth of a second that costs 2.5 s of wall clock."""
+
+CHIPSET = "q35,nvdimm=on,smbus=off,sata=off"
+HPET, APIC_TIMER = "hpet=on", "hpet=off,pit=off,pic=off"
+"""What of the chipset a machine's timers need, or must not have."""
 
 FULL = Machine("full")
 
@@ -85,7 +91,6 @@ class VmLab:
     def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
         qemu.check_installed()
-        version = subprocess.run([qemu.QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
         addons = {definition.name: definition for stack in stacks for definition in addons_of(stack)}
         manifests = {definition.name: image.check(definition) for definition in (BASE, *addons.values())}
         base = manifests.pop(BASE.name)
@@ -96,7 +101,7 @@ class VmLab:
             "image": {"digest": base["digest"], "packages": base["packages"]},
             "addons": {name: manifest["digest"] for name, manifest in manifests.items()},
             **manifest_of(self.extras),
-            "qemu": version,
+            "qemu": qemu.version(),
             "command": {
                 name: [word.replace(str(cache()), "CACHE") for word in words] for name, words in commands.items()
             },
@@ -131,6 +136,8 @@ class VmLab:
         contents = {**payload.runner_files(), **files, "start": start}
         archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in contents.items()})
         boot = (BASE.folder / "boot.cpio").read_bytes()
+        if not self._has_hpet(machine):
+            boot = apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", self._fadt) + boot
         (folder / "boot.cpio").write_bytes(boot + cpio.padded(archive, PAYLOAD_GRANULE_BYTES))
         return self.command(folder, seed, addons, serial, machine)
 
@@ -145,7 +152,7 @@ class VmLab:
         """QEMU's command line; `serial` are its character devices, ttyS0 first. The real clock has no other machine."""
         virtual = self.clock == "virtual"
         images = [definition.folder / "image.squashfs" for definition in (BASE, *addons)]
-        argv = [qemu.QEMU, "-M", "q35,nvdimm=on,hpet=on,smbus=off,sata=off"]
+        argv = [qemu.QEMU, "-M", f"{CHIPSET},{HPET if self._has_hpet(machine) else APIC_TIMER}"]
         argv += model(machine) if virtual else kvm.machine()
         argv += ["-m", f"{GUEST_MEMORY},slots={len(images) + 1},maxmem=16G", "-seed", str(seed)]
         argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
@@ -159,11 +166,24 @@ class VmLab:
             argv += ["-object", backend, "-device", f"nvdimm,id=nvdimm{number},memdev=image{number},unarmed=on"]
         return argv
 
+    def _has_hpet(self, machine: Machine) -> bool:
+        return self.clock != "virtual" or instruction_clock(machine.speed).is_qemus
+
+    def _fadt(self) -> bytes:
+        """The table FADT of ACPI that QEMU and its firmware give to a VM."""
+        with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+            shown = Path(name) / "shown"
+            serial = [f"file:{name}/console.log", f"file:{shown}"]
+            argv = self.prepare({"program": apic_timer.PROGRAM}, Path(name), 0, (), serial)
+            subprocess.run(ends_with_this_process(argv), stdin=subprocess.DEVNULL, capture_output=True)
+            return shown.read_bytes()
+
 
 def virtual_boot_arguments(machine: Machine) -> list[str]:
     """What the kernel is told besides on the virtual clock."""
-    rate = instruction_clock(machine.speed).tsc_early_khz
-    return [argument.format(tsc_early_khz=rate) for argument in VIRTUAL_BOOT_ARGUMENTS]
+    clock = instruction_clock(machine.speed)
+    told = [argument.format(tsc_early_khz=clock.tsc_early_khz) for argument in VIRTUAL_BOOT_ARGUMENTS]
+    return [*told, NO_APIC_TIMER] if clock.is_qemus else told
 
 
 def model(machine: Machine) -> list[str]:

@@ -23,14 +23,18 @@ RATE_ROUNDING = 8
 def shaper(interface: str, link: Link, direction: Direction, parent: str = "root") -> list[str]:
     """The rate and the queue of one direction of a link; nothing where it has no rate.
 
-    Its burst is one frame: longer bundles are cut before they wait, and frames leave one by one. It counts what the
-    medium adds to each frame, which netem's rate does not. Source: Linux 6.1, net/sched/sch_tbf.c.
+    Longer bundles than a frame are cut before they wait (`mtu`), and frames leave one by one. A timer that comes late
+    would take rate away for good where a bucket holds one frame; it holds two, and the second may leave in half of its
+    time. It counts what the medium adds to each frame, which netem's rate does not. Source: Linux 6.1,
+    net/sched/sch_tbf.c.
     """
     if not direction.rate:
         return []
     framing = FRAMINGS[link.framing]
     held = link.queue_bytes(direction) if direction.queue_seconds else UNBOUNDED
-    words = f"tbf rate {direction.rate:.0f}bit burst {link.largest_frame} limit {held} mpu {framing.least}"
+    frame, rate = link.largest_frame, direction.rate
+    words = f"tbf rate {rate:.0f}bit burst {2 * frame} peakrate {2 * rate:.0f}bit mtu {frame}"
+    words += f" limit {held} mpu {framing.least}"
     words += f" overhead {framing.beside} linklayer {'atm' if framing.cells else 'ethernet'}"
     lines = [f"qdisc replace dev {interface} {parent} handle {SHAPER} {words}"]
     if not direction.queue_seconds:

@@ -64,8 +64,19 @@ def test_a_machine_of_another_speed_has_another_clock(speed: int, shift: int, kh
     machine = Machine("any", speed=speed)
     argv = VmLab("virtual").command(Path("/run/folder"), 7, (), [], machine)
     assert after(argv, "-icount") == [icount(shift)]
-    full = after(command(), "-append")[0]
-    assert after(argv, "-append") == [full.replace("tsc_early_khz=1000000", f"tsc_early_khz={khz}")]
+    assert f"tsc_early_khz={khz}" in after(argv, "-append")[0].split()
+
+
+@pytest.mark.parametrize(("speed", "hpet"), [(1000, True), (250, True), (600, False), (7650, False)])
+def test_hpet_has_the_timers_where_its_second_is_that_of_the_kernel(speed: int, hpet: bool) -> None:
+    argv = VmLab("virtual").command(Path("/run/folder"), 7, (), [], Machine("any", speed=speed))
+    [chipset] = after(argv, "-M")
+    assert ("hpet=on" in chipset, "hpet=off,pit=off,pic=off" in chipset) == (hpet, not hpet)
+    assert ("nolapic_timer" in after(argv, "-append")[0]) == hpet
+
+
+def test_the_real_clock_keeps_its_timers() -> None:
+    assert "hpet=on" in after(command("real"), "-M")[0]
 
 
 def test_a_machine_lacks_features() -> None:

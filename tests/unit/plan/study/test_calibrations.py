@@ -29,7 +29,7 @@ def carried(rate: float, payload: int, headers: int) -> float:
 @pytest.mark.parametrize(
     ("name", "number", "machine"),
     [
-        ("openwrt-2016", 12.9e6, "wr841n"),
+        ("openwrt-2016", 80.3e6, "wr841n"),
         ("raspberry-pi-2021", 77.65e6, "pi4"),
         ("mesh-thesis-2026", 336e6, "mesh-testbed-2026"),
     ],

@@ -19,7 +19,10 @@ from tunbench.runner.node.shell import Result
 LOSS = captured("qdisc-loss.json")
 FORWARD, REVERSE = {"loss": 0.1}, {"delay": 0.02, "loss": 0.1}
 LINE = Link("line", Direction(5e6, queue_packets=50), Direction(50e6, queue_packets=500))
-TBF = "handle 2: tbf rate {}000000bit burst 1514 limit 1000000000 mpu 84 overhead 24 linklayer ethernet"
+TBF = (
+    "handle 2: tbf rate {}000000bit burst 3028 peakrate {}000000bit mtu 1514 limit 1000000000 mpu 84 overhead 24"
+    " linklayer ethernet"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +96,7 @@ def test_the_rate_of_the_link_that_packets_enter_stands_behind_netem(
         batch(
             node,
             f"qdisc replace dev {interface} root handle 1: netem limit {limit} loss random 10%",
-            f"qdisc replace dev {interface} parent 1:1 {TBF.format(rate)}",
+            f"qdisc replace dev {interface} parent 1:1 {TBF.format(rate, 2 * rate)}",
             f"qdisc add dev {interface} parent 2:1 handle 3: pfifo limit {queue}",
         )
         for node, interface in (there, back)

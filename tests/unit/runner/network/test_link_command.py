@@ -11,6 +11,7 @@ from tunbench.runner.network.link_command import differences, shaper
 
 MOST = 1_000_000_000
 PLAIN = "overhead 24 linklayer ethernet"
+ROOT = "qdisc replace dev eth0 root handle 2: tbf"
 
 
 @pytest.mark.parametrize(
@@ -19,18 +20,18 @@ PLAIN = "overhead 24 linklayer ethernet"
         (
             Link("any", Direction(100e6)),
             [
-                f"qdisc replace dev eth0 root handle 2: tbf rate 100000000bit burst 1514 limit {MOST} mpu 84 {PLAIN}",
+                f"{ROOT} rate 100000000bit burst 3028 peakrate 200000000bit mtu 1514 limit {MOST} mpu 84 {PLAIN}",
                 "qdisc add dev eth0 parent 2:1 handle 3: pfifo limit 1000",
             ],
         ),
         (
             Link("any", Direction(100e6, queue_seconds=0.05)),
-            [f"qdisc replace dev eth0 root handle 2: tbf rate 100000000bit burst 1514 limit 614684 mpu 84 {PLAIN}"],
+            [f"{ROOT} rate 100000000bit burst 3028 peakrate 200000000bit mtu 1514 limit 614684 mpu 84 {PLAIN}"],
         ),
         (
             Link("any", Direction(1e6, queue_packets=5), mtu=1492, framing="pppoe"),
             [
-                f"qdisc replace dev eth0 root handle 2: tbf rate 1000000bit burst 1506 limit {MOST} mpu 84 overhead 32"
+                f"{ROOT} rate 1000000bit burst 3012 peakrate 2000000bit mtu 1506 limit {MOST} mpu 84 overhead 32"
                 " linklayer ethernet",
                 "qdisc add dev eth0 parent 2:1 handle 3: pfifo limit 5",
             ],
@@ -38,14 +39,14 @@ PLAIN = "overhead 24 linklayer ethernet"
         (
             Link("any", Direction(1e6, queue_seconds=0.05), mtu=1492, framing="atm"),
             [
-                "qdisc replace dev eth0 root handle 2: tbf rate 1000000bit burst 1506 limit 6024 mpu 0 overhead 26"
+                f"{ROOT} rate 1000000bit burst 3012 peakrate 2000000bit mtu 1506 limit 6024 mpu 0 overhead 26"
                 " linklayer atm"
             ],
         ),
         (
             Link("any", Direction(1e12, queue_seconds=0.001), mtu=9000, framing="none"),
             [
-                "qdisc replace dev eth0 root handle 2: tbf rate 1000000000000bit burst 9014 limit 124997138 mpu 0"
+                f"{ROOT} rate 1000000000000bit burst 18028 peakrate 2000000000000bit mtu 9014 limit 124997138 mpu 0"
                 " overhead 0 linklayer ethernet"
             ],
         ),

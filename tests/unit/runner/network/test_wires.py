@@ -156,8 +156,11 @@ LINE = Link("line", Direction(5e6, 0, 0, 0.05), Direction(50e6, 0, 100))
 
 def test_packets_wait_where_they_enter_a_link() -> None:
     events = built(LINE)
-    tbf = "tbf rate {} burst 1514 limit {} mpu 84 overhead 24 linklayer ethernet"
-    up, down = tbf.format("5000000bit", 20 * 1514), tbf.format("50000000bit", 1_000_000_000)
+    tbf = "tbf rate {} burst 3028 peakrate {} mtu 1514 limit {} mpu 84 overhead 24 linklayer ethernet"
+    up, down = (
+        tbf.format("5000000bit", "10000000bit", 20 * 1514),
+        tbf.format("50000000bit", "100000000bit", 1_000_000_000),
+    )
     assert batches(events, "tc") == {
         "a": [f"qdisc replace dev eth0 root handle 2: {up}"],
         "b": [f"qdisc replace dev eth0 root handle 2: {up}"],
