@@ -17,6 +17,8 @@ REPEATS = 10
 DELAY = 0.02
 """Seconds each way."""
 
+SLEEPS = 50
+
 PLAN = f"""
 name = "speeds"
 repeats = {REPEATS}
@@ -85,3 +87,18 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_kernel_complains_of_nothing_new_and_believes_its_clock(speed: int, script: Path, usual: set[str]) -> None:
     there, _ = explore.script(script, 1, "virtual", machine=Machine("m", speed=speed))
     assert {*there.splitlines()} <= usual
+
+
+@pytest.mark.parametrize("speed", [600, 8000])
+def test_a_timer_comes_when_it_is_due_and_not_before(speed: int, tmp_path: Path) -> None:
+    path = tmp_path / "script"
+    path.write_text(
+        "count() { sed -n 's/^ *LOC: *\\([0-9]*\\).*/\\1/p' /proc/interrupts; }\n"
+        "before=$(count)\n"
+        f"for i in $(seq {SLEEPS}); do sleep 0.02; done\n"
+        "echo $before $(count)\n"
+    )
+    printed, _ = explore.script(path, 1, "virtual", machine=Machine("m", speed=speed))
+    before, after = map(int, printed.split())
+    # Six were seen, ticks among them. HPET comes early each time: 75 times in 20 ms at 8000.
+    assert SLEEPS <= after - before < 10 * SLEEPS

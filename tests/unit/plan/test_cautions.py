@@ -73,14 +73,14 @@ def test_a_fast_machine_wants_a_link_with_a_rate() -> None:
 def test_a_rate_that_is_never_served_is_told_with_the_speed_that_would() -> None:
     [found] = cautions([condition('link = "1G"')])
     assert found.kind == WarningKind.RATE_NOT_SERVED
-    assert found.text == "the machine carries some 900 Mbit/s at most: 1000 need a speed of 1112"
-    assert kinds('link = "1G"\nmachine = { name = "m", cpu.speed = 1112 }') == []
+    assert found.text == "the machine carries some 450 Mbit/s at most: 1000 need a speed of 2223"
+    assert kinds('link = "1G"\nmachine = { name = "m", cpu.speed = 2223 }') == []
     assert warned('link = "1G"', clock="real") == [], "there the machine is no model"
 
 
 def test_conditions_of_one_kind_share_a_line() -> None:
     [line] = warned('link = ["1G", "10G"]')
-    assert line.startswith("rate-not-served: full behind 1G: the machine carries some 900 Mbit/s at most: 1000 need")
+    assert line.startswith("rate-not-served: full behind 1G: the machine carries some 450 Mbit/s at most: 1000 need")
     assert "; full behind 10G: " in line
 
 
