@@ -16,8 +16,9 @@ class Macvlan(Tunnel):
         summary="MACVLAN: an interface with its own MAC address on the Ethernet below",
         layer=2,
         claims=Claims(),
-        # A locally administered prefix that nothing else in the lab has, and the position in the stack.
-        evidence="ether[6:4] = 0x02766c00 and ether[10] = {position}",
+        # A locally administered prefix that nothing else in the lab has, and the position in the stack; at both ends.
+        evidence="ether[0:4] = 0x02766c00 and ether[4] = {position}"
+        " and ether[6:4] = 0x02766c00 and ether[10] = {position}",
         options={
             # The mode passthru is left out: it takes the MAC address and all traffic of the interface below to itself.
             "mode": Option("choice", "bridge", "mode of the interface", choices=("bridge", "private", "vepa")),
@@ -37,6 +38,8 @@ class Macvlan(Tunnel):
     def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface with the MAC address that the proof looks for."""
         overlay, below = self.context.above[node.name], self.context.below[node.name]
+        # Else the interface below answers too where a peer asks for the address, and what comes first counts.
+        node.run("sysctl", "-qw", f"net.ipv4.conf.{below.interface}.arp_ignore=1")
         number = list(self.context.above).index(node.name) + 1
         mac = f"02:76:6c:00:{self.context.position:02x}:{number:02x}"
         node.run(

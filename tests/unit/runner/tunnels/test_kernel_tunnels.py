@@ -72,11 +72,14 @@ def test_the_evidence_follows_the_options(spelling: str, expected: str) -> None:
     assert evidence(spelling) == expected
 
 
+MACVLAN = "ether[0:4] = 0x02766c00 and ether[4] = {position} and ether[6:4] = 0x02766c00 and ether[10] = {position}"
+
+
 @pytest.mark.parametrize(
     ("spelling", "expected"),
     [
-        ("macvlan", "ether[6:4] = 0x02766c00 and ether[10] = 0"),
-        ("vxlan+macvlan", "ether[6:4] = 0x02766c00 and ether[10] = 1"),
+        ("macvlan", MACVLAN.format(position=0)),
+        ("vxlan+macvlan", MACVLAN.format(position=1)),
         ("ipvlan", "src net 10.10.0.0/24 and dst net 10.10.0.0/24"),
         ("vxlan:inner=ipv6+ipvlan:inner=ipv6", "src net fd10:1::/64 and dst net fd10:1::/64"),
     ],
