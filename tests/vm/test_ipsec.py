@@ -19,6 +19,10 @@ TCP = "iperf3-tcp:bytes=10MB"
 UDP = "iperf3-udp:rate=100M,length=1200,duration=1"
 """Half of what the machine can encrypt: where sender and receiver fight for it, the sender wins now more, now less."""
 
+AT_ONCE = '{ name = "at-once", delay = "0s" }'
+"""With a delay on the way some acknowledgements are joined: of 2.6 and 3.55 segments behind 0.3 ms, and the ratio of
+policy and interface was 0.46, 0.63 and 0.72, as the bytes of a shard fell."""
+
 # Reads before and after each test what came in and went out where the receiver's packets pass.
 COUNTING = b"""
 
@@ -76,20 +80,19 @@ def packets_an_acknowledgment(ran: Ran, stack: str) -> float:
 
 @pytest.fixture(scope="module")
 def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return run(tmp_path_factory.mktemp("endpoints") / "run", plan([POLICY, INTERFACE], '["baseline"]', [TCP, UDP]))
+    text = plan([POLICY, INTERFACE], '["baseline"]', [TCP, UDP], link=AT_ONCE)
+    return run(tmp_path_factory.mktemp("endpoints") / "run", text)
 
 
 def test_tcp_of_an_endpoint_has_by_policy_half_of_what_it_has_by_an_interface(endpoints: Ran) -> None:
     assert sound(endpoints[1])
-    # 0.46 was seen where every second segment is acknowledged, and 0.63 where every fourth is.
-    assert 0.35 < speed(endpoints, POLICY) / speed(endpoints, INTERFACE) < 0.8
+    assert 0.35 < speed(endpoints, POLICY) / speed(endpoints, INTERFACE) < 0.65
 
 
 def test_by_policy_every_second_segment_is_acknowledged_and_by_an_interface_few(endpoints: Ran) -> None:
     policy, interface = (packets_an_acknowledgment(endpoints, one) for one in (POLICY, INTERFACE))
-    # With a delay on the way some are joined: 1.96, 2.6 and 3.55 were seen behind 0.3 ms.
-    assert 1.8 < policy < 5
-    assert interface > 3 * policy
+    assert 1.8 < policy < 2.2
+    assert interface > 4 * policy
 
 
 def test_udp_costs_by_policy_about_what_it_costs_by_an_interface(endpoints: Ran) -> None:
@@ -101,8 +104,8 @@ def test_udp_costs_by_policy_about_what_it_costs_by_an_interface(endpoints: Ran)
 
 @pytest.mark.long
 def test_an_interface_that_takes_single_segments_is_as_slow_as_a_policy(endpoints: Ran, tmp_path: Path) -> None:
-    single = run(tmp_path / "run", plan([INTERFACE], '["baseline"]', [TCP]), SINGLE_SEGMENTS)
-    assert 1.8 < packets_an_acknowledgment(single, INTERFACE) < 3.5
+    single = run(tmp_path / "run", plan([INTERFACE], '["baseline"]', [TCP], link=AT_ONCE), SINGLE_SEGMENTS)
+    assert 1.8 < packets_an_acknowledgment(single, INTERFACE) < 2.2
     assert 0.7 < speed(single, INTERFACE) / speed(endpoints, POLICY) < 1.15
 
 
