@@ -24,7 +24,7 @@ def fadt(size: int = 244, flags: int = 0x84A5) -> bytes:
 @pytest.fixture(autouse=True)
 def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "tunbench" / "acpi"
+    return tmp_path / "tunbench" / "images" / "acpi"
 
 
 def never() -> bytes:
