@@ -92,6 +92,7 @@ def test_a_queue_holds_its_own_sender_back_and_drops_what_others_send(tmp_path: 
     dropped: Counter[tuple[str, str]] = Counter()
     for one in counted(tmp_path / "run", workload):
         dropped[one["node"], one["interface"]] += one["link"]["drops"]
+    assert ("a", "eth0") in dropped
     assert dropped["a", "eth0"] == 0
     # Half of 20 Mbit/s for a second finds no room, but for what the queue holds.
     offered = 20e6 / 8 / 1200

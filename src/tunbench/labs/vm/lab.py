@@ -94,6 +94,9 @@ class VmLab:
         addons = {definition.name: definition for stack in stacks for definition in addons_of(stack)}
         manifests = {definition.name: image.check(definition) for definition in (BASE, *addons.values())}
         base = manifests.pop(BASE.name)
+        machines = list(machines)
+        if not all(self._has_hpet(machine) for machine in machines):
+            self._acpi()
         commands = {
             machine.name: self.command(Path("RUN"), 0, (), ["console", "events"], machine) for machine in machines
         }
@@ -137,7 +140,7 @@ class VmLab:
         archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in contents.items()})
         boot = (BASE.folder / "boot.cpio").read_bytes()
         if not self._has_hpet(machine):
-            boot = apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", self._fadt) + boot
+            boot = self._acpi() + boot
         (folder / "boot.cpio").write_bytes(boot + cpio.padded(archive, PAYLOAD_GRANULE_BYTES))
         return self.command(folder, seed, addons, serial, machine)
 
@@ -169,6 +172,10 @@ class VmLab:
     def _has_hpet(self, machine: Machine) -> bool:
         return self.clock != "virtual" or instruction_clock(machine.speed).is_qemus
 
+    def _acpi(self) -> bytes:
+        """What comes before the initrd of a machine without HPET."""
+        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", self._fadt)
+
     def _fadt(self) -> bytes:
         """The table FADT of ACPI that QEMU and its firmware give to a VM."""
         with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
@@ -176,7 +183,7 @@ class VmLab:
             serial = [f"file:{name}/console.log", f"file:{shown}"]
             argv = self.prepare({"program": apic_timer.PROGRAM}, Path(name), 0, (), serial)
             subprocess.run(ends_with_this_process(argv), stdin=subprocess.DEVNULL, capture_output=True)
-            return shown.read_bytes()
+            return shown.read_bytes() if shown.exists() else b""
 
 
 def virtual_boot_arguments(machine: Machine) -> list[str]:

@@ -161,7 +161,7 @@ class Headscale(Tunnel):
     def with_options(cls, options: Options) -> About:
         """A relay of its own is a node more."""
         about = cls.about
-        if options["gso"] == "off":
+        if not options["gso"]:
             about = about.needing(programs=(*about.needs.programs, "ethtool"))
         if options["derp"] == "own":
             about = about.needing(programs=(*about.needs.programs, "derper"))._replace(roles=(CONTROL, RELAY))
@@ -240,7 +240,7 @@ class Headscale(Tunnel):
 
     def _join(self, node: Node, control: Node) -> None:
         overlay, state = self.context.above[node.name], self.file(node.name, "state")
-        if self.options["gso"] == "off":
+        if not self.options["gso"]:
             # Tailscale has no word for it. Without checksums by the interface the kernel refuses UDP_SEGMENT, and
             # Tailscale goes on without (Linux 6.1, net/ipv4/udp.c, udp_send_skb(); net/batching of Tailscale).
             node.run("ethtool", "-K", self.context.below[node.name].interface, "tx", "off")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.helpers.study_files import plan, published
+from tunbench.plan.axes.machine import Machine
 from tunbench.plan.cautions import judges_bundles
 from tunbench.plan.expand import expand
 from tunbench.runner.declare.link import Link
@@ -68,3 +69,9 @@ def test_what_the_thesis_has_as_a_wire_it_has_at_the_hosts_as_well() -> None:
         elif name != "baseline":
             at_the_hosts |= cells
     assert as_a_wire and as_a_wire <= at_the_hosts
+
+
+def test_a_raspberry_pi_with_aes_is_as_fast_as_one_without() -> None:
+    bare, with_aes = (one for one in plan("raspberry-pi-2021").values["machine"] if isinstance(one, Machine))
+    assert bare.speed == with_aes.speed
+    assert set(with_aes.without) < set(bare.without)
