@@ -10,7 +10,10 @@ from tests.helpers.documentation import DOCS, ROOT, named, page, rows
 from tunbench import analysis
 from tunbench.executors import pool
 from tunbench.labs.real_time import host_state, noise
+from tunbench.labs.vm import boot as vm_boot
 from tunbench.labs.vm import lab as vm_lab
+from tunbench.labs.vm.templates import shelf
+from tunbench.labs.vm.templates import start as templates
 from tunbench.run.manifest import DECIDING_FACTS
 from tunbench.runner import shard, stack
 from tunbench.runner.declare.warnings import WarningKind
@@ -28,7 +31,7 @@ def test_the_limits_of_programs_are_those_of_the_page() -> None:
             f"{limits.MAX_MEMORY >> 30} GiB",
             "memory that all processes of a node use, on the native lab (one look a second)",
         ),
-        (vm_lab.GUEST_MEMORY.replace("G", " GiB"), "all memory of a VM"),
+        (vm_boot.GUEST_MEMORY.replace("G", " GiB"), "all memory of a VM"),
         (f"{limits.MAX_PROCESSES:,}", "processes and threads of a node (native: Linux 6.14 and later), of a VM"),
         (f"{communicate.MAX_OUTPUT >> 20} MiB", "what a command prints"),
         (f"{node.COMMAND_TIMEOUT:g} s, or what the workload declares", "a command"),
@@ -59,7 +62,14 @@ SENTENCES = {
         f"more than {noise.MOVED_APART_RATIO:g} times as long",
         f"more than {100 * host_state.MAX_STOLEN_SHARE:g} %",
     ],
-    "virtual-time.md": ["`-cpu max,-erms,-fsrm`", "`-icount shift=0,sleep=off,rr=record,rrfile=/dev/null`"],
+    "virtual-time.md": [
+        f"`-cpu {','.join(['max', *(f'-{feature}' for feature in vm_boot.MISSING_FEATURES)])}`",
+        f"`-icount shift=0,{vm_boot.RECORDING}`",
+        f"multiple of {vm_boot.ARCHIVE_GRANULE_BYTES >> 20} MiB",
+        f"multiple of {vm_boot.PAYLOAD_GRANULE_BYTES >> 10} KiB",
+        f"At most {shelf.MOST} of them and {shelf.MOST_BYTES >> 30} GiB",
+        f"`{templates.SWITCH}=off`",
+    ],
 }
 """What pages say with a number that the code has."""
 

@@ -20,6 +20,7 @@ from tunbench.plan.axes.stack import parse as parse_stack
 from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
 from tunbench.runner import tunnel
+from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node import cores, namespaces, node, processes
 from tunbench.runner.node.files import LocalFiles
 from tunbench.runner.node.node import Node
@@ -245,6 +246,7 @@ class FakeExecution:
         self.seconds = age
         self.stopped = 0
         self.wakes: tuple[int, ...] = ()
+        self.warnings: tuple[tuple[WarningKind, str], ...] = ()
 
     def lines(self) -> list[bytes]:
         return self.batches.pop(0).splitlines() if self.batches else []

@@ -52,13 +52,14 @@ class Killer:
     """Runs a plan into folders of its own, and ends the run, or the lab under it, at random moments.
 
     `lab` is how a word ends in the command line of the processes that are the lab, and `name` what they are called.
-    `check` is given the folder of each run that came to its end.
+    `check` is given the folder of each run that came to its end. `prepare` is called before each command.
     """
 
     def __init__(self, plan: str, folder: Path, lab: str, name: str, check: Callable[[Path], object]) -> None:
         self.folder = folder
         self.lab, self.name = lab, name
         self.check = check
+        self.prepare: Callable[[], object] = lambda: None
         self.plan = folder / "plan.toml"
         self.plan.write_text(plan)
         self.temporary = folder / "tmp"
@@ -69,6 +70,7 @@ class Killer:
         """Begins a run, or goes on with it."""
         begun = (run / journal.NAME).exists() and journal.events(run, 1)
         argv = ["--resume", str(run)] if begun else [str(self.plan), "--out", str(run), "--workers", "1"]
+        self.prepare()
         with (self.folder / "stderr").open("wb") as printed:
             return subprocess.Popen(
                 [*RUN, *argv],

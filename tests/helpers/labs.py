@@ -6,11 +6,35 @@ from typing import Any
 import pytest
 
 from tests.helpers.fakes import shard
+from tests.helpers.host import install_program
 from tunbench.labs.native import lab as native
-from tunbench.labs.vm import lab as vm
+from tunbench.labs.vm.image_definition import BASE, Definition
+from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.shard import Shard
 
+ADDON = Definition(name="addon", packages=("tshark",), addon=True)
+
 Member = tuple[str, int, bytes, list[int]]
+
+
+def small_images(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """The base image and an add-on in a cache of their own, less what they hold."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    for number, definition in enumerate((BASE, ADDON), start=1):
+        definition.folder.mkdir(parents=True)
+        (definition.folder / "image.squashfs").write_bytes(bytes(4096 * number))
+        (definition.folder / "boot.cpio").write_bytes(b"first stage;")
+
+
+def qemu_is_there(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """A program of QEMU's name that tells its version, and the only one there is."""
+    install_program(folder, "qemu-system-x86_64", "echo QEMU emulator version 7.2.22; echo Copyright")
+    monkeypatch.setenv("PATH", str(folder))
+
+
+def icount(shift: int) -> str:
+    """The instruction clock of a VM, as its command has it."""
+    return f"shift={shift},sleep=off,rr=record,rrfile=/dev/null"
 
 
 def after(argv: list[str], word: str) -> list[str]:
@@ -26,7 +50,9 @@ class Started:
 
 
 def started(monkeypatch: pytest.MonkeyPatch, lab: Any, tmp_path: Path, one: Shard | None = None) -> Any:
-    for module in (vm, native):
+    """What a lab starts for a shard; a VM boots afresh."""
+    monkeypatch.setenv(templates.SWITCH, "off")
+    for module in (templates, native):
         monkeypatch.setattr(module, "ProcessGroup", Started)
     return lab.start(one or shard("wireguard"), tmp_path)
 

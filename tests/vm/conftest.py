@@ -1,10 +1,12 @@
 """What the VM tests need before the first of them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.images import ensured
+from tunbench.labs.image import cache
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 
 
@@ -14,3 +16,13 @@ def base_image() -> Path:
     for addon in ADDONS.values():
         ensured(addon)
     return ensured(BASE)
+
+
+@pytest.fixture
+def other_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache with the same images, and with no template yet."""
+    images = cache() / "images"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "tunbench").mkdir(parents=True)
+    (tmp_path / "cache" / "tunbench" / "images").symlink_to(images)
+    yield tmp_path / "cache" / "tunbench" / "templates"

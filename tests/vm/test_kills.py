@@ -1,6 +1,7 @@
 """`kill -9` of the controlling process and of QEMU: after --resume the fingerprint is that of an undisturbed run."""
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 from tests.helpers.kills import RUN, Killer, suspend
 from tests.helpers.measuring import plan
 from tunbench.journal.readers.registry import record_of
+from tunbench.labs.vm.templates import start
 from tunbench.runner.node.shell import wait_until
 
 pytestmark = [pytest.mark.vm, pytest.mark.reliability]
@@ -49,6 +51,36 @@ def test_the_fingerprint_is_the_same_after_5_kills(tmp_path: Path, record_proper
 @pytest.mark.timeout(7200)
 def test_the_fingerprint_is_the_same_after_100_kills(tmp_path: Path, record_property: Property) -> None:
     killed(100, 2, tmp_path, record_property)
+
+
+def remove_templates(folder: Path) -> None:
+    for path in folder.glob("[!.]*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+
+
+def killed_while_made(count: int, seed: int, folder: Path, record_property: Property) -> None:
+    """As above, where no command finds a template, but what was left by one that was killed while it made one."""
+    templates, alike = start.shelf().folder, Alike()
+    killer = Killer(PLAN, folder, "qemu-system-x86_64", "VM", alike.check)
+    killer.prepare = lambda: remove_templates(templates)
+    record_property("reliability", f"{killer.kill(count, seed).figure}; one fingerprint, no half template")
+    assert [path.name for path in templates.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.timeout(1200)
+def test_the_fingerprint_is_the_same_after_3_kills_with_templates_to_be_made(
+    tmp_path: Path, other_cache: Path, record_property: Property
+) -> None:
+    killed_while_made(3, 3, tmp_path, record_property)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_the_fingerprint_is_the_same_after_50_kills_with_templates_to_be_made(
+    tmp_path: Path, other_cache: Path, record_property: Property
+) -> None:
+    killed_while_made(50, 4, tmp_path, record_property)
 
 
 def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, record_property: Property) -> None:

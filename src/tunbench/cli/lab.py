@@ -90,11 +90,11 @@ def shell(
 
 @app.command()
 def clean() -> None:
-    """Remove all images from the cache."""
-    folder = cache() / "images"
-    with bad_input_exits(OSError):
-        remove(folder)
-    typer.echo(f"removed {folder}")
+    """Remove all images from the cache, and the templates that were made from them."""
+    for name in ("images", "templates"):
+        with bad_input_exits(OSError):
+            remove(cache() / name)
+        typer.echo(f"removed {cache() / name}")
 
 
 def _definitions(names: list[str] | None) -> list[Definition]:

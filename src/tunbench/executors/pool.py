@@ -70,6 +70,7 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Ite
                 yield _state(shard, "started", spec=shard.spec())
                 limit = max(WALL_LIMIT, 5 * shard_seconds(shard))
                 running.append(RunningShard(shard, lab.start(shard, folder), limit))
+                yield from _warnings(running[-1])
             for one in list(running):
                 alive = one.execution.running()
                 yield from _news(one)
@@ -94,6 +95,12 @@ def _wait(running: Sequence[RunningShard]) -> None:
             poll.register(descriptor, select.POLLIN)
         poll.poll(1000 * LONGEST_WAIT)
     time.sleep(POLL)
+
+
+def _warnings(one: RunningShard) -> Iterator[ShardEvent]:
+    for name, text in one.execution.warnings:
+        line = {"shard": one.shard.id, "event": "warning", "name": name, "text": text}
+        yield ShardEvent(one.shard, line, read_event(line))
 
 
 def _news(one: RunningShard) -> Iterator[ShardEvent]:

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from tunbench.runner.declare.warnings import WarningKind
+
 
 class Execution(Protocol):
     """A shard that was started, and tells events until it ends or is stopped."""
+
+    @property
+    def warnings(self) -> Sequence[tuple[WarningKind, str]]:
+        """What there was to warn of when it was started, each with its text."""
 
     @property
     def wakes(self) -> Sequence[int]:

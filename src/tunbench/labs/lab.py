@@ -14,6 +14,9 @@ from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
 
+TEMPLATE, FRESH_BOOT = "template", "fresh boot"
+"""What a shard can start from, as a manifest says it."""
+
 
 class LabError(Exception):
     """The machine cannot run the lab; the message says why, and the mend."""

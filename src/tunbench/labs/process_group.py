@@ -6,9 +6,10 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from tunbench.labs import inotify
+from tunbench.runner.declare.warnings import WarningKind
 
 ENDS_WITH_PROCESS = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
 """Before the ID of a process and a command: the kernel ends the command with that process, which started it, and the
@@ -23,17 +24,32 @@ def ends_with_this_process(argv: Sequence[str]) -> list[str]:
     return [*ENDS_WITH_PROCESS, str(os.getpid()), *argv]
 
 
+class Closable(Protocol):
+    """What is kept open beside a lab."""
+
+    def close(self) -> None:
+        """Closes it."""
+
+
 class ProcessGroup:
     """A started lab. The kernel ends it when the controlling process dies, however that happens.
 
     Its environment is that of this process, unless another one is given. It has no `wakes` where the kernel has no bell
-    left.
+    left. It has the descriptors that it `inherits`, and what it `closes` is closed when it is stopped.
     """
 
     wakes: tuple[int, ...] = ()
+    warnings: tuple[tuple[WarningKind, str], ...] = ()
 
-    def __init__(self, argv: Sequence[str], folder: Path, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        folder: Path,
+        environment: dict[str, str] | None = None,
+        inherits: Sequence[int] = (),
+    ) -> None:
         self.folder = folder
+        self.closes: list[Closable] = []
         self.events = folder / "events.jsonl"
         self.console = folder / "console.log"
         self.events.touch()
@@ -47,6 +63,7 @@ class ProcessGroup:
                 stderr=output,
                 env=environment,
                 start_new_session=True,
+                pass_fds=inherits,
             )
         self._tail: BinaryIO = self.events.open("rb")
         self._partial = b""
@@ -75,6 +92,8 @@ class ProcessGroup:
         for descriptor in self.wakes:
             os.close(descriptor)
         self.wakes = ()
+        for one in self.closes:
+            one.close()
 
     def last_words(self) -> str:
         """The tail of what the lab printed outside its events."""

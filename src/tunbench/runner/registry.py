@@ -48,6 +48,13 @@ def probe(name: str) -> ModuleType:
     return _module(probes, name, "probe")
 
 
+def import_all() -> None:
+    """Imports everything that could be asked for, so that no shard has to."""
+    for package in (tunnels, workloads, probes):
+        for name in _names(package):
+            _module(package, name, "module")
+
+
 def _names(package: ModuleType) -> list[str]:
     return list(_found(tuple(package.__path__)))
 

@@ -185,8 +185,10 @@ def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch
     assert "kmod" in invoke("lab", "info").stdout
     assert json.loads(invoke("lab", "info", "--json").stdout)["packages"] == {"kmod": "30"}
     assert BASE.folder.exists()
-    assert invoke("lab", "clean").exit_code == 0
-    assert not BASE.folder.exists()
+    templates = BASE.folder.parents[1] / "templates"
+    templates.mkdir()
+    assert invoke("lab", "clean").stdout == f"removed {BASE.folder.parent}\nremoved {templates}\n"
+    assert not BASE.folder.exists() and not templates.exists()
 
 
 def test_a_script_runs_in_a_vm_and_a_shell_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,10 @@ After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/cli/tes
 """
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,6 +73,37 @@ def built_image(monkeypatch: pytest.MonkeyPatch) -> None:
     image_build.write_manifest_of(BASE, BASE.folder, {})
 
 
+def whole_lab(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The base image, and where templates will be."""
+    real_lab(monkeypatch)
+    BASE.folder.mkdir(parents=True)
+    for name in ("image.squashfs", "boot.cpio"):
+        (BASE.folder / name).write_bytes(b"base")
+    image_build.write_manifest_of(BASE, BASE.folder, {})
+    return BASE.folder.parents[1] / "templates"
+
+
+def no_place_for_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_lab(monkeypatch).touch()
+
+
+def no_room_for_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_lab(monkeypatch)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=100 << 20))
+
+
+def open_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = whole_lab(monkeypatch)
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def another_start(_: pytest.MonkeyPatch) -> None:
+    lab = ScriptedLab()
+    lab.facts["start"] = "fresh boot"
+    execution.create(Path("begun"), ordered(lab))
+
+
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path.cwd()))
 
@@ -87,6 +120,9 @@ MISTAKES: dict[str, Case] = {
     "image-not-built": (real_lab, ["run", "plan.toml", "--out", "begun"]),
     "image-damaged": (damaged_image, ["run", "plan.toml", "--out", "begun"]),
     "qemu-not-installed": (no_qemu, ["run", "plan.toml", "--out", "begun"]),
+    "templates-not-writable": (no_place_for_templates, ["run", "plan.toml", "--out", "begun"]),
+    "templates-no-room": (no_room_for_templates, ["run", "plan.toml", "--out", "begun"]),
+    "templates-open-to-others": (open_templates, ["run", "plan.toml", "--out", "begun"]),
     "native-without-root": (no_root, ["run", "plan.toml", "--lab", "native"]),
     "no-plan": (nothing, ["run"]),
     "no-such-plan": (nothing, ["run", "plam.toml"]),
@@ -94,6 +130,7 @@ MISTAKES: dict[str, Case] = {
     "resume-with-plan": (another_run, ["run", "plan.toml", "--resume", "begun"]),
     "resume-with-seed": (another_run, ["run", "--seed", "3", "--resume", "begun"]),
     "resume-another-image": (another_image, ["run", "--resume", "begun"]),
+    "resume-another-start": (another_start, ["run", "--resume", "begun"]),
     "resume-damaged-journal": (damaged_journal, ["run", "--resume", "begun"]),
     "digest-no-run": (nothing, ["digest", "begun"]),
     "report-no-run": (nothing, ["report", "begun"]),

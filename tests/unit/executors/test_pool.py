@@ -11,9 +11,11 @@ import pytest
 from tests.helpers.fakes import FakeExecution, FakeLab, QuietLab, shard
 from tunbench.executors import pool
 from tunbench.executors.pool import ShardEvent
+from tunbench.journal.events import WarningRaised
 from tunbench.labs import inotify
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.plan.shard import Shard
+from tunbench.runner.declare.warnings import WarningKind
 
 SHARDS = [shard("none", repeat) for repeat in range(1, 6)]
 
@@ -61,6 +63,18 @@ def test_what_happens_is_told_as_it_happens(tmp_path: Path) -> None:
         {"event": "shard", "state": "finished", "wall": 1.0},
     ]
     assert list(tmp_path.iterdir()) == [], "nothing is left of a shard that is over"
+
+
+def test_what_there_was_to_warn_of_when_it_was_started_is_told_first(tmp_path: Path) -> None:
+    def warned(_: Shard) -> FakeExecution:
+        execution = FakeExecution(WHOLE)
+        execution.warnings = ((WarningKind.FRESH_BOOT, "no room"),)
+        return execution
+
+    told, _ = executed(warned, tmp_path)
+    assert as_told(told[1]) == {"event": "warning", "name": "fresh-boot", "text": "no room"}
+    assert told[1].event == WarningRaised(SHARDS[0].id, "fresh-boot", "no room")
+    assert as_told(told[2]) == PHASE
 
 
 def test_one_worker_executes_one_after_the_other_in_order(tmp_path: Path) -> None:

@@ -81,6 +81,15 @@ def test_on_the_native_lab_the_boot_is_what_no_phase_explains() -> None:
     assert assembled(native).durations == {"boot": 0.75, "nodes": 0.5, "up": 4.0}
 
 
+@pytest.mark.parametrize(("start", "boot"), [("template", 0.0), ("fresh boot", 2.5)])
+def test_what_a_template_has_behind_it_is_no_time_of_the_shard(start: str, boot: float) -> None:
+    head = copy.deepcopy(EVENTS[0])
+    head["manifest"]["start"] = start
+    begun = state(WIREGUARD, "started", spec=WIREGUARD.spec())
+    told = [phase(WIREGUARD, *what) for what in (("begin", 2.5), ("nodes", 2.75), ("up", 3.0))]
+    assert assembled([head, begun, *told]).durations == {"boot": boot, "begin": 0.25, "nodes": 0.25}
+
+
 def test_a_shard_that_was_executed_again_boots_again() -> None:
     again = [*EVENTS, phase(WIREGUARD, "nodes", 1.5), phase(WIREGUARD, "up", 2.5)]
     assert assembled(again).durations == {"boot": 6.0, "nodes": 1.5, "up": 4.0}

@@ -11,7 +11,10 @@ import tunbench.runner
 FOLDER = Path(tunbench.runner.__file__).parent
 
 EXECUTED = {
-    "__main__.py": "the start of a shard: it makes the folders in which nodes will be, and opens the door",
+    "__main__.py": "the start of a shard: it reads what is to be done",
+    "in_vm.py": "the same in a VM",
+    "on_this_kernel.py": "it makes the folders in which nodes will be, and opens the door",
+    "template.py": "what a VM does before there is a node",
     "explore.py": "the same, for a person who looks around",
     "proof/echo.py": "a program that runs on a node",
     "workloads/shared/probe_stream.py": "a program that runs on a node",

@@ -59,7 +59,7 @@ def assemble(events: Sequence[JournalEvent]) -> Record:
         manifest={**manifest, "programs": _versions(events), "fingerprint": fingerprint(head.manifest, trials)},
         trials=tuple(sorted(trials, key=lambda trial: canonical(dict(trial.cell)))),
         warnings=warnings(events, specs, lab["clock"]),
-        durations=durations(events, lab["kind"]),
+        durations=durations(events, lab["kind"], head.manifest.get("start", "")),
         interrupted=tuple(sorted(label_of_shard(specs[shard]) for shard in specs if shard not in finished)),
         planned=head.planned + sum(answer.more for answer in answers(events).values()),
         installed=_installed(events),

@@ -28,9 +28,6 @@ HW_REDUCED_ACPI = 1 << 20
 
 ADDRESS_STRUCTURE_BYTES = 12
 
-PROGRAM = b"busybox stty -F /dev/ttyS1 raw -echo\ncat /sys/firmware/acpi/tables/FACP >/dev/ttyS1\n"
-"""What a VM executes to show the table that it has."""
-
 
 def archive(identity: str, shown: Callable[[], bytes]) -> bytes:
     """What comes before the initrd of a machine with the APIC's timer.

@@ -1,7 +1,9 @@
 """The emulator of the vm lab: its program, and the mend where it is not there."""
 
+import functools
 import shutil
 import subprocess
+from pathlib import Path
 
 from tunbench.labs.lab import LabError
 
@@ -17,5 +19,13 @@ def check_installed() -> None:
 
 
 def version() -> str:
-    """The first line of what QEMU says of itself."""
-    return subprocess.run([QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+    """What it says of its version. Raises LabError where it is not installed."""
+    check_installed()
+    program = Path(shutil.which(QEMU) or "")
+    # Asked once, unless another one has been installed meanwhile.
+    return _version_of(program, program.stat().st_mtime_ns)
+
+
+@functools.cache
+def _version_of(program: Path, changed: int) -> str:
+    return subprocess.run([program, "--version"], capture_output=True, text=True).stdout.splitlines()[0]

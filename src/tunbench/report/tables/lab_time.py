@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tunbench.report import palette, units
 
 PARTS = {
-    "boot": ("boot", "nodes", "underlay", "watch"),
+    "boot": ("boot", "begin", "nodes", "underlay", "watch"),
     "bring-up": ("prepare", "up", "impair"),
     "proof": ("proof",),
     "measure": ("trial",),

@@ -84,6 +84,12 @@ class WarningKind(StrEnum):
         "Run the plan anew with no more --workers than cores, and compare `tunbench digest` of both runs; where they "
         "differ too, docs/virtual-time.md says what equal results depend on.",
     )
+    FRESH_BOOT = (
+        "fresh-boot",
+        "a shard booted afresh, because the template from which it should have started could not be made or loaded",
+        "Its numbers are those that the template gives; it took longer. `tunbench lab clean` removes templates, and the"
+        " next run makes them anew.",
+    )
     TOO_FEW_TRIALS = (
         "too-few-trials",
         "too few trials for a 95 % interval",

@@ -1,0 +1,157 @@
+"""What a VM boots: its archive, its payload, and QEMU's command, whether it is saved, loaded or neither."""
+
+import hashlib
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tunbench.labs import payload
+from tunbench.labs.image import Image
+from tunbench.labs.process_group import ends_with_this_process
+from tunbench.labs.vm import apic_timer, cpio, kvm, qemu
+from tunbench.labs.vm.image_definition import BASE
+from tunbench.labs.vm.instruction_clock import instruction_clock
+from tunbench.plan.axes.machine import Machine
+from tunbench.plan.shard import canonical
+
+GUEST_MEMORY = "1G"
+TRANSLATED_CODE_MIB = 128
+"""What QEMU may fill with translated code; with GUEST_MEMORY it keeps a VM below 1.5 GiB."""
+
+CHIPSET = "q35,nvdimm=on,smbus=off,sata=off,suppress-vmdesc=on,memory-backend=memory"
+HPET, APIC_TIMER = "hpet=on", "hpet=off,pit=off,pic=off"
+"""What of the chipset a machine's timers need, or must not have."""
+
+BOOT_ARGUMENTS = (
+    *("console=ttyS0", "loglevel=3", "panic=-1", "random.trust_cpu=on", "audit=0", "apparmor=0", "cryptomgr.notests"),
+    *("mitigations=off", "nokaslr", "init_on_alloc=0", "swiotlb=noforce", "rcupdate.rcu_expedited=1"),
+)
+VIRTUAL_BOOT_ARGUMENTS = (
+    # The TSC counts instructions, at a rate that the kernel is told: nothing to calibrate, nothing to doubt.
+    *("tsc=reliable", "tsc_early_khz={tsc_early_khz}"),
+    # A program lies at the same addresses in each of its processes, so that QEMU translates it once.
+    "norandmaps",
+)
+
+NO_APIC_TIMER = "nolapic_timer"
+"""Timers by HPET: the APIC's are calibrated in a busy loop, a tenth of a second that costs 2.5 s of wall clock."""
+
+FULL = Machine("full")
+
+MISSING_FEATURES = ("erms", "fsrm", "rdrand", "rdseed")
+"""What no model machine has of all that QEMU can emulate: copy instructions that count as one a byte, and random
+numbers that are not drawn from the key of the shard."""
+
+RECORDING = "sleep=off,rr=record,rrfile=/dev/null"
+"""QEMU skips idle time in its main thread, by a clock that must not be read while the guest executes. Where QEMU
+records, the two threads take turns. The record itself is of no use (docs/virtual-time.md)."""
+
+ARCHIVE_GRANULE_BYTES = 1 << 20
+"""The archive is filled up to a multiple of it, so that the length of what is in it does not move what lies behind."""
+
+PAYLOAD_GRANULE_BYTES = 1 << 14
+"""The same of the payload, which the guest reads byte by byte."""
+
+FRESH_MEMORY = f"memory-backend-ram,id=memory,size={GUEST_MEMORY}"
+
+
+@dataclass(frozen=True)
+class Boot:
+    """A VM that is to be: its clock and machine, its images, and the folder where its files are."""
+
+    clock: str
+    folder: Path
+    images: tuple[Image, ...] = (BASE,)
+    machine: Machine = FULL
+
+    def write(self, program: str, files: Mapping[str, bytes], seed: int) -> None:
+        """Writes the archive, with a program of `guest` and the runner, and what is handed in besides."""
+        first_stage = (BASE.folder / "boot.cpio").read_bytes()
+        (self.folder / "boot.cpio").write_bytes(self.acpi_tables() + first_stage + _second_stage(program))
+        handed = {
+            # The kernel's own generator makes numbers of it, which need a key and no small number.
+            "key": hashlib.sha256(f"{seed}".encode()).hexdigest(),
+            "files": {name: content.decode(errors="surrogateescape") for name, content in files.items()},
+        }
+        (self.folder / "payload").write_bytes(_filled(canonical(handed).encode()))
+
+    def acpi_tables(self) -> bytes:
+        """What comes before the initrd of a machine without HPET; the first call boots a VM to see QEMU's tables."""
+        if self._has_hpet:
+            return b""
+        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", _fadt)
+
+    @property
+    def _has_hpet(self) -> bool:
+        return self.clock != "virtual" or instruction_clock(self.machine.speed).is_qemus
+
+    @cached_property
+    def serial(self) -> list[str]:
+        """Its serial lines: what it prints, and what it tells, each into a file."""
+        return [f"file:{self.folder}/console.log", f"file:{self.folder}/events.jsonl"]
+
+    def command(
+        self, memory: str = FRESH_MEMORY, panic: str = "none", serial: Sequence[str] | None = None
+    ) -> list[str]:
+        """QEMU's command line. The real clock has no other machine.
+
+        `memory` is what backs the guest's, `panic` what happens at the instruction where it may be saved.
+        """
+        virtual = self.clock == "virtual"
+        argv = [qemu.QEMU, "-M", f"{CHIPSET},{HPET if self._has_hpet else APIC_TIMER}"]
+        argv += [*(model(self.machine) if virtual else kvm.machine())]
+        # Nothing that the guest sees is drawn from this seed; it keeps the host's randomness out.
+        argv += ["-m", f"{GUEST_MEMORY},slots={len(self.images) + 1},maxmem=16G", "-seed", "1"]
+        argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
+        argv += ["-initrd", str(self.folder / "boot.cpio")]
+        argv += ["-append", " ".join((*BOOT_ARGUMENTS, *(virtual_boot_arguments(self.machine) if virtual else ())))]
+        argv += ["-object", memory, "-device", "pvpanic", "-action", f"panic={panic}"]
+        argv += ["-fw_cfg", f"name=opt/tunbench/payload,file={self.folder}/payload"]
+        for device in self.serial if serial is None else serial:
+            argv += ["-serial", device]
+        for number, path in enumerate(image.folder / "image.squashfs" for image in self.images):
+            size = path.stat().st_size
+            # Shared, as nobody writes to it: what is not shared would be saved with the VM.
+            backend = f"memory-backend-file,id=image{number},share=on,readonly=on,mem-path={path},size={size}"
+            argv += ["-object", backend, "-device", f"nvdimm,id=nvdimm{number},memdev=image{number},unarmed=on"]
+        return argv
+
+
+def _second_stage(program: str) -> bytes:
+    """The archive of what comes after the first stage: the runner, and a program that uses it."""
+    guest = {"start": (payload.GUEST / "start").read_bytes(), "program": (payload.GUEST / program).read_bytes()}
+    files = {**payload.runner_files(), **guest}
+    archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in files.items()})
+    return cpio.padded(archive, ARCHIVE_GRANULE_BYTES)
+
+
+def _fadt() -> bytes:
+    """The table FADT of ACPI that QEMU and its firmware give to a VM."""
+    with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+        boot = Boot("virtual", Path(name))
+        boot.write("show-fadt", {}, 0)
+        subprocess.run(ends_with_this_process(boot.command()), stdin=subprocess.DEVNULL, capture_output=True)
+        return (Path(name) / "events.jsonl").read_bytes()
+
+
+def _filled(text: bytes) -> bytes:
+    """JSON, with spaces behind it."""
+    return text + b" " * (-len(text) % PAYLOAD_GRANULE_BYTES)
+
+
+def virtual_boot_arguments(machine: Machine) -> list[str]:
+    """What the kernel is told besides on the virtual clock."""
+    clock = instruction_clock(machine.speed)
+    told = [argument.format(tsc_early_khz=clock.tsc_early_khz) for argument in VIRTUAL_BOOT_ARGUMENTS]
+    return [*told, NO_APIC_TIMER] if clock.is_qemus else told
+
+
+def model(machine: Machine) -> list[str]:
+    """QEMU's arguments for the model machine and its clock, which counts instructions."""
+    processor = ",".join(["max", *(f"-{feature}" for feature in (*MISSING_FEATURES, *machine.without))])
+    argv = ["-cpu", processor, "-smp", "1", "-accel", f"tcg,tb-size={TRANSLATED_CODE_MIB}"]
+    shift = instruction_clock(machine.speed).shift
+    return [*argv, "-icount", f"shift={shift},{RECORDING}", "-rtc", "clock=vm,base=2026-01-01"]

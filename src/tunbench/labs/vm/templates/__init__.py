@@ -1,0 +1,1 @@
+"""Templates: VMs that have booted and were saved, from which shards start."""

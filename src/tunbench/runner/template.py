@@ -1,0 +1,93 @@
+"""The guest's side of a template: where a VM is saved, and what it takes in once it has been loaded.
+
+A VM that was not loaded takes the same way: there nothing happens where others are saved, and it goes on at once.
+`python3 -m tunbench.runner.template` does so for a script of the shell, whose files it puts beside the runner.
+"""
+
+import fcntl
+import json
+import os
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+FIXED_HASHES = "PYTHONHASHSEED"
+"""The variable without which Python draws a random number before anything can be done about it."""
+
+PORTS = Path("/dev/port")
+
+PANIC_PORT, PANICKED = 0x505, b"\x01"
+"""QEMU's device pvpanic, and what a guest tells it: QEMU stops the VM at that very instruction, or goes on, as its
+command says. QEMU's docs/specs/pvpanic.rst."""
+
+RANDOM = Path("/dev/urandom")
+
+RNDADDENTROPY, RNDRESEEDCRNG = 0x40085203, 0x5207
+"""Ways to feed the kernel's random number generator, and to give it a new key from all that it was fed: random(4)."""
+
+KEY_BYTES = 32
+
+HANDED_IN = Path("/sys/firmware/qemu_fw_cfg/by_name/opt/tunbench/payload/raw")
+"""What QEMU was given for the guest: files, and the key of its random numbers."""
+
+FILES = Path("/payload")
+
+NEIGHBOURS = 10
+"""Entries of which one is too many for the table of neighbours that a kernel begins with: it makes a larger one, with
+new random numbers for its hashes (neigh_table_init and ___neigh_create of net/core/neighbour.c)."""
+
+NEW_TABLES = "\n".join(
+    [
+        "link add name many type veth peer name few",
+        *(
+            f"neighbour add {network}{number} lladdr 02:00:00:00:00:01 dev many nud permanent"
+            for network in ("192.0.2.", "2001:db8::")
+            for number in range(1, NEIGHBOURS + 1)
+        ),
+        "link del many",
+    ]
+)
+"""A batch for ip that fills both tables of neighbours, which all namespaces share and which were there before."""
+
+
+def begin() -> None:
+    """Before the first random number is drawn: a fixed key, without which the kernel would gather noise for long."""
+    os.environ.pop(FIXED_HASHES, None)
+    _draw_from(bytes(KEY_BYTES))
+
+
+def save() -> None:
+    """Lets the VM be saved here."""
+    ports = os.open(PORTS, os.O_WRONLY)
+    os.pwrite(ports, PANICKED, PANIC_PORT)
+    os.close(ports)
+
+
+def take() -> dict[str, str]:
+    """The files that the VM was handed, by their names; from here on its random numbers follow from its own key."""
+    subprocess.run(["modprobe", "qemu_fw_cfg"], check=True)
+    handed: dict[str, Any] = json.loads(HANDED_IN.read_bytes())
+    _draw_from(bytes.fromhex(handed["key"]))
+    subprocess.run(["ip", "-batch", "-"], input=NEW_TABLES, text=True, check=True)
+    return dict(handed["files"])
+
+
+def _draw_from(key: bytes) -> None:
+    """Makes all random numbers that are drawn from here on follow from a key besides what was before."""
+    # The generator trusts a key of 32 bytes to be as good as 256 coins.
+    with RANDOM.open("wb", buffering=0) as generator:
+        fcntl.ioctl(generator, RNDADDENTROPY, struct.pack(f"ii{KEY_BYTES}s", 8 * KEY_BYTES, KEY_BYTES, key))
+        fcntl.ioctl(generator, RNDRESEEDCRNG)
+
+
+def main() -> None:
+    """Saves, takes, and puts the files where the shell finds them."""
+    begin()
+    save()
+    for name, text in take().items():
+        (FILES / name).write_text(text, errors="surrogateescape")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""What a guest takes in after it was loaded; the kernel's part of it stands in tests/vm/test_templates.py."""
+
+import fcntl
+import json
+import os
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tunbench.runner import template
+
+
+class Kernel:
+    """Remembers what it was asked, in order."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.asked: list[Any] = []
+        for name in ("RANDOM", "PORTS"):
+            (folder / name).touch()
+            monkeypatch.setattr(template, name, folder / name)
+        monkeypatch.setattr(template, "FILES", folder)
+        monkeypatch.setattr(fcntl, "ioctl", lambda file, number, *what: self.asked.append((number, *what)))
+        monkeypatch.setattr(os, "pwrite", lambda file, what, where: self.asked.append((where, what)))
+        monkeypatch.setattr(subprocess, "run", lambda argv, **more: self.asked.append(argv[0]))
+        self.handed_in = folder / "handed-in"
+        monkeypatch.setattr(template, "HANDED_IN", self.handed_in)
+
+
+def key(content: bytes) -> list[Any]:
+    """How the kernel is given a key: 256 bits of entropy in 32 bytes, and a new beginning."""
+    return [(0x40085203, struct.pack("ii", 256, 32) + content), (0x5207,)]
+
+
+def test_it_is_saved_before_anything_is_taken_and_its_key_comes_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kernel = Kernel(monkeypatch, tmp_path)
+    handed = {"key": "ab" * 32, "files": {"script": "echo \udcff"}}
+    kernel.handed_in.write_text(json.dumps(handed) + "   ")
+    monkeypatch.setenv(template.FIXED_HASHES, "0")
+    template.main()
+    assert kernel.asked == [*key(bytes(32)), (0x505, b"\x01"), "modprobe", *key(b"\xab" * 32), "ip"]
+    assert (tmp_path / "script").read_bytes() == b"echo \xff"
+    assert template.FIXED_HASHES not in os.environ, "programs of the lab have hashes of their own"
+
+
+def test_a_table_of_neighbours_is_filled_beyond_what_it_holds_at_first() -> None:
+    lines = template.NEW_TABLES.splitlines()
+    for network in ("192.0.2.", "2001:db8::"):
+        entries = {line.split()[2] for line in lines if f" {network}" in line}
+        assert len(entries) == 10, "eight, and two more"
+    assert lines[-1] == "link del many"
