@@ -46,7 +46,8 @@ def test_every_exit_code_is_explained_and_no_other() -> None:
 def codes() -> set[int]:
     """The numbers with which the command line ends, wherever it does; what a script returns is not one of them."""
     found = set()
-    for name in [cli.__name__, *(f"{cli.__name__}.{module.name}" for module in pkgutil.iter_modules(cli.__path__))]:
+    modules = pkgutil.walk_packages(cli.__path__, f"{cli.__name__}.")
+    for name in [cli.__name__, *(module.name for module in modules)]:
         module = importlib.import_module(name)
         tree = ast.parse(Path(str(module.__file__)).read_text())
         for call in (thing for thing in ast.walk(tree) if isinstance(thing, ast.Call)):

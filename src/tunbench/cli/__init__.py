@@ -5,17 +5,20 @@ from typing import Annotated
 import typer
 
 from tunbench import __version__
-from tunbench.cli import caller, lab, machine, plan, study, toolbox
+from tunbench.cli import lab, machine, plan, study, toolbox
 from tunbench.cli import list as listing
-from tunbench.cli.broken_output import written
 from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
 from tunbench.cli.doctor import doctor
 from tunbench.cli.gate import gate
 from tunbench.cli.overhead import overhead
+from tunbench.cli.pack import pack
 from tunbench.cli.report import report
 from tunbench.cli.run import run
 from tunbench.cli.samples import samples
+from tunbench.cli.shell import caller
+from tunbench.cli.shell.broken_output import written
+from tunbench.cli.verify import verify
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, report, compare, gate, digest, samples, overhead, doctor):
+for command in (run, pack, verify, report, compare, gate, digest, samples, overhead, doctor):
     app.command()(command)
 app.add_typer(listing.app, name="list")
 app.add_typer(plan.app, name="plan")
@@ -60,6 +63,7 @@ def tunbench(
       tunbench plan show quick --text   the plan itself: a start for your own
       tunbench plan check my-plan.toml  whether a plan can run
       tunbench compare runs/a runs/b    what changed from one run to the other
+      tunbench verify wan.tar.bz2       whether somebody else's run comes out the same here
       tunbench machine measure          the model machine that is equal to this host
       tunbench study list               publications to reproduce, and how long each takes
       tunbench toolbox list             programs that Debian lacks, and what installing them takes

@@ -24,10 +24,10 @@ MISTAKES = (RunError, JournalError, ImageError, LabError, ToolError)
 """What stops a run with a message for whoever started it."""
 
 
-def execute(folder: Path, order: Order, workers: int, console: Console) -> list[str]:
+def execute(folder: Path, order: Order, workers: int, console: Console, interrupted: str = "") -> list[str]:
     """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
 
-    Ends the command on Ctrl-C.
+    Ends the command on Ctrl-C, and says how to go on, or what else is to be said then.
     """
     schedule = execution.schedule_of(folder, order)
     waiting, possible = schedule.waiting(), schedule.possible()
@@ -40,5 +40,6 @@ def execute(folder: Path, order: Order, workers: int, console: Console) -> list[
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
             return execution.go(folder, order, workers, display.watch, host)
     except KeyboardInterrupt:
-        say(console, f"\nInterrupted; every finished trial is kept. Go on with:\n  {resume_command(folder)}")
+        kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"
+        say(console, f"\nInterrupted; {interrupted or kept}")
         raise typer.Exit(INTERRUPTED) from None

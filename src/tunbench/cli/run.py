@@ -17,6 +17,7 @@ from tunbench.plan.model import CLOCKS, LAB_KINDS
 from tunbench.run import execution
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
+from tunbench.run.verify import pack as packing
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox import brought_programs
 
@@ -44,6 +45,10 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="A program that you bring, such as zerotier-one; repeat it for others."),
     ] = None,
+    pack: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Pack the run for others, who verify it; the name ends in .tar.bz2."),
+    ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was interrupted.")] = None,
 ) -> None:
     """Execute a plan: build the lab, bring the tunnels up, prove them, measure, and write a report.
@@ -53,10 +58,13 @@ def run(
       tunbench run quick                        seven stacks, two profiles, three seeds
       tunbench run my-plan.toml --seed 7 --out runs/seven
       tunbench run openwrt-2016 --scale quick   a study, as far as half an hour goes
+      tunbench run my-plan.toml --pack seven.tar.bz2   and one archive for others, who verify it
       tunbench run --resume runs/seven          after Ctrl-C, a crash or a full disk
     """
     console = screen(stderr=True)
     with bad_input_exits(*MISTAKES):
+        if pack is not None:
+            packing.check(pack)
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
         folder, order = _order_in(plan, out, resume, options, tool or [])
         notes = [*order.toolbox.notes, *cautions.lines(order.shards, order.lab.clock)]
@@ -67,7 +75,11 @@ def run(
             if resume is None:
                 execution.create(folder, order)
             changed = execute(folder, order, count, console)
-        raise typer.Exit(conclude(folder, order.loaded, changed, console))
+        code = conclude(folder, order.loaded, changed, console)
+        if pack is not None:
+            packing.pack(folder, pack)
+            say(console, f"packed       {pack}")
+        raise typer.Exit(code)
 
 
 def _order_in(

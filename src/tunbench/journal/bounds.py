@@ -30,6 +30,9 @@ MAX_NESTING = 20
 MAX_FACTS = 200_000
 """Names and values of a manifest; one of 10,000 profiles has about 100,000."""
 
+MAX_MANIFEST_BYTES = 16 << 20
+"""One of 10,000 profiles has about 5 million."""
+
 MAX_REFERENCE_BYTES, MAX_REFERENCE_ROWS = 4 << 20, 20_000
 """The largest reference that is shipped has some 400,000 bytes and 4,000 rows."""
 

@@ -120,8 +120,8 @@ def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
                 consistency.check(event)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise JournalError(
-                f"{path}, line {number}: {_reason(error)}; the journal is damaged. What stands above that line is "
-                "whole: cut the file there to keep it"
+                f"{path}, line {number}: {reason(error, 'not an event')}; the journal is damaged. What stands above "
+                "that line is whole: cut the file there to keep it"
             ) from None
         yield event
 
@@ -142,6 +142,6 @@ DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_table)
 """What reads a line."""
 
 
-def _reason(error: Exception) -> str:
-    """What is wrong in words; a parser's own are not for the user."""
-    return str(error) if isinstance(error, validation.InvalidEvent) else "not an event"
+def reason(error: Exception, otherwise: str) -> str:
+    """What is wrong in words; a parser's own are not for the user, who is told what it is `otherwise`."""
+    return str(error) if isinstance(error, validation.InvalidEvent) else otherwise

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from tunbench.journal import files, journal
+from tunbench.journal import files, journal, validation
+from tunbench.journal.bounds import MAX_FACTS, MAX_MANIFEST_BYTES
 from tunbench.journal.events import (
     BlockAnswered,
     JournalEvent,
@@ -16,6 +18,8 @@ from tunbench.journal.events import (
 from tunbench.plan import load
 from tunbench.plan.load import Loaded
 from tunbench.plan.toml.bounds import MAX_FILE_BYTES
+
+MANIFEST = "manifest.json"
 
 
 def events(folder: Path) -> list[JournalEvent]:
@@ -37,6 +41,25 @@ def plan(folder: Path) -> str:
         return files.text(path, MAX_FILE_BYTES)
     except OSError as error:
         raise journal.JournalError(f"cannot read {path}: {error.strerror}") from None
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    """What manifest.json says of a run that came to its end. Raises JournalError, and FileNotFoundError without one."""
+    path = folder / MANIFEST
+    try:
+        text = files.text(path, MAX_MANIFEST_BYTES)
+        # Counted first: each sign may become a table, which takes a hundred times the memory.
+        if sum(map(text.count, ",[{")) > 2 * MAX_FACTS:
+            raise validation.InvalidEvent(f"it has more than {MAX_FACTS} names and values")
+        found: dict[str, Any] = journal.DECODER.decode(text)
+        validation.check_manifest(found)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise journal.JournalError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise journal.JournalError(f"{path} is damaged: {journal.reason(error, 'no manifest')}") from None
+    return found
 
 
 def loaded_plan(folder: Path) -> Loaded:

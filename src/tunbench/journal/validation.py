@@ -120,7 +120,8 @@ def _facts(value: Any) -> None:
             raise InvalidEvent("it has a number that is too large")
 
 
-def _manifest(value: Any) -> None:
+def check_manifest(value: Any) -> None:
+    """Raises InvalidEvent where a manifest is none that a run writes."""
     _facts(value)
     _check(value, {"lab": _lab, "plan?": _plan}, "the manifest")
 
@@ -259,7 +260,7 @@ SPEC: dict[str, Check] = {
 }
 
 EVENT_CHECKS: Checks = {
-    "run": {"planned": WHOLE, "manifest": _manifest, "overrides?": _overrides, "files?": _paths},
+    "run": {"planned": WHOLE, "manifest": check_manifest, "overrides?": _overrides, "files?": _paths},
     "shard": {"shard": NAME, "state": NAME, "wall?": NUMBER},
     "phase": {"shard": NAME, "name": NAME, "at": NUMBER, "workload?": NAME},
     "command": {"shard": NAME, "shell": TEXT, "took?": _that(lambda value: value is None or _is_number(value))},

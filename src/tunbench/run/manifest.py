@@ -4,13 +4,15 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tunbench import __version__
 from tunbench.labs import payload
-from tunbench.plan.shard import canonical
+from tunbench.plan.model import Plan
+from tunbench.plan.shard import Shard, canonical
 from tunbench.run.order import Order
 from tunbench.runner.declare import axes
 
@@ -32,16 +34,16 @@ def describe(order: Order) -> dict[str, Any]:
         "lab": {"kind": order.lab.kind, "clock": order.lab.clock},
         "host": {"processor": _processor(), "cores": os.cpu_count(), "kernel": platform.release()},
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
-        "shards": _digest(order),
+        "shards": digest_of_shards(order.plan, order.shards),
         "runner": payload.digest(),
         **order.lab.check({shard.stack for shard in order.shards}, machines.values()),
     }
 
 
-def _digest(order: Order) -> str:
+def digest_of_shards(plan: Plan, shards: Sequence[Shard]) -> str:
     """SHA-256 over the shards that are asked for whatever they measure, and over what decides on others."""
-    until = [canonical(order.plan.until._asdict())] if order.plan.until else []
-    return hashlib.sha256(" ".join([*(shard.id for shard in order.shards), *until]).encode()).hexdigest()
+    until = [canonical(plan.until._asdict())] if plan.until else []
+    return hashlib.sha256(" ".join([*(shard.id for shard in shards), *until]).encode()).hexdigest()
 
 
 def _plan_of(order: Order) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tunbench.journal import files
 from tunbench.journal.folders import resume_command
+from tunbench.journal.read import MANIFEST
 from tunbench.journal.readers.registry import record_of
 from tunbench.run.order import RunError
 
@@ -28,7 +29,7 @@ def finish(folder: Path, write_report: Callable[["RunAnalysis"], Report]) -> Rep
 
     record = record_of(folder)
     try:
-        files.write(folder / "manifest.json", json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
+        files.write(folder / MANIFEST, json.dumps(record.manifest, indent=1, sort_keys=True) + "\n")
         packed = io.BytesIO()
         every_sample(record).write_parquet(packed)
         files.write(folder / "samples.parquet", packed.getvalue())

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.runs import ScriptedLab, finished, invoke, ordered
-from tunbench.cli import caller
 from tunbench.cli.listing import print_json
+from tunbench.cli.shell import caller
 
 COMMANDS = [("list", "tunnels"), ("plan", "show", "quick", "--all"), ("list", "probes", "--json"), ("--version",)]
 

@@ -1,0 +1,206 @@
+"""`tunbench verify`: executes shards of somebody else's run again, and says whether they are equal to the byte."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tunbench.cli.console import say, screen, show
+from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.listing import print_json
+from tunbench.plain_text import line
+from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
+from tunbench.plan.load import Loaded
+from tunbench.plan.shard import Shard
+from tunbench.report import verification_wording as wording
+from tunbench.run import execution
+from tunbench.run.interrupt import INTERRUPTED, interruptible
+from tunbench.run.manifest import describe
+from tunbench.run.order import Order, RunError
+from tunbench.run.verify import again, facts, provide, their_run
+from tunbench.run.verify.facts import FactDifference
+from tunbench.run.verify.their_run import TheirRun
+from tunbench.run.verify.verification import Verification, compared
+from tunbench.toolbox import brought_programs
+
+ALL = "all"
+
+USUAL_COUNT = "3"
+
+
+def verify(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or what tunbench pack made of it.")],
+    shards: Annotated[
+        str,
+        typer.Option(metavar="NUMBER", help=f"How many shards, or {ALL}.", autocompletion=lambda: [USUAL_COUNT, ALL]),
+    ] = USUAL_COUNT,
+    seed: Annotated[int, typer.Option(help="Chooses the shards: give one that the author cannot know.")] = 1,
+    medians: Annotated[
+        bool, typer.Option("--medians", help="Compare medians where equal bytes cannot be expected.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="The folder of what is executed here; else it is not kept.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=MAX_WORKERS, help="Shards at a time; else one for each processor.")
+    ] = None,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A program that the author brought, and that you bring as well."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+) -> None:
+    """Execute shards of a run again, and say whether they are equal to the byte.
+
+    First what decides the numbers is compared: runner, QEMU, image, add-ons, tools. What is not there is built. A run
+    from somebody else is read as what anybody may have written: nothing of it is executed on this machine, and nothing
+    outside its folder is read. What is executed is the plan's shards, in the lab.
+
+    Exit codes: 0 it is verified, 1 it was executed and differs, 2 bad input, or another machine or image.
+
+    \b
+    Examples:
+      tunbench verify wan.tar.bz2
+      tunbench verify runs/wan --shards all
+      tunbench verify wan.tar.bz2 --shards 5 --seed 4711 --out runs/again
+      tunbench verify runs/native --medians     on the real clock nothing is equal to the byte
+    """
+    console = screen(stderr=True)
+    with bad_input_exits(*MISTAKES), _ended_in_order(console):
+        count = _count(shards)
+        with their_run.opened(run) as their, _folder(out) as folder:
+            _check(their, count, medians)
+            loaded = again.loaded_plan(their)
+            finished = again.finished_shards(their, loaded)
+            chosen = again.choose(finished, count, seed)
+            order, differing = _order(their, loaded, chosen, brought_programs.parsed(tool or []), console)
+            if differing and not medians:
+                raise RunError(_other_machine(their, differing))
+            for one in differing:
+                say(console, wording.fact(one))
+            _execute(folder, order, workers, console)
+            found = compared(their, folder, chosen, len(finished), seed)
+            if order.lab.clock == "virtual" and not differing:
+                raise typer.Exit(_tell(found, as_json))
+            raise typer.Exit(_tell_medians(their, folder, chosen, found, differing, as_json))
+
+
+def _count(shards: str) -> int | None:
+    """How many shards are wanted; None for all of them. Raises RunError."""
+    if shards == ALL:
+        return None
+    if not (shards.isdecimal() and shards.isascii() and len(shards) < 10 and int(shards)):
+        raise RunError(f"--shards {line(shards, 100)}: give a number from 1 on, or {ALL}")
+    return int(shards)
+
+
+def _check(their: TheirRun, count: int | None, medians: bool) -> None:
+    """Raises RunError where executing shards again would say nothing."""
+    if their.changed and count is not None:
+        raise RunError(
+            f"{their.changed}. Ask for it as it was, or see which trials come out otherwise here, with: "
+            f"{their_run.command(their.name, f'--shards {ALL}')}"
+        )
+    if their.record.clock != "virtual" and not medians:
+        raise RunError(
+            f"{their.name} was measured on the real clock, where no two runs are equal to the byte; compare its "
+            f"medians with new ones, with: {their_run.command(their.name, '--medians')}"
+        )
+    again.check_runner(their)
+
+
+def _order(
+    their: TheirRun, loaded: Loaded, chosen: Sequence[Shard], given: Mapping[str, str], console: Console
+) -> tuple[Order, list[FactDifference]]:
+    """The shards as an order of this machine, for which all is built, and what of it is not as in the run."""
+    order = again.order_of(their, loaded, chosen, given)
+    needed = provide.lacking(order)
+    provide.check(needed)
+    for one in needed:
+        say(console, f"{one.name} is not there, and is built: that takes a minute or more")
+        _build(one, console)
+    if needed:
+        order = again.order_of(their, loaded, chosen, given)
+    return order, facts.differences(their.head.manifest, describe(order), order.lab.deciding_facts)
+
+
+def _build(one: provide.Needed, console: Console) -> None:
+    with console.status(f"building {one.name}") as status:
+        provide.build(one, lambda text: status.update(Text(f"building: {text}")))
+
+
+def _other_machine(their: TheirRun, differing: Sequence[FactDifference]) -> str:
+    return (
+        f"{wording.facts(differing)}\nso {their.name} cannot come out equal to the byte here; use what it names, or "
+        f"compare the medians, with: {their_run.command(their.name, '--medians')}"
+    )
+
+
+def _execute(folder: Path, order: Order, workers: int | None, console: Console) -> None:
+    for note in order.toolbox.notes:
+        say(console, note)
+    with execution.machine_held(order):
+        execution.create(folder, order)
+        execute(folder, order, workers or default_workers(order.lab.clock), console, "begin again")
+
+
+def _tell(found: Verification, as_json: bool) -> int:
+    """Says whether all is equal to the byte; returns the exit code."""
+    from tunbench.report.export import verification as exported
+
+    if as_json:
+        print_json(exported.as_json(found))
+    else:
+        for sentence in wording.sentences(found):
+            say(screen(), sentence)
+    return 0 if found.equal else SOME_FAILED
+
+
+def _tell_medians(
+    their: TheirRun,
+    folder: Path,
+    chosen: Sequence[Shard],
+    found: Verification,
+    differing: Sequence[FactDifference],
+    as_json: bool,
+) -> int:
+    """Shows the medians of what was executed here beside those of the run; returns the exit code."""
+    from tunbench.report.export import verification as exported
+    from tunbench.report.terminal import comparison as shown
+    from tunbench.run.verify import medians
+
+    with bad_input_exits(medians.CompareError):
+        rows = medians.compared(their, folder, chosen)
+    agrees = medians.agree(rows) and not found.interrupted
+    if as_json:
+        print_json(exported.medians_as_json(found, differing, rows, agrees))
+    else:
+        console = screen()
+        show(console, shown.compared_runs(rows, False, console.width))
+        say(console, wording.of_medians(found, rows, agrees))
+    return 0 if agrees else SOME_FAILED
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """The folder of what is executed here, which is gone afterwards unless it was named."""
+    if out:
+        yield out
+    else:
+        with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
+            yield Path(folder) / "again"
+
+
+@contextmanager
+def _ended_in_order(console: Console) -> Iterator[None]:
+    """Ends the command on Ctrl-C and SIGTERM, with nothing left behind."""
+    try:
+        with interruptible():
+            yield
+    except KeyboardInterrupt:
+        say(console, "\nInterrupted; begin again")
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,60 @@
+"""A verification in words: what was equal, or which trial came out otherwise, in which value, and from where on."""
+
+from collections.abc import Iterator, Sequence
+
+from tunbench.analysis.compare.runs import RunComparison
+from tunbench.report import change_wording
+from tunbench.run.verify.facts import FactDifference
+from tunbench.run.verify.unequal import UnequalTrial
+from tunbench.run.verify.verification import Verification
+
+MAX_TRIALS = 20
+"""Trials that are told at most."""
+
+
+def sentences(found: Verification) -> Iterator[str]:
+    """What came out, in one line; and where several trials differ, a line for each of the others."""
+    if found.equal:
+        yield f"verified: {_executed(found)}, equal to the byte"
+        return
+    lines = [*map(unequal, found.unequal), *(f"{name}: it did not come to its end here" for name in found.interrupted)]
+    # Whoever changed the fingerprint, and no sample.
+    lines = lines or [f"all trials are equal to the byte, but {found.changed}"]
+    yield f"differs: {_executed(found)}: {lines[0]}"
+    yield from (f"  {line}" for line in lines[1:MAX_TRIALS])
+    if len(lines) > MAX_TRIALS:
+        yield f"  and {len(lines) - MAX_TRIALS} more; --json has them"
+
+
+def unequal(trial: UnequalTrial) -> str:
+    """A trial that came out otherwise: in which value, and from which event of its shard on."""
+    text = f"{trial.trial}: {trial.what} is {trial.theirs} there and {trial.here} here"
+    if trial.unequal > 1:
+        text += f", as are {trial.unequal - 1} more of {trial.samples} samples"
+    if trial.event is None:
+        return text
+    line = f"from line {trial.event.line} of its journal on"
+    if trial.event.measured:
+        return f"{text}, {line}: {trial.event.theirs}, while all that led to it is equal"
+    return f"{text}, {line}: {trial.event.theirs} there, {trial.event.here} here"
+
+
+def of_medians(found: Verification, compared: RunComparison, agrees: bool) -> str:
+    """What the medians show, in one line."""
+    lacking = f"; {len(found.interrupted)} did not come to their end here" if found.interrupted else ""
+    verdict = "medians show no difference" if agrees else "medians differ"
+    return f"{verdict}: {_executed(found)}, {change_wording.headline(compared)}{lacking}"
+
+
+def fact(one: FactDifference) -> str:
+    """Something that decides the numbers, and is another one here."""
+    return f"another {one.name}: {one.theirs} there, {one.here} here"
+
+
+def facts(found: Sequence[FactDifference]) -> str:
+    """All of them, one line each."""
+    return "\n".join(map(fact, found))
+
+
+def _executed(found: Verification) -> str:
+    return f"{len(found.shards)} of {found.total} {'shard' if found.total == 1 else 'shards'}"

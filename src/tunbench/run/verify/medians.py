@@ -1,0 +1,35 @@
+"""The medians of a run beside those of its shards as they came out here, where equal bytes cannot be expected."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tunbench.analysis.compare.compared_cell import (
+    BETTER,
+    DIFFERENT,
+    FAILED_A,
+    FAILED_B,
+    ONLY_A,
+    ONLY_B,
+    WORSE,
+)
+from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
+from tunbench.analysis.run_analysis import analyse
+from tunbench.journal.readers.registry import record_of
+from tunbench.plan.shard import Shard
+from tunbench.run.verify.their_run import TheirRun
+from tunbench.run.verify.verification import of_shards
+
+__all__ = ["CompareError", "agree", "compared"]
+
+SHOWN = (FAILED_B, WORSE, ONLY_A, DIFFERENT, BETTER, ONLY_B, FAILED_A)
+"""The verdicts that say that a cell is another one here."""
+
+
+def compared(their: TheirRun, folder: Path, shards: Sequence[Shard]) -> RunComparison:
+    """The shards as they were, and as they came out in a folder. Raises JournalError and CompareError."""
+    return compare(analyse(of_shards(their, shards)), analyse(record_of(folder)))
+
+
+def agree(found: RunComparison) -> bool:
+    """Whether no cell is shown to be another one."""
+    return not any(row.verdict in SHOWN for row in found.rows)

@@ -1,0 +1,72 @@
+"""Packs a run for whoever verifies it: plan, manifest, journal and digests, and nothing of the user's machine."""
+
+import hashlib
+import io
+import json
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from tunbench.journal import journal, read
+from tunbench.journal.excerpt import excerpt
+from tunbench.journal.read import MANIFEST
+from tunbench.journal.readers.journal import assemble
+from tunbench.run.order import RunError
+from tunbench.run.verify import digests
+from tunbench.run.verify.archive import DIGESTS, MAX_UNPACKED_BYTES, PLAN, SUFFIX, Member, write
+
+
+def check(file: Path) -> None:
+    """Raises RunError where an archive of that name cannot be written."""
+    if not file.name.endswith(SUFFIX):
+        raise RunError(f"{file} is no name for an archive, which is a tar file under bzip2: let it end in {SUFFIX}")
+    if not file.parent.is_dir():
+        raise RunError(f"cannot write to {file}: there is no folder {file.parent}; make it, or name another file")
+    if file.is_dir():
+        raise RunError(f"cannot write to {file}: it is a folder; name another file")
+
+
+def pack(folder: Path, file: Path) -> None:
+    """Writes the archive of a run; the same run gives the same bytes. Raises JournalError and RunError."""
+    check(file)
+    events = read.events(folder)
+    record = assemble(events)
+    if not record.trials:
+        raise RunError(f"{folder} has no trial that came to its end; there is nothing to pack")
+    text = json.dumps(record.manifest, indent=1, sort_keys=True) + "\n"
+    try:
+        with tempfile.TemporaryFile() as lines:
+            _write_excerpt(folder, lines)
+            members = [_member(PLAN, read.plan(folder)), _member(MANIFEST, text), _whole(journal.NAME, lines)]
+            told = {one.name: _digest(one) for one in members}
+            members.insert(0, _member(DIGESTS, digests.text(told, events)))
+            if sum(one.size for one in members) > MAX_UNPACKED_BYTES:
+                raise RunError(
+                    f"{folder} has more than {MAX_UNPACKED_BYTES >> 30} GiB without its logs, and no archive takes so "
+                    "much: hand its folder on"
+                )
+            write(file, members)
+    except OSError as error:
+        raise RunError(f"cannot write to {file}: {error.strerror}; make room, or name another file") from None
+
+
+def _write_excerpt(folder: Path, lines: IO[bytes]) -> None:
+    for event in journal.each(folder):
+        if kept := excerpt(event):
+            lines.write(json.dumps(kept, separators=(",", ":")).encode() + b"\n")
+
+
+def _member(name: str, text: str) -> Member:
+    return _whole(name, io.BytesIO(text.encode()))
+
+
+def _whole(name: str, content: IO[bytes]) -> Member:
+    return Member(name, content, content.seek(0, io.SEEK_END))
+
+
+def _digest(member: Member) -> str:
+    member.content.seek(0)
+    whole = hashlib.sha256()
+    while piece := member.content.read(1 << 20):
+        whole.update(piece)
+    return whole.hexdigest()
