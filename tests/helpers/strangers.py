@@ -24,7 +24,7 @@ NAMES = (
 SECONDS = 15.0
 """Processor time in which a command that opens a run must end."""
 
-OPENED = [["digest"], ["samples"], ["report"], ["study", "agree"], ["run", "--resume"]]
+OPENED = [["digest"], ["samples"], ["report"], ["verify"], ["study", "agree"], ["run", "--resume"]]
 """The commands that open the folder of one run."""
 
 Property = Callable[[str, object], None]
@@ -45,6 +45,8 @@ def commands(run: Path, good: Path) -> list[list[str]]:
         *(["digest", here], ["samples", here], ["report", here], ["compare", here, there], ["gate", there, here]),
         *(["study", "agree", here], ["run", "--resume", here], ["report", here, there]),
         *(["compare", there, here, "--csv"], ["samples", here, "--format", "json"]),
+        *(["verify", here], ["verify", here, "--shards", "all", "--medians"]),
+        ["pack", here, f"{here}.tar.bz2"],
     ]
 
 

@@ -175,14 +175,14 @@ def _tell_medians(
 
     with bad_input_exits(medians.CompareError):
         rows = medians.compared(their, folder, chosen)
-    agrees = medians.agree(rows) and not found.interrupted
+    agrees = False if found.interrupted else medians.agree(rows)
     if as_json:
         print_json(exported.medians_as_json(found, differing, rows, agrees))
     else:
         console = screen()
         show(console, shown.compared_runs(rows, False, console.width))
         say(console, wording.of_medians(found, rows, agrees))
-    return 0 if agrees else SOME_FAILED
+    return SOME_FAILED if agrees is False else 0
 
 
 @contextmanager

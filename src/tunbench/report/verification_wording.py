@@ -15,12 +15,12 @@ MAX_TRIALS = 20
 def sentences(found: Verification) -> Iterator[str]:
     """What came out, in one line; and where several trials differ, a line for each of the others."""
     if found.equal:
-        yield f"verified: {_executed(found)}, equal to the byte"
+        yield f"verified: {len(found.shards)} of {_shards(found.total)}, equal to the byte"
         return
     lines = [*map(unequal, found.unequal), *(f"{name}: it did not come to its end here" for name in found.interrupted)]
     # Whoever changed the fingerprint, and no sample.
     lines = lines or [f"all trials are equal to the byte, but {found.changed}"]
-    yield f"differs: {_executed(found)}: {lines[0]}"
+    yield f"differs: {found.differing} of {_shards(len(found.shards))} executed again, of {found.total}: {lines[0]}"
     yield from (f"  {line}" for line in lines[1:MAX_TRIALS])
     if len(lines) > MAX_TRIALS:
         yield f"  and {len(lines) - MAX_TRIALS} more; --json has them"
@@ -39,11 +39,12 @@ def unequal(trial: UnequalTrial) -> str:
     return f"{text}, {line}: {trial.event.theirs} there, {trial.event.here} here"
 
 
-def of_medians(found: Verification, compared: RunComparison, agrees: bool) -> str:
+def of_medians(found: Verification, compared: RunComparison, agrees: bool | None) -> str:
     """What the medians show, in one line."""
     lacking = f"; {len(found.interrupted)} did not come to their end here" if found.interrupted else ""
-    verdict = "medians show no difference" if agrees else "medians differ"
-    return f"{verdict}: {_executed(found)}, {change_wording.headline(compared)}{lacking}"
+    verdict = {True: "medians show no difference", False: "medians differ", None: "medians decide nothing"}[agrees]
+    executed = f"{len(found.shards)} of {_shards(found.total)}"
+    return f"{verdict}: {executed}, {change_wording.headline(compared)}{lacking}"
 
 
 def fact(one: FactDifference) -> str:
@@ -56,5 +57,5 @@ def facts(found: Sequence[FactDifference]) -> str:
     return "\n".join(map(fact, found))
 
 
-def _executed(found: Verification) -> str:
-    return f"{len(found.shards)} of {found.total} {'shard' if found.total == 1 else 'shards'}"
+def _shards(number: int) -> str:
+    return f"{number} {'shard' if number == 1 else 'shards'}"

@@ -175,7 +175,7 @@ def test_a_link_to_itself_is_no_run(good: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("arguments", OPENED[3:])
+@pytest.mark.parametrize("arguments", OPENED[-2:])
 def test_a_plan_that_is_no_file_is_not_opened(kind: str, arguments: list[str], good: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("root:$6$secret")

@@ -25,9 +25,12 @@ def _unequal(one: UnequalTrial) -> dict[str, Any]:
 
 
 def medians_as_json(
-    found: Verification, facts: Sequence[FactDifference], compared: RunComparison, agrees: bool
+    found: Verification, facts: Sequence[FactDifference], compared: RunComparison, agrees: bool | None
 ) -> dict[str, Any]:
-    """The medians of what was executed again beside those of the run; nothing is said of bytes."""
+    """The medians of what was executed again beside those of the run; nothing is said of bytes.
+
+    `agrees` is null where nothing could be decided.
+    """
     executed = {"run": found.run, "seed": found.seed, "shards": found.shards, "of": found.total}
     return {
         "verified": None,

@@ -112,7 +112,9 @@ class _Reader:
         """Each member and its pieces, which must be read before the next one."""
         while header := self._header():
             yield header.name, self._pieces(header.size)
-        if self._read(BLOCK) != bytes(BLOCK) or self._read(1):
+        # tar(1) fills an archive up to a whole record.
+        rest = self._read(tarfile.RECORDSIZE + 1)
+        if any(rest) or len(rest) > tarfile.RECORDSIZE:
             raise self._refusal("something follows its end")
 
     def _header(self) -> tarfile.TarInfo | None:

@@ -10,6 +10,7 @@ from tunbench.analysis.compare.compared_cell import (
     FAILED_B,
     ONLY_A,
     ONLY_B,
+    UNDECIDED,
     WORSE,
 )
 from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
@@ -30,6 +31,8 @@ def compared(their: TheirRun, folder: Path, shards: Sequence[Shard]) -> RunCompa
     return compare(analyse(of_shards(their, shards)), analyse(record_of(folder)))
 
 
-def agree(found: RunComparison) -> bool:
-    """Whether no cell is shown to be another one."""
-    return not any(row.verdict in SHOWN for row in found.rows)
+def agree(found: RunComparison) -> bool | None:
+    """Whether no cell is shown to be another one; None where there are too few trials to show anything."""
+    if any(row.verdict in SHOWN for row in found.rows):
+        return False
+    return None if all(row.verdict == UNDECIDED for row in found.rows) else True

@@ -28,6 +28,11 @@ class Verification(NamedTuple):
     changed: str
 
     @property
+    def differing(self) -> int:
+        """How many shards did not come out equal."""
+        return len({one.shard for one in self.unequal}) + len(self.interrupted)
+
+    @property
     def equal(self) -> bool:
         """Whether all that was executed again is equal to the byte, and nothing was changed."""
         return not (self.unequal or self.interrupted or self.changed)
