@@ -1,6 +1,6 @@
 """The archive of a run: a tar file of a few known members under bzip2, the same bytes for the same content.
 
-bzip2, because its output has been the same for one input since 2000; that of zlib changes with its version. It may come
+bzip2, because its output is not known to have changed since 2000; that of zlib does with its version. It may come
 from anybody: what is no such archive is refused, and nothing but the members that are known is ever written.
 """
 
