@@ -166,7 +166,7 @@ def test_a_bomb_is_refused_before_it_fills_the_disk(
     content: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 100_000)
-    file = archive(tmp_path / "bomb.tar.bz2", {**content, journal.NAME: bytes(200_000)})
+    file = archive(tmp_path / "bomb.tar.bz2", {**content, "plan.toml": bytes(60_000), journal.NAME: bytes(60_000)})
     (tmp_path / "out").mkdir()
     with pytest.raises(RunError, match="it has more than"):
         unpack(file, tmp_path / "out")

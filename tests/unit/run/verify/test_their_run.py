@@ -1,10 +1,15 @@
 """The run of somebody else as it is read: the packed example, and that a folder and its archive say the same."""
 
+import bz2
 import hashlib
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 from tests.helpers.packed_runs import EXAMPLE, packed_run
 from tunbench.journal import journal
+from tunbench.journal.journal import JournalError
+from tunbench.run.order import RunError
 from tunbench.run.verify import digests
 from tunbench.run.verify.their_run import opened
 
@@ -46,3 +51,27 @@ def test_an_archive_may_be_named_by_a_link(tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to(file)
     with opened(tmp_path / "latest") as their:
         assert their.record.trials
+
+
+def test_a_mutated_archive_is_read_or_refused(tmp_path: Path) -> None:
+    """Whatever bytes are others, below the compression too: nothing but a refusal in words, nothing left behind."""
+    whole, dice = bz2.decompress(EXAMPLE.read_bytes()), Random(1)
+    file, outcomes = tmp_path / "bad.tar.bz2", Counter[str]()
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(dice.choice([1, 3, 30])):
+            data[dice.choice([dice.randrange(len(data)), dice.randrange(2048)])] = dice.randrange(256)
+        packed = bytearray(bz2.compress(bytes(data)))
+        if dice.random() < 0.1:
+            packed[dice.randrange(len(packed))] ^= 1 << dice.randrange(8)
+        file.write_bytes(packed)
+        try:
+            with opened(file) as their:
+                outcomes["changed" if their.changed else "equal"] += 1
+        except (RunError, JournalError) as error:
+            assert str(error).startswith(str(file)) or str(file) in str(error)
+            outcomes["refused"] += 1
+    assert outcomes["refused"] > 100
+    # What the digests do not cover is the archive's own headers.
+    assert outcomes["equal"] < 20
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.tar.bz2"]
