@@ -13,6 +13,7 @@ from tunbench.analysis.compare.compared_cell import (
     UNDECIDED,
     WORSE,
 )
+from tunbench.analysis.compare.manifests import HOSTS
 from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
 from tunbench.analysis.run_analysis import analyse
 from tunbench.journal.readers.registry import record_of
@@ -27,8 +28,12 @@ SHOWN = (FAILED_B, WORSE, ONLY_A, DIFFERENT, BETTER, ONLY_B, FAILED_A)
 
 
 def compared(their: TheirRun, folder: Path, shards: Sequence[Shard]) -> RunComparison:
-    """The shards as they were, and as they came out in a folder. Raises JournalError and CompareError."""
-    return compare(analyse(of_shards(their, shards)), analyse(record_of(folder)))
+    """The shards as they were, and as they came out in a folder. Raises JournalError and CompareError.
+
+    What differs of image and tools is told before anything is executed, and is not told again.
+    """
+    found = compare(analyse(of_shards(their, shards)), analyse(record_of(folder)))
+    return found._replace(differences=[one for one in found.differences if one.what in HOSTS])
 
 
 def agree(found: RunComparison) -> bool | None:
