@@ -30,8 +30,10 @@ lint: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
+# What measures this machine in real time has it alone.
 test: setup-tests lint
-	.venv/bin/pytest -m "not long"
+	.venv/bin/pytest -m "not long and not native" -n auto --maxprocesses 4 --dist loadfile
+	.venv/bin/pytest -m "not long and native"
 
 test-all: setup-test-all lint
 	.venv/bin/pytest

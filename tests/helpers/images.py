@@ -1,5 +1,6 @@
 """Images in the cache: those of the lab, and small ones as building leaves them."""
 
+import fcntl
 from pathlib import Path
 
 from tunbench.labs.vm import image_build
@@ -11,9 +12,11 @@ ADDON = Definition(name="addon", packages=("libreswan", "kmod"), addon=True, exc
 
 
 def ensured(definition: Definition) -> Path:
-    """The folder of an image; it is built where it is not there. Raises ImageError."""
-    if not (definition.folder / "manifest.json").exists():
-        image_build.build(definition, print)
+    """The folder of an image; it is built where it is not there, by one process of the tests. Raises ImageError."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (definition.folder / "manifest.json").exists():
+            image_build.build(definition, print)
     return definition.folder
 
 

@@ -30,7 +30,7 @@ def counted(run: Path, workload: str) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("loss", "stacks"),
     [
-        (0.02, ["none", "openvpn"]),
+        (0.02, ["none", "wireguard", "openvpn"]),
         pytest.param(0.02, EVERY_KIND, marks=pytest.mark.long),
         pytest.param(0.002, EVERY_KIND, marks=pytest.mark.long),
     ],
@@ -52,10 +52,10 @@ def test_one_packet_in_so_many_is_lost_whoever_sends_it(loss: float, stacks: lis
 
 
 def test_a_round_trip_over_two_links_takes_four_times_their_delay(tmp_path: Path) -> None:
-    links = '["wire", { name = "one-sided", up = { delay = "5ms" }, delay = "0s" }]'
+    links = '["wire", { name = "long", delay = "1ms" }, { name = "one-sided", up = { delay = "5ms" }, delay = "0s" }]'
     record = execute(tmp_path / "run", plan(["none"], '["baseline"]', ["ping:count=20"], link=links))
     processing = 60e-6
-    for link, delay in (("wire", 4 * 75e-6), ("one-sided", 2 * 5e-3)):
+    for link, delay in (("wire", 4 * 75e-6), ("long", 4e-3), ("one-sided", 2 * 5e-3)):
         least = min(values(record, "rtt", "none", whole=False, link=link))
         assert delay <= least < delay + processing
 
@@ -102,7 +102,7 @@ def test_a_queue_holds_its_own_sender_back_and_drops_what_others_send(tmp_path: 
 
 def test_bundles_pass_uncut_where_a_link_says_so(tmp_path: Path) -> None:
     workload = "iperf3-tcp:duration=1"
-    execute(tmp_path / "run", plan(["vxlan"], '["low"]', [workload], link='"aggregates"'))
+    execute(tmp_path / "run", plan(["none", "vxlan"], '["low"]', [workload], link='"aggregates"'))
     of_netem = [one["netem"] for one in counted(tmp_path / "run", workload) if one["interface"] == "to-b"]
     # Counted are segments, and judged were bundles: a loss of 0.25 % drops far fewer than that.
     for netem in of_netem:

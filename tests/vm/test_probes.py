@@ -10,6 +10,8 @@ from tunbench.journal.record import Record
 from tunbench.labs.vm import explore
 from tunbench.plan.shard import Shard
 
+pytestmark = pytest.mark.vm
+
 TCP = "iperf3-tcp:duration=2"
 PACKET = 528
 """Bytes of the echo requests: a multiple of 16, so that WireGuard adds no padding."""
