@@ -24,6 +24,10 @@ class Extra(Image, Protocol):
         """Whether it is a tool or brought."""
 
 
+TOLD = ("version", "digest", "sha256", "source", "built")
+"""What the manifest of a run says of each: enough to build the same tool, or to bring the same program."""
+
+
 def extras_of(stack: PlannedStack) -> set[tuple[ExtraKind, str]]:
     """The kind and name of each that the layers of a stack declare."""
     return {(kind, name) for kind in EXTRA_KINDS for about in stack.abouts for name in getattr(about.needs, kind)}
@@ -41,14 +45,14 @@ def needed(stack: PlannedStack, extras: Iterable[Extra]) -> list[Extra]:
 
 
 def manifest_of(extras: Iterable[Extra]) -> dict[str, dict[str, Any]]:
-    """What the manifest of a run says of them: version and digest of each, and of a brought program its SHA-256.
+    """What the manifest of a run says of them.
 
     Raises ImageError.
     """
     manifests = {(one.kind, one.name): image.check(one) for one in extras}
     return {
         kind: {
-            name: {key: manifest[key] for key in ("version", "digest", "sha256") if key in manifest}
+            name: {key: manifest[key] for key in TOLD if key in manifest}
             for (of, name), manifest in sorted(manifests.items())
             if of == kind
         }

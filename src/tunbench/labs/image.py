@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -85,11 +85,11 @@ def installed_packages(definitions: Iterable[Image]) -> dict[str, str]:
     return versions
 
 
-def write_manifest(folder: Path, head: dict[str, Any], packages: dict[str, str]) -> None:
+def write_manifest(folder: Path, head: dict[str, Any], packages: Mapping[str, str]) -> None:
     """Writes the manifest of what lies in a folder: `head`, and every file with its SHA-256."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = {str(path.relative_to(folder)): _digest(path) for path in paths}
-    manifest = {**head, "digest": _digest_of(files), "files": files, "packages": packages}
+    manifest = {**head, "digest": _digest_of(files), "files": files, "packages": dict(sorted(packages.items()))}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 

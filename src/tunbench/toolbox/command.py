@@ -8,11 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tunbench.labs.vm.image_definition import BASE
+
 Progress = Callable[[str], None]
 """Is told what is being done."""
 
 LAST_LINES = 20
 """Of a program that failed they are told."""
+
+
+MOMENT = {"SOURCE_DATE_EPOCH": str(BASE.source_date_epoch)}
+"""The variable by which programs that build say when that was: always at the same moment."""
 
 
 class ToolError(Exception):

@@ -4,13 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tunbench.toolbox.command import Progress, Run, ToolError, checked
+from tunbench.toolbox.command import MOMENT, Progress, Run, ToolError, checked
 from tunbench.toolbox.tools import Tool
 
 FETCHING = {"GOTOOLCHAIN": "local", "GO111MODULE": "on", "GOWORK": "off"}
 """The proxy and the checksum database are those that the machine is set up with; another Go is not fetched."""
 
-BUILDING = {**FETCHING, "GOOS": "linux", "GOARCH": "amd64", "GOAMD64": "v1", "GOFLAGS": "-mod=readonly"}
+BUILDING = {
+    **FETCHING,
+    **MOMENT,
+    **{"GOOS": "linux", "GOARCH": "amd64", "GOAMD64": "v1", "GOFLAGS": "-mod=readonly", "GOEXPERIMENT": ""},
+}
 
 
 def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -> dict[str, Any]:
@@ -51,4 +55,10 @@ def _fetched(tool: Tool, scratch: Path, run: Run, progress: Progress) -> dict[st
 def _linking(tool: Tool, static: bool) -> str:
     """The linker's flags: no symbols, nothing that depends on where it was built, and the version where it is asked."""
     stamps = [f"-X {variable}={tool.version}" for variable in tool.stamps]
-    return " ".join(["-s -w -buildid=", *stamps, *(["-linkmode external -extldflags -static"] if static else [])])
+    return " ".join(
+        [
+            "-s -w -buildid=",
+            *stamps,
+            *(["-linkmode external -extldflags '-static -Wl,--build-id=none'"] if static else []),
+        ]
+    )

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tunbench.toolbox.command import Progress, Run, ToolError, checked
+from tunbench.toolbox.command import MOMENT, Progress, Run, ToolError, checked
 from tunbench.toolbox.tools import Tool
 
 
@@ -26,12 +26,21 @@ def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """What makes the result independent of this machine's folders and settings."""
+    """What makes the result independent of this machine's folders and settings, and of the time of day."""
+    folders = {cargo_home(): "/cargo", scratch: "/build"}
     return {
+        **MOMENT,
         "CARGO_TARGET_DIR": str(scratch / "target"),
         "CARGO_INCREMENTAL": "0",
         "CARGO_PROFILE_RELEASE_STRIP": "symbols",
-        "RUSTFLAGS": f"--remap-path-prefix={cargo_home()}=/cargo --remap-path-prefix={scratch}=/build",
+        # What is written in C has paths in its assertions.
+        "CFLAGS": " ".join(f"-ffile-prefix-map={path}={name}" for path, name in folders.items()),
+        "RUSTFLAGS": " ".join(
+            [
+                *(f"--remap-path-prefix={path}={name}" for path, name in folders.items()),
+                "-Clink-arg=-Wl,--build-id=none",
+            ]
+        ),
     }
 
 

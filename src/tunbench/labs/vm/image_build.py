@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +15,8 @@ from tunbench.labs.image import ImageError, write_manifest
 from tunbench.labs.payload import GUEST
 from tunbench.labs.vm import cpio
 from tunbench.labs.vm.image_definition import BASE, BOOT_MODULES, Definition
+from tunbench.labs.vm.image_packages import Mirror, Versions, write_index
+from tunbench.labs.vm.image_tree import COMPILING, name_of, tidied
 
 Progress = Callable[[str], None]
 
@@ -29,8 +31,14 @@ UNPRIVILEGED = "it needs the package uidmap, a range of the user in /etc/subuid,
 """What mmdebstrap needs of a machine where it does not run as root."""
 
 
-def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
-    """Builds an image from Debian's packages and puts it into the cache. Raises ImageError."""
+def build(
+    definition: Definition, progress: Progress, mirror: str = "", versions: Mapping[str, Versions] | None = None
+) -> None:
+    """Builds an image from Debian's packages and puts it into the cache. Raises ImageError.
+
+    All its packages have the `versions` of the image of that name; an add-on needs those of the base as well. Without,
+    they are the newest that the mirror has.
+    """
     for program, package in PROGRAMS.items():
         if not shutil.which(program):
             raise ImageError(f"{program} is not installed; install it with: apt-get install {package}")
@@ -38,34 +46,60 @@ def build(definition: Definition, progress: Progress, mirror: str = "") -> None:
     with tempfile.TemporaryDirectory(dir=definition.folder.parent, prefix=".building-") as scratch:
         folder = Path(scratch) / "image"
         folder.mkdir()
-        tree = Path(scratch) / "tree.tar"
-        _debootstrap(definition, tree, progress, mirror)
-        if definition.addon:
-            tree = _beyond_base(tree, Path(scratch), progress, mirror)
-        else:
+        tree, packages = _tree(definition, Path(scratch), progress, mirror, versions)
+        if not definition.addon:
             progress("taking out the kernel")
             _take_out_boot_files(tree, folder)
         progress("compressing the image")
-        packages = _packages(tree)
         compress(tree, folder / "image.squashfs", definition)
         write_manifest_of(definition, folder, packages)
         shutil.rmtree(definition.folder, ignore_errors=True)
         folder.rename(definition.folder)
 
 
-def _debootstrap(definition: Definition, tree: Path, progress: Progress, mirror: str) -> None:
-    packages = [one for one in BASE.packages if one not in definition.excludes] if definition.addon else []
-    packages += definition.packages
-    argv = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--architectures={definition.architecture}"]
+def _tree(
+    definition: Definition, scratch: Path, progress: Progress, mirror: str, versions: Mapping[str, Versions] | None
+) -> tuple[Path, Versions]:
+    """An archive of the files of an image, for an add-on of those beyond the base; and its packages."""
+    parts = [definition, *([BASE] if definition.addon else [])]
+    with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+        # mmdebstrap and apt read it as users of their own.
+        Path(name).chmod(0o755)
+        repository = Path(name) / "packages"
+        progress("looking for the packages")
+        source = Mirror(definition, Path(name) / "apt", mirror)
+        if versions is None:
+            versions = {one.name: source.newest(packages_of(one)) for one in parts}
+        for one in parts:
+            source.check(one.name, versions[one.name])
+        progress("fetching the packages")
+        source.fetch((versions[one.name] for one in parts), repository)
+        trees = [scratch / f"{one.name}.tar" for one in parts]
+        for one, tree in zip(parts, trees, strict=True):
+            write_index(repository, versions[one.name])
+            _install(one, versions[one.name], repository, tree, progress)
+    tree = _beyond(trees[1], trees[0], scratch / "beyond.tar") if definition.addon else trees[0]
+    return tree, versions[definition.name]
+
+
+def packages_of(definition: Definition) -> list[str]:
+    """The packages that are asked for; of an add-on, with those of the base beside which it can be installed."""
+    base = [one for one in BASE.packages if one not in definition.excludes] if definition.addon else []
+    return [*base, *definition.packages]
+
+
+def _install(definition: Definition, versions: Versions, repository: Path, tree: Path, progress: Progress) -> None:
+    """Installs packages, all of which a repository has, and archives their files. Raises ImageError."""
+    installed = tree.with_suffix(".installed")
+    argv = ["mmdebstrap", "--variant=essential", "--format=tar", f"--architectures={definition.architecture}"]
     argv += [f"--dpkgopt=path-exclude={pattern}" for pattern in definition.without]
-    argv += [f"--include={','.join(packages)}", definition.suite, str(tree)]
-    sources = [mirror] if mirror else machine_sources(definition.suite)
-    # No initramfs is made: the lab has its own.
-    environment = os.environ | {"SOURCE_DATE_EPOCH": str(definition.source_date_epoch), "INITRD": "No"}
+    argv += [f"--customize-hook={COMPILING}", f"--include={','.join(sorted(versions))}"]
+    # It has no suite.
+    argv += ["", str(installed), f"deb [trusted=yes] copy:{repository} ./"]
     words: list[str] = []
     with subprocess.Popen(
-        [*argv, *sources],
-        env=environment,
+        argv,
+        env=_environment(definition),
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -79,30 +113,22 @@ def _debootstrap(definition: Definition, tree: Path, progress: Progress, mirror:
     if process.returncode != 0:
         hint = "" if os.geteuid() == 0 else f"\nwithout root, {UNPRIVILEGED}; or run it as root"
         raise ImageError(f"mmdebstrap ended with status {process.returncode}:\n{''.join(words)}{hint}")
+    tidied(installed, tree, definition.source_date_epoch)
+    installed.unlink()
 
 
-def machine_sources(suite: str) -> list[str]:
-    """The machine's own apt sources of Debian's main component for the suite, as lines of a sources.list."""
-    if not shutil.which("apt-get"):
-        return []
-    fields = ("REPO_URI", "RELEASE", "COMPONENT", "ORIGIN")
-    listed = subprocess.run(
-        ["apt-get", "indextargets", "--format", " ".join(f"$({field})" for field in fields), "Created-By: Packages"],
-        capture_output=True,
-        text=True,
-    ).stdout
-    rows = sorted({tuple(line.split(" ", 3)) for line in listed.splitlines()})
-    return [
-        f"deb {uri} {release} {component}"
-        for uri, release, component, origin in (row for row in rows if len(row) == 4)
-        if origin == "Debian" and component == "main" and release.split("-")[0] == suite
-    ]
+def _environment(definition: Definition) -> dict[str, str]:
+    """What scripts of packages may know of whoever builds: where programs are, and where temporary files go."""
+    known = {name: value for name, value in os.environ.items() if name in ("PATH", "TMPDIR", "HOME")}
+    # No initramfs is made: the lab has its own.
+    fixed = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "INITRD": "No", "SOURCE_DATE_EPOCH": str(definition.source_date_epoch)}
+    return known | fixed
 
 
 def _take_out_boot_files(tree: Path, folder: Path) -> None:
     """Writes the kernel's ELF image, which QEMU boots without unpacking it first, and the first stage's archive."""
     with tarfile.open(tree) as tar:
-        members = {_name(member): member for member in tar if member.isfile()}
+        members = {name_of(member): member for member in tar if member.isfile()}
         packed = next(name for name in members if name.startswith("boot/vmlinuz-"))
         version = packed.removeprefix("boot/vmlinuz-")
         (folder / "vmlinux").write_bytes(_unpacked(_content(tar, members[packed])))
@@ -140,16 +166,13 @@ def _in_order(dependencies: str, wanted: Iterable[str]) -> list[str]:
     return order
 
 
-def _beyond_base(tree: Path, scratch: Path, progress: Progress, mirror: str) -> Path:
-    """The tree less what the base image has: what an add-on consists of."""
-    base = scratch / "base.tar"
-    _debootstrap(BASE, base, progress, mirror)
+def _beyond(base: Path, tree: Path, rest: Path) -> Path:
+    """The tree less what the base has: what an add-on consists of."""
     with tarfile.open(base) as tar:
-        known = {_name(member): _fingerprint(tar, member) for member in tar}
-    rest = scratch / "rest.tar"
+        known = {name_of(member): _fingerprint(tar, member) for member in tar}
     with tarfile.open(tree) as tar, tarfile.open(rest, "w", format=tarfile.PAX_FORMAT) as out:
         for member in tar:
-            if member.isdir() or known.get(_name(member)) != _fingerprint(tar, member):
+            if member.isdir() or known.get(name_of(member)) != _fingerprint(tar, member):
                 out.addfile(member, tar.extractfile(member) if member.isfile() else None)
     return rest
 
@@ -178,24 +201,9 @@ def compress(tree: Path, image: Path, definition: Definition = BASE) -> None:
         file.truncate(size + -size % ALIGNMENT_BYTES)
 
 
-def _packages(tree: Path) -> dict[str, str]:
-    """Name and version of every package, from dpkg's own record in the tree."""
-    with tarfile.open(tree) as tar:
-        member = next(member for member in tar if _name(member) == "var/lib/dpkg/status")
-        status = _content(tar, member).decode()
-    paragraphs = [
-        dict(line.split(": ", 1) for line in text.splitlines() if ": " in line[:40]) for text in status.split("\n\n")
-    ]
-    return {fields["Package"]: fields["Version"] for fields in paragraphs if "Version" in fields}
-
-
-def write_manifest_of(definition: Definition, folder: Path, packages: dict[str, str]) -> None:
+def write_manifest_of(definition: Definition, folder: Path, packages: Versions) -> None:
     """Writes the manifest of an image that lies in a folder, with the version of each of its packages."""
     write_manifest(folder, {"name": definition.name, "definition": definition.digest}, packages)
-
-
-def _name(member: tarfile.TarInfo) -> str:
-    return member.name.removeprefix("./")
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

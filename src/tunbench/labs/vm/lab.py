@@ -67,8 +67,8 @@ class VmLab:
         for boot in boots.values():
             boot.acpi_tables()
         return {
-            "image": {"digest": base["digest"], "packages": base["packages"]},
-            "addons": {name: manifest["digest"] for name, manifest in manifests.items()},
+            "image": _told(base),
+            "addons": {name: _told(manifest) for name, manifest in manifests.items()},
             **manifest_of(self.extras),
             "qemu": qemu.version(),
             "command": {
@@ -89,6 +89,11 @@ class VmLab:
         boot = Boot(self.clock, folder, images, shard.machine)
         boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
         return started(boot)
+
+
+def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the manifest of a run says of an image: enough to build the same one."""
+    return {key: manifest[key] for key in ("digest", "packages")}
 
 
 def started(boot: Boot) -> ProcessGroup:

@@ -1,7 +1,7 @@
 import lzma
-import os
 import subprocess
 import sys
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +9,8 @@ import pytest
 
 import tunbench
 from tests.helpers.images import ADDON, SMALL
+from tests.helpers.mirrors import ALWAYS, APT, Package, debian, installs_here, publish
+from tunbench.labs import image
 from tunbench.labs.image import ImageError, cache
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition
@@ -32,51 +34,42 @@ def program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
+@APT
 def test_a_build_that_fails_says_its_last_words_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    program(tmp_path, "mmdebstrap", 'echo "I: downloading" >&2; echo "E: cannot reach it" >&2; exit 25')
-    program(tmp_path, "tar2sqfs", "")
-    program(tmp_path, "apt-get", "")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    installs_here(monkeypatch, tmp_path / "bin")
+    program(tmp_path / "bin", "mmdebstrap", 'echo "I: unpacking" >&2; echo "E: it does not fit" >&2; exit 25')
     told: list[str] = []
-    with pytest.raises(ImageError, match="mmdebstrap ended with status 25:\nI: downloading\nE: cannot reach it"):
-        image_build.build(SMALL, told.append)
-    assert "downloading" in told
+    with pytest.raises(ImageError, match="mmdebstrap ended with status 25:\nI: unpacking\nE: it does not fit"):
+        image_build.build(SMALL, told.append, publish(tmp_path / "mirror", [*ALWAYS, Package("kmod")]))
+    assert "unpacking" in told
     assert list((cache() / "images").iterdir()) == []
 
 
-# What `apt-get indextargets` printed on a Debian 12 with updates, security and a source of somebody else.
-TARGETS = """\
-https://deb.example.org/debian/ bookworm main Debian
-https://deb.example.org/debian/ bookworm main Debian
-https://deb.example.org/debian/ bookworm contrib Debian
-https://deb.example.org/debian/ bookworm-updates main Debian
-https://deb.example.org/debian-security/ bookworm-security main Debian
-https://deb.example.org/debian/ trixie main Debian
-https://other.example.org/ bookworm main Some Other Origin
-https://nothing.example.org/ bookworm main
-"""
+@APT
+def test_two_users_get_one_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    installs_here(monkeypatch, tmp_path / "bin")
+    digests = set()
+    for number, packages in enumerate((debian(), debian()[::-1])):
+        mirror = publish(tmp_path / f"mirror-{number}", packages)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache-{number}"))
+        monkeypatch.setenv("TZ", ("UTC", "Asia/Kathmandu")[number])
+        image_build.build(BASE, lambda _: None, mirror)
+        digests.add(image.check(BASE)["digest"])
+        assert image.check(BASE)["packages"].keys() == {one.name for one in packages}
+    assert len(digests) == 1
 
 
-def test_the_machines_own_sources_are_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "targets").write_text(TARGETS)
-    program(tmp_path, "apt-get", f'test "$1" = indextargets && echo "$@" >{tmp_path}/asked && cat {tmp_path}/targets')
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert image_build.machine_sources("bookworm") == [
-        "deb https://deb.example.org/debian-security/ bookworm-security main",
-        "deb https://deb.example.org/debian/ bookworm main",
-        "deb https://deb.example.org/debian/ bookworm-updates main",
-    ]
-    asked = (tmp_path / "asked").read_text()
-    assert "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)" in asked
-    assert "Created-By: Packages" in asked
-    assert image_build.machine_sources("sid") == []
-
-
-def test_a_machine_without_apt_has_no_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert image_build.machine_sources("bookworm") == []
+@APT
+def test_an_add_on_has_what_lies_beyond_the_base(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    installs_here(monkeypatch, tmp_path / "bin")
+    mirror = publish(tmp_path / "mirror", [*debian(), Package("libreswan")])
+    image_build.build(ADDON, lambda _: None, mirror)
+    with tarfile.open(ADDON.folder / "image.squashfs") as tar:
+        assert [member.name for member in tar] == ["./usr/share/libreswan", "./var/lib/dpkg/status"]
+    packages = image.check(ADDON)["packages"]
+    assert packages.keys() == {*BASE.packages, "libreswan", "dash", "apt-utils"} - {*ADDON.excludes}
 
 
 # From the modules.dep of Debian 12, which lists what a module needs with the most direct first.
@@ -120,9 +113,9 @@ def test_the_digest_of_a_definition_follows_all_that_it_says() -> None:
 
 def test_the_digest_of_a_definition_is_the_same_in_every_version() -> None:
     assert {one.name: one.digest[:12] for one in (SMALL, *ADDONS.values())} == {
-        "small": "0210b188569c",
-        "libreswan": "1a378ce141d2",
-        "mosquitto": "c5aeb55f7d1c",
+        "small": "acb63072b5cd",
+        "libreswan": "1d5e4f312a4d",
+        "mosquitto": "87f8c589c9be",
     }, "who has built an image would have to build it anew"
 
 
@@ -147,25 +140,13 @@ def test_images_lie_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert cache() == tmp_path / "me" / ".cache" / "tunbench"
 
 
-def asked_for(definition: Definition, monkeypatch: pytest.MonkeyPatch, folder: Path) -> set[str]:
-    """The packages that mmdebstrap is told to install."""
-    program(folder, "mmdebstrap", f'for word; do echo "$word"; done >{folder}/asked')
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    image_build._debootstrap(definition, folder / "tree.tar", print, "deb file:///mirror bookworm main")
-    words = (folder / "asked").read_text().splitlines()
-    [included] = [word for word in words if word.startswith("--include=")]
-    return set(included.removeprefix("--include=").split(","))
-
-
-def test_an_addon_is_installed_beside_the_base_but_for_what_it_excludes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_addon_is_installed_beside_the_base_but_for_what_it_excludes() -> None:
     assert {"openvpn", "tinc"} <= set(BASE.packages)
-    assert asked_for(ADDON, monkeypatch, tmp_path) == (set(BASE.packages) | {"libreswan"}) - {"openvpn", "tinc"}
+    assert set(image_build.packages_of(ADDON)) == (set(BASE.packages) | {"libreswan"}) - {"openvpn", "tinc"}
 
 
-def test_the_base_excludes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert asked_for(BASE, monkeypatch, tmp_path) == set(BASE.packages)
+def test_the_base_excludes_nothing() -> None:
+    assert image_build.packages_of(BASE) == list(BASE.packages)
 
 
 @pytest.mark.parametrize("name", ADDONS)

@@ -119,8 +119,10 @@ def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPat
     with pytest.raises(image.ImageError, match="the image addon is not built"):
         VmLab("virtual").check([parse("none"), parse("ipip")])
     assert VmLab("virtual").check([parse("none")])["addons"] == {}
-    image_build.write_manifest_of(ADDON, ADDON.folder, {})
-    assert VmLab("virtual").check([parse("ipip")])["addons"] == {"addon": image.check(ADDON)["digest"]}
+    image_build.write_manifest_of(ADDON, ADDON.folder, {"tshark": "4"})
+    assert VmLab("virtual").check([parse("ipip")])["addons"] == {
+        "addon": {"digest": image.check(ADDON)["digest"], "packages": {"tshark": "4"}}
+    }
 
 
 def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
