@@ -13,6 +13,7 @@ from tunbench.journal import journal
 from tunbench.run.order import Order
 from tunbench.run.results import finish
 from tunbench.run.verify.pack import pack
+from tunbench.run.verify.their_run import TheirRun
 
 EXAMPLE = Path(__file__).parents[1] / "packed" / "example.tar.bz2"
 
@@ -24,6 +25,12 @@ def whole_run(folder: Path, order: Order | None = None) -> Path:
     finished(folder, order)
     finish(folder, lambda _: None)
     return folder
+
+
+def had(their: TheirRun, **manifest: Any) -> TheirRun:
+    """The same run, whose author had other images, tools and programs."""
+    head = their.head._replace(manifest={**their.head.manifest, **manifest})
+    return their._replace(events=[head, *their.events[1:]])
 
 
 def packed_run(folder: Path, order: Order | None = None) -> Path:

@@ -1,27 +1,40 @@
 """`tunbench lab`: the image of the vm lab, and a shell in it."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from tunbench.cli.console import say, screen
-from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.listing import print_json
+from tunbench.journal.journal import JournalError
 from tunbench.labs import image
 from tunbench.labs.image import cache, remove
 from tunbench.labs.lab import LabError
 from tunbench.labs.vm import explore, image_build, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
+from tunbench.labs.vm.image_packages import Versions
 from tunbench.report.terminal import listings
+from tunbench.run.order import RunError
+from tunbench.run.verify import listed, their_run
+from tunbench.run.verify.listed import ListedImage
+from tunbench.run.verify.their_run import TheirRun
 from tunbench.toolbox import selection
 from tunbench.toolbox.command import ToolError
 
 app = typer.Typer(no_args_is_help=True, help="Build and look at the image of the vm lab, and open a shell in it.")
 
-Names = Annotated[list[str] | None, typer.Argument(help=f"base (the default), {', '.join(ADDONS)}.")]
+OTHER_IMAGE = 1
+"""Exit code of an image that was built as a run had it, and is another one."""
+
+Names = Annotated[
+    list[str] | None, typer.Argument(help=f"base (the default; with --as all that RUN has), {', '.join(ADDONS)}.")
+]
 
 
 @app.command()
@@ -29,17 +42,80 @@ def build(
     names: Names = None,
     mirror: Annotated[str, typer.Option(help="Build it from this Debian mirror or sources.list.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
+    as_run: Annotated[
+        Path | None, typer.Option("--as", metavar="RUN", help="Build it with exactly the versions that this run had.")
+    ] = None,
 ) -> None:
-    """Build an image from Debian's packages, with this machine's own apt sources. It takes about a minute."""
+    """Build an image from Debian's packages, with this machine's own apt sources. It takes some minutes.
+
+    Equal versions of the packages give an equal image, to the byte, whoever builds it, and when and where. Without --as
+    they are the newest that the sources have. With it they are those that the manifest of RUN lists, which is a run's
+    folder or what tunbench pack made of it; versions that the sources no longer have are named, and nothing is built.
+    It takes the place of the image that is there.
+
+    Exit codes: 0 it is there, 1 it is built and is not that of RUN, 2 bad input, or a mirror without the versions.
+
+    \b
+    Examples:
+      tunbench lab build base libreswan
+      tunbench lab build --as wan.tar.bz2
+      tunbench lab build --as runs/wan --mirror http://archive.example.org/debian/20260101
+    """
     console = screen(stderr=True)
+    definitions = _definitions(names)
+    if as_run:
+        with bad_input_exits(RunError, JournalError, image.ImageError, OSError), their_run.opened(as_run) as their:
+            found = listed.images(their)
+            versions = {name: one.packages for name, one in found.items()}
+            wanted = _of_run(their, found, definitions) if names else list(found.values())
+            same = [_build_as(one, versions, their.name, mirror, force, console) for one in wanted]
+        raise typer.Exit(0 if all(same) else OTHER_IMAGE)
     with bad_input_exits(image.ImageError, OSError):
-        for definition in _definitions(names):
+        for definition in definitions:
             if (definition.folder / "manifest.json").exists() and not force and not mirror:
                 say(console, f"{definition.name} is there: {definition.folder}")
                 continue
-            with console.status(f"building {definition.name}") as status:
-                image_build.build(definition, lambda text: status.update(Text(f"building: {text}")), mirror)
+            _build(definition, mirror, None, console)
             say(console, f"{definition.name} is built: {definition.folder}")
+
+
+def _of_run(their: TheirRun, found: Mapping[str, ListedImage], definitions: Sequence[Definition]) -> list[ListedImage]:
+    """These images of a run. Raises RunError where it has not all of them."""
+    for one in definitions:
+        if one.name not in found:
+            raise RunError(f"{their.name} has no image {one.name}; it has {', '.join(found)}")
+    return [found[one.name] for one in definitions]
+
+
+def _build_as(
+    one: ListedImage, versions: Mapping[str, Versions], run: str, mirror: str, force: bool, console: Console
+) -> bool:
+    """Builds an image as a run had it, unless it is there; whether it is the same."""
+    if not force and _digest(one.definition) == one.digest:
+        say(console, f"{one.definition.name} is there as {run} had it: {one.definition.folder}")
+        return True
+    _build(one.definition, mirror, versions, console)
+    if (digest := _digest(one.definition)) == one.digest:
+        say(console, f"{one.definition.name} is built as {run} had it, equal to the byte: {one.definition.folder}")
+        return True
+    complain(
+        f"{one.definition.name} is built with the versions that {run} had, and is another image, {digest:.12}… and not "
+        f"{one.digest:.12}…; the way of building is another one, or that image was not built from these packages"
+    )
+    return False
+
+
+def _build(definition: Definition, mirror: str, versions: Mapping[str, Versions] | None, console: Console) -> None:
+    with console.status(f"building {definition.name}") as status:
+        image_build.build(definition, lambda text: status.update(Text(f"building: {text}")), mirror, versions)
+
+
+def _digest(definition: Definition) -> str:
+    """The digest of an image that is whole; empty where there is none."""
+    try:
+        return str(image.check(definition)["digest"])
+    except image.ImageError:
+        return ""
 
 
 @app.command()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,13 +11,17 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tunbench.cli.console import say, screen
-from tunbench.cli.errors import BAD_INPUT, bad_input_exits
+from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.listing import print_rows
+from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
 from tunbench.plan.extent import duration_in_words
 from tunbench.report.export import tools
 from tunbench.report.terminal import listings
 from tunbench.run.interrupt import INTERRUPTED, interruptible
+from tunbench.run.order import RunError
+from tunbench.run.verify import their_run
+from tunbench.run.verify.listed import tools as tools_of
 from tunbench.toolbox import build_requirements, command
 from tunbench.toolbox import install as installing
 from tunbench.toolbox.command import ToolError
@@ -36,6 +41,9 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="NAME", help=f"{', '.join(TOOLS)}.", autocompletion=_names, show_default=False),
 ]
+OTHER_TOOL = 1
+"""Exit code of a tool that was built as a run had it, and is another one."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -44,20 +52,31 @@ def install(
     names: Names = None,
     every: Annotated[bool, typer.Option("--all", help="Install every tool.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
+    as_run: Annotated[
+        Path | None, typer.Option("--as", metavar="RUN", help="Install the tools that this run had, as it had them.")
+    ] = None,
 ) -> None:
     """Fetch tools from their package registries, build them, and put them into the cache.
 
     Each has one version, and the client of its registry verifies its checksum. Go and cargo must be there. A plan
     that needs a tool finds it in its labs; nothing is fetched while a plan runs.
 
+    With --as they are the tools that the manifest of RUN lists, or those of NAME, at their versions and by the same Go
+    or Rust; RUN is a run's folder or what tunbench pack made of it. Checksums of sources and programs are compared.
+
     \b
     Examples:
       tunbench toolbox install headscale tailscale
       tunbench toolbox install --all                every tool, half an hour on 2 free cores
+      tunbench toolbox install --as mesh.tar.bz2    what this run had
 
-    What is broken off leaves nothing behind. Exit code 2 where a tool could not be installed.
+    What is broken off leaves nothing behind. Exit code 2 where a tool could not be installed, and 1 where one is
+    installed and is not that of RUN.
     """
     console = screen(stderr=True)
+    if as_run:
+        _install_as(as_run, names or [], every, force, console)
+        return
     with bad_input_exits(UnknownTool, ToolError):
         wanted = _chosen(names, every, "install")
         if lacking := build_requirements.missing([one for one in wanted if force or not one.installed]):
@@ -106,6 +125,27 @@ def _chosen(names: Sequence[str] | None, every: bool, what: str) -> list[Tool]:
     if bool(names) == every:
         raise ToolError(f"name the tools to {what}, or give --all; tunbench toolbox list shows them")
     return list(TOOLS.values()) if every else [tool(name) for name in dict.fromkeys(names or ())]
+
+
+def _install_as(run: Path, names: Sequence[str], every: bool, force: bool, console: Console) -> None:
+    """Installs the tools of a run, or these of them, as it had them, and ends the command where one is not the same."""
+    with bad_input_exits(RunError, JournalError, ToolError):
+        if every:
+            raise ToolError("--all and --as RUN are two choices; --as RUN installs every tool that it had")
+        with their_run.opened(run) as their:
+            wanted = tools_of(their, names)
+        new = [one for one in wanted if force or not one.is_there()]
+        if lacking := build_requirements.missing([one.tool for one in new]):
+            raise ToolError("\n".join(lacking))
+    for one in wanted:
+        if one not in new:
+            say(console, f"{one.tool.name} {one.tool.version} is there as {run} had it: {one.tool.folder}")
+    if not all([_install(one.tool, console) for one in new]):
+        raise typer.Exit(BAD_INPUT)
+    if others := [one for one in new if not one.is_there()]:
+        for one in others:
+            complain(f"{one.tool.name} is not that of {run}: {one.difference()}")
+        raise typer.Exit(OTHER_TOOL)
 
 
 def _provide(one: Tool, force: bool, console: Console) -> bool:

@@ -33,6 +33,9 @@ ALL = "all"
 
 USUAL_COUNT = "3"
 
+BUILT_BY = {"image": "lab build", "addons": "lab build", "tools": "toolbox install"}
+"""The command that builds what a run had, by what of its manifest differs."""
+
 
 def verify(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or what tunbench pack made of it.")],
@@ -77,7 +80,7 @@ def verify(
             loaded = again.loaded_plan(their)
             finished = again.finished_shards(their, loaded)
             chosen = again.choose(finished, count, seed)
-            order, differing = _order(their, loaded, chosen, brought_programs.parsed(tool or []), console)
+            order, differing = _order(their, loaded, chosen, brought_programs.parsed(tool or []), not medians, console)
             if differing and not medians:
                 raise RunError(_other_machine(their, differing))
             for one in differing:
@@ -114,29 +117,31 @@ def _check(their: TheirRun, count: int | None, medians: bool) -> None:
 
 
 def _order(
-    their: TheirRun, loaded: Loaded, chosen: Sequence[Shard], given: Mapping[str, str], console: Console
+    their: TheirRun, loaded: Loaded, chosen: Sequence[Shard], given: Mapping[str, str], exact: bool, console: Console
 ) -> tuple[Order, list[FactDifference]]:
     """The shards as an order of this machine, for which all is built, and what of it is not as in the run."""
     order = again.order_of(their, loaded, chosen, given)
     needed = provide.lacking(order)
-    provide.check(needed)
+    provide.check(needed, their, exact)
     for one in needed:
         say(console, f"{one.name} is not there, and is built: that takes a minute or more")
-        _build(one, console)
+        with console.status(f"building {one.name}") as status:
+            provide.build(one, their, exact, lambda text: status.update(Text(f"building: {text}")))
     if needed:
         order = again.order_of(their, loaded, chosen, given)
     return order, facts.differences(their.head.manifest, describe(order), order.lab.deciding_facts)
 
 
-def _build(one: provide.Needed, console: Console) -> None:
-    with console.status(f"building {one.name}") as status:
-        provide.build(one, lambda text: status.update(Text(f"building: {text}")))
-
-
 def _other_machine(their: TheirRun, differing: Sequence[FactDifference]) -> str:
-    return (
-        f"{wording.facts(differing)}\nso {their.name} cannot come out equal to the byte here; use what it names, or "
-        f"compare the medians, with: {their_run.command(their.name, '--medians')}"
+    keys = {one.key for one in differing}
+    mends = {their_run.command_as(what, their.name): key for key, what in BUILT_BY.items() if key in keys}
+    return "\n".join(
+        [
+            wording.facts(differing),
+            f"so {their.name} cannot come out equal to the byte here; use what it names, or compare the medians, with: "
+            f"{their_run.command(their.name, '--medians')}",
+            *(f"what it had is built by: {command}" for command in mends),
+        ]
     )
 
 

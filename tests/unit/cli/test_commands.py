@@ -170,7 +170,8 @@ def test_doctor_says_what_is_needed(checks: list[HostCheck], code: int, monkeypa
 def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[tuple[str, str]] = []
 
-    def build(definition: Any, progress: Callable[[str], None], mirror: str) -> None:
+    def build(definition: Any, progress: Callable[[str], None], mirror: str, versions: object) -> None:
+        assert versions is None
         progress("downloading")
         built.append((definition.name, mirror))
         shutil.rmtree(definition.folder, ignore_errors=True)

@@ -8,14 +8,17 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests.helpers.packed_runs import whole_run
 from tests.helpers.runs import VM_LAB, ScriptedLab, invoke, ordered, real_lab, runs_here
 from tunbench.labs import registry as labs
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.run import execution
+from tunbench.toolbox import build_requirements
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "cli"
 
@@ -108,6 +111,40 @@ def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path.cwd()))
 
 
+def theirs(**facts: Any) -> Callable[[pytest.MonkeyPatch], None]:
+    """A run of somebody else, whose manifest says this."""
+
+    def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
+        lab = ScriptedLab()
+        lab.facts |= {"tunbench": {"version": "0.1.0", "commit": "abcdef0"}, **facts}
+        whole_run(Path("theirs"), ordered(lab))
+        monkeypatch.setattr(build_requirements, "version", lambda argv: "1.26.1")
+
+    return prepare
+
+
+def images(changed: dict[str, Any] | None = None, without: str = "", **facts: Any) -> Callable[..., None]:
+    """The same with an image like ours, but for some packages."""
+    packages = dict.fromkeys(BASE.packages, "1.0") | (changed or {})
+    packages.pop(without, None)
+    return theirs(image={"digest": "a" * 64, "packages": packages}, **facts)
+
+
+def tools(name: str = "headscale", **told: Any) -> Callable[..., None]:
+    """The same with a tool."""
+    return theirs(tools={name: {"version": "0.28.0", "digest": "a" * 64, **told}})
+
+
+def native_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = ScriptedLab()
+    del lab.facts["image"]
+    whole_run(Path("theirs"), ordered(lab))
+
+
+AS = ["lab", "build", "--as", "theirs"]
+TOOLS_AS = ["toolbox", "install", "--as", "theirs"]
+
+
 def nothing(_: pytest.MonkeyPatch) -> None:
     pass
 
@@ -139,6 +176,22 @@ MISTAKES: dict[str, Case] = {
     "lab-info-damaged": (damaged_image, ["lab", "info"]),
     "lab-shell-not-built": (nothing, ["lab", "shell"]),
     "lab-build-unknown": (nothing, ["lab", "build", "bass"]),
+    "lab-build-as-no-run": (nothing, AS),
+    "lab-build-as-of-a-native-run": (native_run, AS),
+    "lab-build-as-without-packages": (theirs(), AS),
+    "lab-build-as-lacks-a-package": (images(without="iperf3"), AS),
+    "lab-build-as-no-package": (images({"-oDPkg::Pre-Invoke::=reboot": "1"}), AS),
+    "lab-build-as-no-version": (images({"openssl": "1.0 ./evil.deb"}), AS),
+    "lab-build-as-unknown-image": (images(addons={"../x": {}}), AS),
+    "lab-build-as-not-of-the-run": (images(), [*AS, "libreswan"]),
+    "toolbox-install-as-no-run": (nothing, TOOLS_AS),
+    "toolbox-install-as-and-all": (nothing, [*TOOLS_AS, "--all"]),
+    "toolbox-install-as-no-tools": (theirs(), TOOLS_AS),
+    "toolbox-install-as-not-of-the-run": (tools(), [*TOOLS_AS, "nebula"]),
+    "toolbox-install-as-unknown": (tools("../evil"), TOOLS_AS),
+    "toolbox-install-as-without-digest": (tools(digest=["x"]), TOOLS_AS),
+    "toolbox-install-as-another-version": (tools(version="0.25.0"), TOOLS_AS),
+    "toolbox-install-as-another-go": (tools(built={"go": "1.25.7"}), TOOLS_AS),
     "lab-shell-no-such-image": (built_image, ["lab", "shell", "--with", "headscal"]),
     "lab-shell-tool-not-installed": (built_image, ["lab", "shell", "--with", "headscale"]),
     "resume-with-tool": (another_run, ["run", "--tool", "zerotier-one=FILE", "--resume", "begun"]),

@@ -40,7 +40,7 @@ def _of_fact(key: str, name: str, theirs: Mapping[str, Any], here: Mapping[str, 
     if isinstance(b, dict) and "digest" not in b:
         table = a if isinstance(a, dict) else {}
         for one in b:
-            if table.get(one) != b[one]:
+            if table.get(one) != b[one] and not _same_image(table.get(one), b[one]):
                 yield f"{name}: {one}", *_texts(table.get(one), b[one])
     elif not _same_image(a, b):
         yield name, *_texts(a, b)

@@ -1,11 +1,14 @@
-"""Builds what shards need and is not there: images from Debian's packages, tools from their registries."""
+"""Builds what shards need and is not there, as their run had it: images from Debian's packages, and tools."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tunbench.labs.image import ImageError
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
-from tunbench.run.order import Order
+from tunbench.labs.vm.image_packages import PackagesGone, Versions
+from tunbench.run.order import Order, RunError
+from tunbench.run.verify import listed
+from tunbench.run.verify.their_run import TheirRun
 from tunbench.toolbox import build_requirements
 from tunbench.toolbox import install as installing
 from tunbench.toolbox.command import ToolError
@@ -39,17 +42,40 @@ def _images(order: Order) -> list[Definition]:
     return []
 
 
-def check(needed: list[Needed]) -> None:
-    """Raises ToolError where this machine lacks what building the tools takes, before anything is built."""
+def check(needed: list[Needed], their: TheirRun, exact: bool) -> None:
+    """Raises ToolError where this machine lacks what building the tools takes, before anything is built.
+
+    Raises RunError where `exact` is asked for, and one of them cannot be built as it was.
+    """
     # The base image is asked for as well, which may be about to be built.
     tools = [one for one in needed if isinstance(one, Tool)]
     if BASE not in needed and (missing := build_requirements.missing(tools)):
         raise ToolError("\n".join(missing))
+    if exact and tools:
+        listed.tools(their, [one.name for one in tools])
 
 
-def build(one: Needed, progress: Progress) -> None:
-    """Builds one of them. Raises ImageError and ToolError."""
+def build(one: Needed, their: TheirRun, exact: bool, progress: Progress) -> None:
+    """Builds one of them as the run had it, or where that is not to be had, and not asked for, as it is today.
+
+    Raises ImageError, ToolError and RunError.
+    """
     if isinstance(one, Tool):
         installing.install(one, progress)
-    else:
+        return
+    versions = _versions(their, exact)
+    try:
+        image_build.build(one, progress, versions=versions)
+    except PackagesGone:
+        if exact:
+            raise
         image_build.build(one, progress)
+
+
+def _versions(their: TheirRun, exact: bool) -> Mapping[str, Versions] | None:
+    try:
+        return {name: one.packages for name, one in listed.images(their).items()}
+    except RunError:
+        if exact:
+            raise
+        return None

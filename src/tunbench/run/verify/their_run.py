@@ -52,8 +52,17 @@ class TheirRun(NamedTuple):
 
 def command(name: str, options: str) -> str:
     """The command that verifies a run with these options, on one line that can be copied."""
+    return f"tunbench verify {_quoted(name)} {options}"
+
+
+def command_as(what: str, name: str) -> str:
+    """The command that builds what a run had, on one line that can be copied."""
+    return f"tunbench {what} --as {_quoted(name)}"
+
+
+def _quoted(name: str) -> str:
     quoted = shlex.quote(name)
-    return f"tunbench verify {line(quoted, len(quoted))} {options}"
+    return line(quoted, len(quoted))
 
 
 @contextmanager

@@ -1,26 +1,18 @@
 """Which shards of somebody else's run are executed again, with what of the toolbox, and what is built for them."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.helpers.fakes import shard
-from tests.helpers.packed_runs import change_events, change_manifest, whole_run
+from tests.helpers.packed_runs import change_events, change_manifest, had, whole_run
 from tests.helpers.runs import PLAN, ScriptedLab, ordered, runs_here
 from tests.helpers.toolboxes import program, user_with_nothing
-from tunbench.labs.image import ImageError
-from tunbench.labs.vm import image_build
-from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.load import reference_of, shipped_studies
 from tunbench.run.order import RunError
-from tunbench.run.verify import again, provide, their_run
+from tunbench.run.verify import again, their_run
 from tunbench.run.verify.again import choose, finished_shards, loaded_plan
-from tunbench.toolbox import build_requirements
-from tunbench.toolbox import install as installing
-from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.tools import TOOLS
 
 SHARDS = [shard("none", repeat) for repeat in range(1, 25)]
 
@@ -85,16 +77,6 @@ def test_a_run_of_a_lab_that_is_not_known_is_told(here: Path) -> None:
         loaded_plan(their)
 
 
-def had(**manifest: Any) -> Callable[[Any], Any]:
-    """A run whose author had these tools and programs."""
-
-    def changed(their: Any) -> Any:
-        head = their.head._replace(manifest={**their.head.manifest, **manifest})
-        return their._replace(events=[head, *their.events[1:]])
-
-    return changed
-
-
 PROGRAM = {"zerotier-one": {"version": "1.14.2", "digest": "d" * 64, "sha256": "a" * 64}}
 
 
@@ -106,7 +88,7 @@ def test_only_what_the_author_had_is_taken_along(tmp_path: Path, monkeypatch: py
     with their_run.opened(run) as their:
         nothing = again.needs_of(their, shards, {})
         assert (nothing.tools, dict(nothing.files)) == ((), {})
-        all_of_it = had(brought=PROGRAM, tools={"headscale": {}})(their)
+        all_of_it = had(their, brought=PROGRAM, tools={"headscale": {}})
         found = again.needs_of(all_of_it, shards, {})
         assert (found.tools, dict(found.files)) == (("headscale",), {"zerotier-one": str(mine)})
         mine.unlink()
@@ -115,40 +97,3 @@ def test_only_what_the_author_had_is_taken_along(tmp_path: Path, monkeypatch: py
         given = {"zerotier-one": str(program(tmp_path / "zt"))}
         assert dict(again.needs_of(all_of_it, shards, given).files) == given
         assert again.needs_of(all_of_it, [shard("none")], {}).files == {}
-
-
-class Bare(ScriptedLab):
-    """A lab without its images."""
-
-    def check(self, stacks: Any, machines: Any = ()) -> dict[str, Any]:
-        raise ImageError("the image base is not built")
-
-
-def test_images_are_built_where_the_lab_lacks_them(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = ordered(Bare(), PLAN.replace('"wireguard"', '"ipsec:daemon=libreswan"'))
-    assert provide.lacking(order) == [BASE, ADDONS["libreswan"]]
-    assert provide.lacking(ordered(ScriptedLab())) == []
-    built: list[str] = []
-    monkeypatch.setattr(image_build, "build", lambda one, progress: built.append(one.name))
-    provide.build(BASE, lambda _: None)
-    assert built == ["base"]
-    for one in (BASE, ADDONS["libreswan"]):
-        one.folder.mkdir(parents=True)
-        (one.folder / "manifest.json").touch()
-    with pytest.raises(ImageError):
-        provide.lacking(order)
-
-
-def test_tools_are_installed_where_they_are_not_there(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = ordered()
-    order = order._replace(toolbox=order.toolbox._replace(tools=("headscale",)))
-    [tool] = provide.lacking(order)
-    assert tool is TOOLS["headscale"]
-    monkeypatch.setattr(build_requirements, "missing", lambda tools: [f"{one.name} needs Go" for one in tools])
-    with pytest.raises(ToolError, match="headscale needs Go"):
-        provide.check([tool])
-    provide.check([])
-    monkeypatch.setattr(installing, "install", lambda one, progress: progress(one.name))
-    told: list[str] = []
-    provide.build(tool, told.append)
-    assert told == ["headscale"]
