@@ -24,7 +24,10 @@ NAMES = (
 SECONDS = 15.0
 """Processor time in which a command that opens a run must end."""
 
-OPENED = [["digest"], ["samples"], ["report"], ["verify"], ["study", "agree"], ["run", "--resume"]]
+OPENED = [
+    *(["digest"], ["samples"], ["report"], ["verify"]),
+    *(["lab", "build", "--as"], ["toolbox", "install", "--as"], ["study", "agree"], ["run", "--resume"]),
+]
 """The commands that open the folder of one run."""
 
 Property = Callable[[str, object], None]
@@ -46,6 +49,7 @@ def commands(run: Path, good: Path) -> list[list[str]]:
         *(["study", "agree", here], ["run", "--resume", here], ["report", here, there]),
         *(["compare", there, here, "--csv"], ["samples", here, "--format", "json"]),
         *(["verify", here], ["verify", here, "--shards", "all", "--medians"]),
+        *(["lab", "build", "--as", here], ["toolbox", "install", "--as", here]),
         ["pack", here, f"{here}.tar.bz2"],
     ]
 

@@ -149,10 +149,9 @@ def _control_of(file: Path) -> str:
 
 def _write_sources(folder: Path, suite: str, mirror: str) -> None:
     """A mirror is a URL, a line of a sources.list, or such a file, in one of its two forms."""
-    if mirror.endswith(".sources"):
-        shutil.copy(mirror, folder / "sources.list.d" / "named.sources")
-    elif Path(mirror).is_file():
-        shutil.copy(mirror, folder / "sources.list")
+    if Path(mirror).is_file():
+        named = "sources.list.d/named.sources" if mirror.endswith(".sources") else "sources.list"
+        shutil.copy(mirror, folder / named)
     else:
         lines = [mirror if mirror.startswith("deb ") else f"deb {mirror} {suite} main"] if mirror else []
         lines = lines or machine_sources(suite) or [line.format(suite=suite) for line in DEBIAN]

@@ -25,6 +25,12 @@ def test_what_is_the_same_is_not_told() -> None:
     assert told({}, {}) == []
 
 
+def test_what_has_the_same_digest_is_the_same_whatever_else_is_told_of_it() -> None:
+    tool = {"version": "0.25", "digest": "c" * 64, "built": {"go": "1.26.1"}}
+    assert told({"tools": {"headscale": tool}}, {}) == []
+    assert len(told({"tools": {"headscale": tool | {"digest": "d" * 64}}}, {})) == 1
+
+
 @pytest.mark.parametrize(
     ("theirs", "here", "expected"),
     [
