@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers.kills import RUN, Killer, suspend
 from tests.helpers.measuring import plan
+from tunbench.journal import journal
 from tunbench.journal.readers.registry import record_of
 from tunbench.labs.vm.templates import start
 from tunbench.runner.node.shell import wait_until
@@ -83,6 +84,13 @@ def test_the_fingerprint_is_the_same_after_50_kills_with_templates_to_be_made(
     killed_while_made(50, 4, tmp_path, record_property)
 
 
+def under_way(run: Path) -> set[str]:
+    """The shards whose VMs have told something."""
+    if not (run / journal.NAME).exists():
+        return set()
+    return {event["shard"] for event in journal.events(run) if event["event"] == "phase"}
+
+
 def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, record_property: Property) -> None:
     alike = Alike()
     killer = Killer(PLAN, tmp_path, "qemu-system-x86_64", "VM", alike.check)
@@ -91,6 +99,8 @@ def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, recor
     second = subprocess.run([*RUN, "--resume", str(run)], capture_output=True, text=True)
     assert second.returncode == 2
     assert f"another process writes to {run}/journal.jsonl; wait for it, or end it" in second.stderr.replace("\n", "")
+    # One that is killed before it tells anything is loaded or booted anew, and nothing is interrupted.
+    assert wait_until(lambda: len(under_way(run)) == 2, 120)
     os.kill(killer.labs(run)[0], 9)
     assert process.wait(300) == 1
     assert "1 shards were interrupted; go on with: tunbench run --resume" in killer.printed()
