@@ -18,8 +18,8 @@ from tunbench.runner.invocation import Invocation
 from tunbench.runner.network.underlay import WIRE
 from tunbench.runner.workload import Load
 
-BOOT_SECONDS = 5.0
-"""Seconds of wall clock from the loading of a saved VM to its first trial, and back to nothing."""
+BOOT_SECONDS = 7.5
+"""Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 SECONDS_A_BUSY_SECOND = 4.5
 """Seconds of wall clock that one second takes in which the full model machine is busy."""
