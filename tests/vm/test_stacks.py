@@ -63,8 +63,7 @@ def test_a_broken_tunnel_fails_its_proof(
     files = payload.runner_files()
     tunnels = "tunbench/runner/tunnels"
     files[f"{tunnels}/sound.py"] = files[f"{tunnels}/wireguard.py"]
-    # What other tunnels take from the file is there as before: a VM imports them all before it has a shard.
-    files[f"{tunnels}/wireguard.py"] = f"from tunbench.runner.tunnels.sound import Wireguard, padded\n{broken}".encode()
+    files[f"{tunnels}/wireguard.py"] = broken.encode()
     monkeypatch.setattr(payload, "runner_files", lambda: files)
     record = execute(tmp_path / "run", plan(["wireguard"], '["baseline"]', ["ping:count=10", "iperf3-tcp:duration=1"]))
     for workload in ("ping:count=10", "iperf3-tcp:duration=1"):

@@ -91,16 +91,16 @@ def _build_as(
     one: ListedImage, versions: Mapping[str, Versions], run: str, mirror: str, force: bool, console: Console
 ) -> bool:
     """Builds an image as a run had it, unless it is there; whether it is the same."""
-    if not force and _digest(one.definition) == one.digest:
+    if not force and one.is_there():
         say(console, f"{one.definition.name} is there as {run} had it: {one.definition.folder}")
         return True
     _build(one.definition, mirror, versions, console)
-    if (digest := _digest(one.definition)) == one.digest:
+    if one.is_there():
         say(console, f"{one.definition.name} is built as {run} had it, equal to the byte: {one.definition.folder}")
         return True
     complain(
-        f"{one.definition.name} is built with the versions that {run} had, and is another image, {digest:.12}… and not "
-        f"{one.digest:.12}…; the way of building is another one, or that image was not built from these packages"
+        f"{one.definition.name} is built with the versions that {run} had, and is another image, {one.here():.12}… and "
+        f"not {one.digest:.12}…; the way of building is another one, or that image was not built from these packages"
     )
     return False
 
@@ -108,14 +108,6 @@ def _build_as(
 def _build(definition: Definition, mirror: str, versions: Mapping[str, Versions] | None, console: Console) -> None:
     with console.status(f"building {definition.name}") as status:
         image_build.build(definition, lambda text: status.update(Text(f"building: {text}")), mirror, versions)
-
-
-def _digest(definition: Definition) -> str:
-    """The digest of an image that is whole; empty where there is none."""
-    try:
-        return str(image.check(definition)["digest"])
-    except image.ImageError:
-        return ""
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 
@@ -49,10 +50,14 @@ def probe(name: str) -> ModuleType:
 
 
 def import_all() -> None:
-    """Imports everything that could be asked for, so that no shard has to."""
+    """Imports everything that could be asked for, so that no shard has to.
+
+    A file with a mistake, whatever it is, is told to those who ask for it, and to nobody else.
+    """
     for package in (tunnels, workloads, probes):
         for name in _names(package):
-            _module(package, name, "module")
+            with suppress(Exception):
+                _module(package, name, "module")
 
 
 def _names(package: ModuleType) -> list[str]:

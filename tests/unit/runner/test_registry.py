@@ -1,6 +1,9 @@
+import sys
+from pathlib import Path
+
 import pytest
 
-from tunbench.runner import catalogue, probe, registry
+from tunbench.runner import catalogue, probe, registry, tunnels
 from tunbench.runner.declare.metrics import Question
 from tunbench.runner.declare.options import resolve
 
@@ -93,3 +96,18 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
         registry.workload("pin")
     with pytest.raises(ValueError, match=r'unknown probe "cots"; did you mean "cost"\?'):
         registry.probe("cots")
+
+
+def test_a_file_with_a_mistake_is_told_to_those_alone_who_ask_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_mistake.py").write_text("from tunbench.runner.tunnels.wireguard import nothing_of_that_name\n")
+    (tmp_path / "typed_wrongly.py").write_text("def\n")
+    (tmp_path / "z_sound.py").write_text("reached = True\n")
+    monkeypatch.setattr(tunnels, "__path__", [*tunnels.__path__, str(tmp_path)])
+    registry.import_all()
+    assert sys.modules.pop("tunbench.runner.tunnels.z_sound").reached
+    with pytest.raises(ImportError, match="nothing_of_that_name"):
+        registry.tunnel("a-mistake")
+    with pytest.raises(SyntaxError):
+        registry.tunnel("typed-wrongly")

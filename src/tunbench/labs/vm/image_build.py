@@ -70,8 +70,9 @@ def _tree(
         source = Mirror(definition, Path(name) / "apt", mirror)
         if versions is None:
             versions = {one.name: source.newest(packages_of(one)) for one in parts}
-        for one in parts:
-            source.check(one.name, versions[one.name])
+        else:
+            for one in parts:
+                source.check(one.name, versions[one.name])
         progress("fetching the packages")
         source.fetch((versions[one.name] for one in parts), repository)
         trees = [scratch / f"{one.name}.tar" for one in parts]

@@ -26,13 +26,6 @@ MAX_NAMED = 10
 KEYRINGS = {"/usr/share/keyrings": "debian-archive-*.gpg", "/etc/apt/trusted.gpg.d": "*.*"}
 """Where keys are that this machine trusts, and those of Debian's archive."""
 
-DEBIAN = (
-    "deb http://deb.debian.org/debian {suite} main",
-    "deb http://deb.debian.org/debian-security {suite}-security main",
-    "deb http://deb.debian.org/debian {suite}-updates main",
-)
-"""The sources of a machine that has none of its own."""
-
 CONFIGURATION = """\
 Dir::State "{folder}/state";
 Dir::State::status "{folder}/status";
@@ -148,13 +141,21 @@ def _control_of(file: Path) -> str:
 
 
 def _write_sources(folder: Path, suite: str, mirror: str) -> None:
-    """A mirror is a URL, a line of a sources.list, or such a file, in one of its two forms."""
+    """A mirror is a URL, a line of a sources.list, or such a file, in one of its two forms.
+
+    Without one they are the machine's own. Raises ImageError where it has none.
+    """
     if Path(mirror).is_file():
         named = "sources.list.d/named.sources" if mirror.endswith(".sources") else "sources.list"
         shutil.copy(mirror, folder / named)
     else:
         lines = [mirror if mirror.startswith("deb ") else f"deb {mirror} {suite} main"] if mirror else []
-        lines = lines or machine_sources(suite) or [line.format(suite=suite) for line in DEBIAN]
+        lines = lines or machine_sources(suite)
+        if not lines:
+            raise ImageError(
+                f"apt knows no source of Debian {suite} (main) on this machine; where it has one, run apt-get update, "
+                "else name a mirror of Debian with: tunbench lab build --mirror URL"
+            )
         (folder / "sources.list").write_text("".join(f"{line}\n" for line in lines))
 
 

@@ -23,6 +23,8 @@ DIGESTS, PLAN = "digests", "plan.toml"
 MEMBERS = (DIGESTS, PLAN, MANIFEST, journal.NAME)
 """What an archive holds, in its order: the digests, and the files that they are of."""
 
+MEND = "ask for the run as its author packed it, with: tunbench pack RUN FILE"
+
 MAX_UNPACKED_BYTES = 1 << 30
 """Of all members together; the journal of a million samples has some hundred million."""
 
@@ -83,9 +85,6 @@ def unpack(archive: Path, folder: Path) -> None:
         raise RunError(f"{archive} cannot be read: {error.strerror or error}; name a run's folder or archive") from None
     if missing := [name for name in MEMBERS if not (folder / name).exists()]:
         raise RunError(f"{archive} has no {missing[0]}; {MEND}")
-
-
-MEND = "ask for the run as its author packed it, with: tunbench pack RUN FILE"
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:

@@ -14,7 +14,6 @@ from tunbench.run.order import RunError
 from tunbench.run.verify.archive import DIGESTS, MEMBERS, MEND
 
 LINE = re.compile(rb"([0-9a-f]{64})  ([!-~][ -~]*)\n")
-
 """A digest and a name, as sha256sum(1) prints them."""
 
 MAX_LINE_BYTES = 8192

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tunbench.labs import image
+from tunbench.labs.image import Image
 from tunbench.labs.vm.image_build import packages_of
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.plain_text import line
@@ -36,6 +37,14 @@ class ListedImage(NamedTuple):
     digest: str
     packages: Mapping[str, str]
 
+    def here(self) -> str:
+        """The digest of the image of that name that is there; empty where there is none that is whole."""
+        return str(_manifest(self.definition).get("digest", ""))
+
+    def is_there(self) -> bool:
+        """Whether the same one is there."""
+        return self.here() == self.digest
+
 
 class ListedTool(NamedTuple):
     """A tool as a run had it: the digest of its programs, and where their sources come from."""
@@ -59,10 +68,10 @@ class ListedTool(NamedTuple):
         )
 
 
-def _manifest(tool: Tool) -> dict[str, Any]:
-    """What an installed tool says of itself; nothing where it is not there, or damaged."""
+def _manifest(one: Image) -> dict[str, Any]:
+    """What an image or tool of the cache says of itself; nothing where it is not there, or damaged."""
     try:
-        return image.check(tool)
+        return image.check(one)
     except image.ImageError:
         return {}
 

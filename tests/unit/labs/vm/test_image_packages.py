@@ -110,15 +110,22 @@ def test_a_machine_without_apt_has_no_sources(monkeypatch: pytest.MonkeyPatch, t
     assert machine_sources("bookworm") == []
 
 
-def test_a_mirror_is_named_in_one_of_four_ways(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_machine_without_sources_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(image_packages, "machine_sources", lambda suite: [])
+    with pytest.raises(ImageError, match=r"no source of Debian bookworm .* apt-get update, .* --mirror URL$"):
+        image_packages._write_sources(tmp_path, "bookworm", "")
+
+
+def test_a_mirror_is_named_in_one_of_four_ways(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = "deb https://deb.example.org/debian bookworm main"
+    monkeypatch.setattr(image_packages, "machine_sources", lambda suite: [own])
     (tmp_path / "some.list").write_text("deb http://a.example.org/debian bookworm main\n")
     (tmp_path / "some.sources").write_text("Types: deb\n")
     expected = {
         "http://m.example.org/debian": "deb http://m.example.org/debian bookworm main\n",
         "deb [trusted=yes] file:/here ./": "deb [trusted=yes] file:/here ./\n",
         f"{tmp_path}/some.list": "deb http://a.example.org/debian bookworm main\n",
-        "": "".join(f"{line}\n" for line in image_packages.DEBIAN).format(suite="bookworm"),
+        "": f"{own}\n",
     }
     for mirror, text in expected.items():
         image_packages._write_sources(tmp_path, "bookworm", mirror)
