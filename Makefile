@@ -6,10 +6,10 @@ TUNBENCH := .venv/bin/tunbench
 .PHONY: help setup setup-tests setup-test-all quick test test-all lint clean
 
 help:
-	@echo "make quick     set up, and run the plan quick to a report (2.5 min of set-up, then 6 to 10 min)"
+	@echo "make quick     set up, and run the plan quick to a report (7 min of set-up, then 6 to 10 min)"
 	@echo "make test      set up, and run ruff, mypy and the tests (set-up, then 25 to 50 min)"
 	@echo "make test-all  set up with the toolbox, and run the long tests too (many hours; needs Go and Rust)"
-	@echo "make setup     packages, the Python environment in .venv, and two images of the lab (2.5 min)"
+	@echo "make setup     packages, the Python environment in .venv, and two images of the lab (7 min)"
 	@echo "make lint      ruff and mypy"
 	@echo "make clean     remove .venv; runs and images stay (tunbench lab clean removes those)"
 

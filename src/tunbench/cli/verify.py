@@ -124,7 +124,7 @@ def _order(
     needed = provide.lacking(order)
     provide.check(needed, their, exact)
     for one in needed:
-        say(console, f"{one.name} is not there, and is built: that takes a minute or more")
+        say(console, f"{one.name} is not there, and is built: that takes some minutes")
         with console.status(f"building {one.name}") as status:
             provide.build(one, their, exact, lambda text: status.update(Text(f"building: {text}")))
     if needed:
