@@ -34,7 +34,7 @@ def datagram(layout: str, number: int) -> bytes:
 
 
 def heard(folder: Path, layout: str, family: int, share: int, first: int) -> Heard:
-    """Sends 100 datagrams from that number on, the last 30 at once, and half of them to a closed port.
+    """Sends 100 datagrams from that number on: the last 30 at once, half to a closed port, and 40 behind the end.
 
     What accepts a stream of iperf3 comes behind two of them.
     """
@@ -42,9 +42,11 @@ def heard(folder: Path, layout: str, family: int, share: int, first: int) -> Hea
     receiver, sender = socket.socket(kind, socket.SOCK_DGRAM), socket.socket(kind, socket.SOCK_DGRAM)
     receiver.bind((ADDRESSES[family], 0))
     port, stop = receiver.getsockname()[1], folder / "stop"
+    server = socket.create_server((ADDRESSES[family], port), family=kind)
+    control = socket.create_connection((ADDRESSES[family], port))
     words = [f"{family}", "lo", "1", f"{port}", layout, f"{SIZE}", f"{share}", "0.2", str(stop)]
     command = [sys.executable, "-I", "-S", str(raw_listener.__file__), *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with server, control, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdout.readline() == "ready\n"
         for number in range(first, first + 70):
             if number == first + 20:
@@ -52,6 +54,10 @@ def heard(folder: Path, layout: str, family: int, share: int, first: int) -> Hea
                 time.sleep(1.2)
             if number == first + 50:
                 receiver.close()
+            if number == first + 60:
+                # As iperf3's client ends its test: by a byte over TCP to the same port.
+                time.sleep(2 * raw_listener.WAKING / 1e9)
+                control.sendall(raw_listener.TEST_END)
             if number == first + 2 and layout == "iperf3":
                 sender.sendto(bytes(4), (ADDRESSES[family], port))
             sender.sendto(datagram(layout, number), (ADDRESSES[family], port))
@@ -69,6 +75,7 @@ def test_every_datagram_near_the_end_is_heard_and_a_share_of_those_before(
 ) -> None:
     found = heard(tmp_path, layout, family, ALL // 4, first=1001)
     assert [number for _, number in found.tail] == list(range(1021, 1101))
+    assert found.read == 40
     before = {number for number in range(1001, 1071) if raw_listener.chosen(number, ALL // 4)}
     # Of those that were handed over at once, the first decides for all.
     with_it = set(range(1071, 1101)) if raw_listener.chosen(1071, ALL // 4) else set()

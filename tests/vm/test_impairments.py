@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from scipy import stats
 
+from tests.helpers.draws import drawn, mean_moves
 from tests.helpers.measuring import execute, plan, values
 from tunbench.journal import journal
 from tunbench.journal.record import Record
@@ -46,15 +46,15 @@ def test_delay_loss_and_order_follow_netems_arithmetic(profile: str, tmp_path: P
 
     # Each direction delays by its own mean; correlated reordering nearly never happens, so it takes nothing away.
     expected = 2 * mean_delay(number(terms, "delay"), number(terms, "jitter"))
-    mean, deviation = statistics.fmean(rtts), statistics.stdev(rtts)
+    mean = statistics.fmean(rtts)
     # Under `high` the mean of 10,000 echoes itself still moves by more than 0.1 ms from seed to seed.
-    chance = stats.norm.ppf(0.995) * deviation / math.sqrt(len(rtts))
+    chance = mean_moves(rtts)
     assert abs(mean - BARE_SECONDS - expected) < 0.1e-3 + (chance if profile == "high" else 0)
 
     losses = values(shipped, "loss", "none")
     assert len(losses) == REPEATS
     lost = round(sum(losses) * each)
-    low, high = stats.binom.interval(0.99, ECHOES[profile], echo_loss(number(terms, "loss"), number(terms, "loss")))
+    low, high = drawn(ECHOES[profile], echo_loss(number(terms, "loss"), number(terms, "loss")))
     assert low <= lost <= high
     assert [warning for warning in shipped.warnings if warning.name == "netem-limit"] == []
 
@@ -71,7 +71,7 @@ def test_correlated_reordering_nearly_never_happens_and_a_plain_one_does(tmp_pat
         for trial in record.trials
         if trial.rows and trial.cell["workload"] != "up"
     }
-    low, high = stats.binom.interval(0.999, FEWER, 1 - (1 - 0.05) ** 2)
+    low, high = drawn(FEWER, 1 - (1 - 0.05) ** 2)
     assert low <= early["plain"] <= high
     assert early["correlated"] < low / 10
 
@@ -184,9 +184,9 @@ def test_duplicates_and_corrupted_packets_are_as_many_as_asked_for(tmp_path: Pat
         for row in trial.rows
         if row["metric"] in ("loss", "duplicates")
     }
-    low, high = stats.binom.interval(0.9999, FEWER, 0.1)
+    low, high = drawn(FEWER, 0.1)
     assert low <= found["twice", "duplicates"] <= high
     assert found["twice", "loss"] == 0
     # One of 98 bytes is changed; the 6 of the sender's hardware address do not matter, all others cost the echo.
-    low, high = stats.binom.interval(0.9999, FEWER, 0.1 * 92 / 98)
+    low, high = drawn(FEWER, 0.1 * 92 / 98)
     assert low <= found["spoilt", "loss"] * FEWER <= high

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy import stats
 
+from tests.helpers.draws import drawn
 from tests.helpers.measuring import execute, plan, values
 from tunbench.journal import journal
 
@@ -44,8 +44,7 @@ def test_one_packet_in_so_many_is_lost_whoever_sends_it(loss: float, stacks: lis
     assert len(found) == len(stacks)
     for netem in found:
         judged = netem["packets"] + netem["drops"]
-        # All are within their intervals in 99 of 100 cases.
-        low, high = stats.binom.interval(1 - 0.01 / len(stacks), judged, loss)
+        low, high = drawn(judged, loss)
         assert low <= netem["drops"] <= high
         assert judged > 500
         assert netem["bytes"] / netem["packets"] <= FULL_FRAME, "bundles pass as one packet"
@@ -106,5 +105,5 @@ def test_bundles_pass_uncut_where_a_link_says_so(tmp_path: Path) -> None:
     of_netem = [one["netem"] for one in counted(tmp_path / "run", workload) if one["interface"] == "to-b"]
     # Counted are segments, and judged were bundles: a loss of 0.25 % drops far fewer than that.
     for netem in of_netem:
-        low, _ = stats.binom.interval(0.99, netem["packets"], 0.0025)
+        low, _ = drawn(netem["packets"], 0.0025)
         assert netem["drops"] < low

@@ -1,5 +1,6 @@
 """What is heard beside a receiver of UDP: what it did not wait for, and how long datagrams took."""
 
+import socket
 import struct
 from pathlib import Path
 
@@ -49,6 +50,23 @@ def test_late_is_what_came_behind_the_last_one_that_was_read(arrived: list[int],
     assert Heard(tail=stream(*arrived)).late(seen, 100) == late
 
 
+@pytest.mark.parametrize(
+    ("arrived", "seen", "read", "late"),
+    [
+        # The highest overtook three; the test ended behind the first, all, or none of them.
+        ([90, 94, 98, 91, 95, 97], 98, 4, 2),
+        ([90, 94, 98, 91, 95, 97], 98, 6, 0),
+        ([90, 94, 98, 91, 95, 97], 98, 2, 3),
+        # What has a higher number than the highest was not read, nor what came behind it.
+        ([90, 94, 91, 95, 92], 94, 5, 2),
+    ],
+)
+def test_until_the_test_ends_it_reads_what_its_highest_number_overtook(
+    arrived: list[int], seen: int, read: int, late: int
+) -> None:
+    assert Heard(tail=stream(*arrived), read=read).late(seen, 100) == late
+
+
 def test_of_several_streams_the_receiver_knows_the_sum() -> None:
     tail = [(port, number) for number in range(90, 101) for port in (7, 8, 9)]
     assert Heard(tail=tail).late(300, 100) == 0
@@ -75,6 +93,26 @@ def test_behind_the_end_of_a_stream_is_what_its_server_did_not_count() -> None:
 def packet(family: int, *ports: int, payload: bytes, options: int = 0) -> bytes:
     udp = struct.pack("!HHHH", *ports, 8 + len(payload), 0) + payload
     return udp if family == 6 else bytes([0x45 + options]) + bytes(19 + 4 * options) + udp
+
+
+def segment(family: int, *ports: int, payload: bytes, options: int = 0) -> bytes:
+    """A packet of TCP, and what a short frame is filled up with."""
+    tcp = struct.pack("!HH8xB7x", *ports, 5 + options << 4) + bytes(4 * options) + payload
+    if family == 6:
+        return struct.pack("!IHBB32x", 6 << 28, len(tcp), socket.IPPROTO_TCP, 64) + tcp + b"\x04"
+    return struct.pack("!BxHxxxxxB10x", 0x45, 20 + len(tcp), socket.IPPROTO_TCP) + tcp + b"\x04"
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_a_byte_to_the_server_ends_a_test(family: int) -> None:
+    flow, client, server = FLOW._replace(family=family), 7, 5201
+    for options in (0, 3):
+        assert flow.ends(memoryview(segment(family, client, server, payload=b"\x04", options=options)))
+        assert not flow.ends(memoryview(segment(family, server, client, payload=b"\x04", options=options)))
+        for other in (b"", b"\x10", b"\0\0\0\x04"):
+            assert not flow.ends(memoryview(segment(family, client, server, payload=other, options=options)))
+    assert not flow.ends(memoryview(segment(10 - family, client, server, payload=b"\x04")))
+    assert not flow.ends(memoryview(segment(family, client, server, payload=b"\x04")[:30]))
 
 
 def passes(program: bytes, data: bytes) -> bool:

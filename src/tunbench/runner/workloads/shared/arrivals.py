@@ -49,6 +49,7 @@ SECOND = 1e9
 INTEGER = rf"-?\d{{1,{MAX_DIGITS}}}"
 SAMPLE = re.compile(rf"^sample ({INTEGER}) ({INTEGER}) ({INTEGER}) ({INTEGER})$", re.ASCII | re.MULTILINE)
 EARLY = re.compile(r"^early (\d{1,5})((?: \S+)+)$", re.ASCII | re.MULTILINE)
+READ = re.compile(r"^read (\d{1,10})$", re.ASCII | re.MULTILINE)
 TAIL = re.compile(r"^tail (\d{1,5})((?: \S+)+)$", re.ASCII | re.MULTILINE)
 SPAN = re.compile(r"(-?\d{1,10})(?:\.\.(-?\d{1,10}))?", re.ASCII)
 END = re.compile(rf"^end (\d{{1,10}}) ({INTEGER})$", re.ASCII | re.MULTILINE)
@@ -87,27 +88,31 @@ class Heard(NamedTuple):
     """What arrived: a share of all, and stream and number of each datagram near the end, in the order of arrival.
 
     `early` are those that came before the one by which their stream was accepted: iperf3's client, which waits for it,
-    takes them and does not count them (iperf_udp_connect).
+    takes them and does not count them (iperf_udp_connect). `read` is how many of the tail came early enough to be read
+    before the test ended.
     """
 
     share: Sequence[Arrival] = ()
     tail: Sequence[tuple[int, int]] = ()
     early: int = 0
+    read: int = 0
 
     def late(self, seen: float, sent: float) -> int:
         """The datagrams, of so many that were sent, that arrived behind the last one that the receiver took.
 
         `seen` is the highest number of which it knows, or the sum of those of all its streams. Where its socket was
-        full it took less than arrived: what came before its last one and not to it is not late, but lost.
+        full it took less than arrived: what came before its last one and not to it is not late, but lost. It may have
+        read on behind its highest number, of those that this one had overtaken: until the test ended.
         """
         # A number that was never sent is a damaged one.
-        tail = [(stream, number) for stream, number in self.tail if 0 < number <= sent]
-        highest = {stream: number - 1 for stream, number in reversed(tail)}
+        tail = [(at, stream, number) for at, (stream, number) in enumerate(self.tail) if 0 < number <= sent]
+        highest = {stream: number - 1 for _, stream, number in reversed(tail)}
         total = sum(highest.values())
         before: set[tuple[int, int]] = set()
         behind: set[tuple[int, int]] = set()
-        for stream, number in tail:
-            (behind if total >= seen else before).add((stream, number))
+        for at, stream, number in tail:
+            overtaken = total == seen and number < highest[stream] and at < self.read
+            (before if total < seen or overtaken else behind).add((stream, number))
             total += max(0, number - highest[stream])
             highest[stream] = max(number, highest[stream])
         return len(behind - before)
@@ -178,7 +183,9 @@ def parse(text: str) -> Heard:
         raise WorkloadFailed(f"what hears the datagrams ended without a result: {text[-LAST_WORDS:].strip()!r}")
     told = [Arrival(*map(int, numbers)) for numbers in SAMPLE.findall(text)] if abs(int(end[2])) <= MAX_STEP else []
     share = [one for one in told if 0 <= one.delay / SECOND <= LONGEST_DELAY]
-    return Heard(share, _numbers(TAIL.findall(text)), len(set(_numbers(EARLY.findall(text)))))
+    read = READ.search(text)
+    early = set(_numbers(EARLY.findall(text)))
+    return Heard(share, _numbers(TAIL.findall(text)), len(early), int(read[1]) if read else 0)
 
 
 def _numbers(lines: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:

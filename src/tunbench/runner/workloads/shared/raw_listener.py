@@ -10,6 +10,7 @@ It prints, with times in nanoseconds, and with numbers and moments of sending th
     early STREAM NUMBERS                those that came before the datagram by which the stream was accepted
     sample STREAM NUMBER SENT DELAY     one of the share: when it was sent, and how long it took
     tail STREAM NUMBERS                 all near the end, in the order of their arrival: 7..9 is 7 8 9
+    read COUNT                          so many of these came early enough for iperf3 to read them before its test ended
     end MISSED STEP                     datagrams for which there was no room, and by how much the clock was set
 
 STREAM is the port of the end that has not the test's own port: that of the client.
@@ -38,11 +39,22 @@ SECOND = 1_000_000_000
 ROOM = 128 << 20
 """Bytes that may wait, as the kernel counts them: it takes the double of what it is told."""
 
-UDP_HEADER = 8
+ETH_P_ALL = 3
+"""All protocols; what leaves is told of to nobody else: Linux, include/uapi/linux/if_ether.h."""
+
+UDP_HEADER, TCP_HEADER, IPV6_HEADER = 8, 20, 40
+"""Bytes, without options."""
+
 PORTS = struct.Struct("!HH")
 NUMBER = struct.Struct("!i")
 MOMENT = struct.Struct("!II")
 """A moment of sending: seconds and microseconds."""
+
+TEST_END = b"\x04"
+"""What iperf3's client sends to its server when the time is over, in a segment of TCP: src/iperf_api.h."""
+
+WAKING = 1_000_000
+"""Nanoseconds in which iperf3 has woken and read a datagram. What comes later waits, and is forgotten by its end."""
 
 LEAST_PAYLOAD = 12
 """Bytes of a datagram that has a number and a moment. Those that open and accept a stream of iperf3 have four."""
@@ -103,6 +115,19 @@ class Flow(NamedTuple):
         ]
         return b"".join(struct.pack("HBBI", *step) for step in steps)
 
+    def ends(self, packet: memoryview) -> bool:
+        """Whether a packet tells the server that iperf3's test is over."""
+        header, size = IPV6_HEADER, IPV6_HEADER + int.from_bytes(packet[4:6])
+        if self.family == 4:
+            header, size = (packet[0] & 15) * 4, int.from_bytes(packet[2:4])
+        tcp = packet[header:size]
+        return (
+            packet[0] >> 4 == self.family
+            and len(tcp) > TCP_HEADER
+            and PORTS.unpack_from(tcp)[1] == self.port
+            and tcp[(tcp[12] >> 4) * 4 :] == TEST_END
+        )
+
     def stream_of(self, packet: memoryview) -> tuple[int, memoryview] | None:
         """The stream of a packet and its payload; None where it came before there was a filter, and is of another."""
         udp = packet[(packet[0] & 15) * 4 :] if self.family == 4 else packet
@@ -123,6 +148,21 @@ def opened(flow: Flow) -> socket.socket:
     raw.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
     raw.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     return raw
+
+
+def tapped(flow: Flow) -> socket.socket:
+    """A socket that is given each packet of TCP that comes or goes by the interface, from its IP header on (packet(7)).
+
+    The filter knows one version of IP, so that a packet of the other may pass it.
+    """
+    tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
+    tap.setblocking(False)
+    tap.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    protocol_at = 9 if flow.family == 4 else 6
+    steps = [(0x30, 0, 0, protocol_at), (0x15, 0, 1, socket.IPPROTO_TCP), (0x06, 0, 0, ALL), (0x06, 0, 0, 0)]
+    admit(tap, b"".join(struct.pack("HBBI", *step) for step in steps))
+    tap.bind((flow.interface, ETH_P_ALL))
+    return tap
 
 
 def admit(raw: socket.socket, code: bytes) -> None:
@@ -189,11 +229,13 @@ def hear(flow: Flow, size: int, share: int, lead: float, stop: str) -> None:
     print("ready", flush=True)
     time.sleep(lead)
     raw = raw or opened(flow)
+    tap = tapped(flow)
     began = time.time_ns()
     admit(raw, flow.filter(ALL))
     early: dict[int, list[int]] = {}
     accepted: set[int] = set()
     tail: list[tuple[int, int]] = []
+    tail_arrived: list[int] = []
     for arrived, packet in arrivals(raw, stop):
         stream, payload = flow.stream_of(packet) or (0, b"")
         parts = [payload[at : at + size] for at in range(0, len(payload), size)]
@@ -204,6 +246,7 @@ def hear(flow: Flow, size: int, share: int, lead: float, stop: str) -> None:
             early.setdefault(stream, []).extend(number for number, _ in found)
         if arrived >= began:
             tail += [(stream, number) for number, _ in found]
+            tail_arrived += [arrived] * len(found)
         if share and found and chosen(found[0][0], share):
             for number, one in found:
                 seconds, microseconds = MOMENT.unpack_from(one, flow.layout.moment_at)
@@ -213,6 +256,9 @@ def hear(flow: Flow, size: int, share: int, lead: float, stop: str) -> None:
         print("early", stream, *spans(early[stream]))
     for stream, group in groupby(tail, lambda pair: pair[0]):
         print("tail", stream, *spans(number for _, number in group))
+    ended = [at for at, packet in waiting(tap, memoryview(bytearray(1 << 17))) if flow.ends(packet)]
+    if ended:
+        print("read", sum(arrived < ended[0] - WAKING for arrived in tail_arrived))
     print("end", meminfo(raw)[-1], clocks_apart() - ahead, flush=True)
 
 
