@@ -72,17 +72,19 @@ def test_netem_stands_alone_where_there_is_no_rate(direction: Direction | None) 
 
 
 def test_a_delay_is_netem_on_an_interface_that_packets_are_led_through() -> None:
-    assert link_command.delay("a", 150e-6) == [
+    assert link_command.delay("to-a", "from-a", 150e-6) == [
         "qdisc add dev from-a root netem limit 100000 delay 150us",
         "qdisc add dev to-a clsact",
         "filter add dev to-a ingress matchall action mirred egress redirect dev from-a",
     ]
-    assert link_command.delay("a", 0.0125)[0] == "qdisc add dev from-a root netem limit 100000 delay 12500us"
+    assert (
+        link_command.delay("to-a", "from-a", 0.0125)[0] == "qdisc add dev from-a root netem limit 100000 delay 12500us"
+    )
 
 
 def test_a_long_delay_has_room_for_all_that_comes_in_its_time() -> None:
     # 10 Gbit/s × 0.6 s are 500,000 packets of 1500 bytes.
-    assert link_command.delay("a", 0.6)[0] == "qdisc add dev from-a root netem limit 500000 delay 600000us"
+    assert link_command.delay("to-a", "from-a", 0.6)[0] == "qdisc add dev from-a root netem limit 500000 delay 600000us"
 
 
 LINK = Link("any", Direction(50e6))

@@ -88,7 +88,7 @@ def bring_up(site: Site, node: Node) -> None:
 
     def wait(layer: Tunnel, overlay: object) -> None:
         if layer is not site.stack.layers[-1]:
-            stack.wait_for_answers(layer, layer.context.above, site.endpoints)
+            stack.wait_for_answers(layer, layer.context.above, site.endpoints, site.stack.closed)
 
     stack.lift(site.stack, site.members, wait, alone=node)
 
