@@ -34,7 +34,7 @@ class Overlay(NamedTuple):
     @property
     def local_host(self) -> str:
         """The same as it stands before a port: where a program listens."""
-        return self._replace(address=self.local).host
+        return self._replace(address=self.local, own="").host
 
     @property
     def cidr(self) -> str:
