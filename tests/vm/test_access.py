@@ -86,3 +86,43 @@ def test_a_direct_path_between_two_symmetric_nats_is_not_there(tmp_path: Path) -
     )
     unasked = [one["dropped"]["unasked"] for one in told(tmp_path / "run", "gateway")]
     assert unasked
+
+
+@pytest.mark.long
+def test_tcp_stalls_in_a_black_hole_and_a_clamp_or_probing_mends_it(tmp_path: Path) -> None:
+    hole = 'link = { mtu = 1400, rate = "20M" }, icmp = "filtered"'
+    accesses = f'[{{ name = "hole", {hole} }}, {{ name = "clamped", {hole}, mss = "path" }}]'
+    probing = (
+        'tuning = ["default", { name = "probing", sysctl = { "net.ipv4.tcp_mtu_probing" = "1" } }]\n'
+        'exclude = [{ tuning = "probing", access = "clamped" }]\n[lab]'
+    )
+    workload = "iperf3-tcp:duration=15"
+    text = plan(["none"], BASE, [workload], access=accesses).replace("[lab]", probing)
+    record = execute(tmp_path / "run", text)
+
+    def throughput(access: str, tuning: str) -> float:
+        return values(record, "throughput", "none", access=access, tuning=tuning)[0]
+
+    assert throughput("hole", "default") == 0
+    assert throughput("clamped", "default") > 18e6
+    # It takes some seconds until TCP suspects the size, and it begins with small segments.
+    assert throughput("hole", "probing") > 5e6
+
+
+@pytest.mark.long
+def test_what_a_tunnel_sends_in_fragments_is_lost_where_none_passes(tmp_path: Path) -> None:
+    accesses = (
+        '[{ name = "cut", link = { mtu = 1400 } }, { name = "whole", link = { mtu = 1400 }, fragments = "dropped" }]'
+    )
+    stacks, workload = ["wireguard:mtu=1420", "wireguard:mtu=1340"], "iperf3-tcp:duration=2"
+    record = execute(tmp_path / "run", plan(stacks, BASE, [workload], access=accesses))
+    carried = {
+        (stack, access): values(record, "throughput", stack, access=access)[0]
+        for stack in stacks
+        for access in ("cut", "whole")
+    }
+    large, small = stacks
+    assert carried[large, "whole"] == 0
+    assert min(carried[large, "cut"], carried[small, "cut"], carried[small, "whole"]) > 10e6
+    dropped = {event["dropped"]["fragments"] > 0 for event in told(tmp_path / "run", "gateway")}
+    assert dropped == {True, False}
