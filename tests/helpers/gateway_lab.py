@@ -1,6 +1,8 @@
 """Nodes behind gateways on this kernel: run as the first process of namespaces of its own, it does what it is told.
 
-unshare … python -m tests.helpers.gateway_lab ACCESS QUESTION     ACCESS as JSON of a plan, QUESTION a function here
+unshare … python -m tests.helpers.gateway_lab ACCESS KIND QUESTION
+
+ACCESS is the JSON of a plan's, KIND one of an underlay, QUESTION a function here.
 """
 
 import json
@@ -17,6 +19,7 @@ from tests.helpers.fakes import FakeEvents
 from tunbench.labs.native.lab import NAMESPACES
 from tunbench.plan.axes.access import read_accesses
 from tunbench.runner.declare.link import Direction, Link
+from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network import gateways, underlay
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.network.network import Nodes
@@ -32,9 +35,18 @@ TALK = HOME / "talk.py"
 """Each node has a /tmp of its own: all see what is in the lab's folder."""
 
 
-def asked(access: Any, question: str, *words: str) -> tuple[Any, dict[str, dict[str, int]]]:
+def asked(access: Any, question: str, *words: str, kind: str = "ip") -> tuple[Any, dict[str, dict[str, int]]]:
     """What comes of a question behind these accesses: what its function returns, and what gateways dropped by rule."""
-    argv = ["unshare", *NAMESPACES, sys.executable, "-m", "tests.helpers.gateway_lab", json.dumps(access), question]
+    argv = [
+        "unshare",
+        *NAMESPACES,
+        sys.executable,
+        "-m",
+        "tests.helpers.gateway_lab",
+        json.dumps(access),
+        kind,
+        question,
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([*argv, *words], capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0, done.stderr
@@ -118,6 +130,14 @@ def marks(nodes: Nodes) -> Any:
     return heard()[1]
 
 
+def echoes(nodes: Nodes) -> Any:
+    """Which echoes come back over IPv6: of a to what stands outside and to b, and of both to a."""
+    number = {"a": "1", "b": "2", CONTROL: f"{underlay.ROLES[CONTROL]:x}"}
+    places = [("a", CONTROL), ("a", "b"), (CONTROL, "a"), ("b", "a")]
+    ping = ("ping", "-n", "-c", "1", "-W", "0.6")
+    return [nodes[name].ask(*ping, f"fd00:0:0:{number[there]}::2").status == 0 for name, there in places]
+
+
 def _said(node: Node, *words: str) -> Any:
     return json.loads(node.run(sys.executable, str(TALK), *words, timeout=30))
 
@@ -134,11 +154,11 @@ def _begun(node: Node, *words: str) -> Callable[[], Any]:
     return ended
 
 
-def main(access: str, question: str, *words: str) -> None:
+def main(access: str, kind: str, question: str, *words: str) -> None:
     for folder in ("/run", str(HOME.parent)):
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
     events, network = FakeEvents(), EmulatedNetwork(LocalShell())
-    under = underlay.of("ip", link=QUICK, accesses=next(iter(read_accesses(json.loads(access)))))
+    under = underlay.of(kind, link=QUICK, roles=[CONTROL], accesses=next(iter(read_accesses(json.loads(access)))))
     with network.nodes(under, events) as nodes:
         network.connect(under, nodes, events)
         TALK.write_text(Path(gateway_talk.__file__).read_text())

@@ -113,3 +113,19 @@ def test_a_mark_passes_or_is_cleared_and_ecn_stays(dscp: str, seen: int) -> None
     access = {"name": "x", "nat": "one-to-one", "firewall": "open", "dscp": dscp, "link": LINK}
     answer, _ = asked(access, "marks")
     assert answer == seen
+
+
+@pytest.mark.parametrize(
+    ("access", "back"),
+    [
+        ({"name": "x", "firewall": "open", "link": LINK}, [True, True, True, True]),
+        ({"name": "x", "link": LINK}, [True, False, False, False]),
+        # A NAT is none over IPv6, and the firewall stays.
+        ({"name": "x", "nat": "full-cone", "link": LINK}, [True, False, False, False]),
+        ({"default": {"name": "x", "link": LINK}, "b": "none"}, [True, True, False, False]),
+    ],
+)
+def test_over_ipv6_a_gateway_is_a_firewall(access: dict[str, object], back: list[bool]) -> None:
+    answer, dropped = asked(access, "echoes", kind="ip6")
+    assert answer == back
+    assert all(back) or dropped["gateway-a"]["unasked"] > 0
