@@ -6,15 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tunbench.plan.axes import link, machine, tuning
+from tunbench.plan.axes import access, link, machine, tuning
+from tunbench.plan.axes.firewall import LISTS
 from tunbench.plan.keys import KEYS
 from tunbench.plan.load import check
+from tunbench.runner.declare.access import DSCP, FIREWALLS, FRAGMENTS, ICMP, NATS
 from tunbench.runner.declare.axes import AXES, NAMES
 from tunbench.runner.declare.link import FRAMINGS, SEGMENTATIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "plans.md").read_text()
-BLOCKS = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    block
+    for page in (PAGE, (DOCS / "access.md").read_text())
+    for block in re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+]
 
 REST = {
     "stacks": 'stacks = ["none", "wireguard"]',
@@ -54,3 +60,9 @@ def test_every_name_is_on_the_page() -> None:
     keys = [*link.FORM.keys[1:], *tuning.FORM.keys[1:], *NAMES]
     names = [*shipped, *keys, *FRAMINGS, *SEGMENTATIONS, *machine.FEATURES]
     assert [name for name in names if f"`{name}`" not in PAGE] == []
+
+
+def test_every_access_and_its_words_are_on_their_page() -> None:
+    page = (DOCS / "access.md").read_text()
+    words = [*access.shipped(), *access.FORM.keys[1:], *NATS, *FIREWALLS, *ICMP, *FRAGMENTS, *DSCP]
+    assert [word for word in words if f"`{word}`" not in page and word != LISTS] == []

@@ -16,11 +16,12 @@ def plan(
     repeats: int = 1,
     clock: str = "virtual",
     link: str = '"wire"',
+    access: str = '"none"',
 ) -> str:
-    """The text of a plan; `profiles` is a TOML list, and `link` a TOML value."""
+    """The text of a plan; `profiles` is a TOML list, and `link` and `access` are TOML values."""
     return (
         f'name = "test"\nseed = 1\nrepeats = {repeats}\ntopology = "pair"\nstacks = {stacks}\nworkloads = {workloads}\n'
-        f'profiles = {profiles}\nlink = {link}\n[lab]\nkind = "vm"\nclock = "{clock}"\n'
+        f'profiles = {profiles}\nlink = {link}\naccess = {access}\n[lab]\nkind = "vm"\nclock = "{clock}"\n'
     )
 
 

@@ -9,6 +9,7 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_rows, print_table
 from tunbench.labs import image
 from tunbench.labs.vm.image_definition import ADDONS, BASE
+from tunbench.plan.axes.access import shipped as shipped_accesses
 from tunbench.plan.axes.link import shipped as shipped_links
 from tunbench.plan.axes.machine import shipped as shipped_machines
 from tunbench.plan.axes.profile import shipped
@@ -22,7 +23,8 @@ from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.topology import SUMMARIES
 
 app = typer.Typer(
-    no_args_is_help=True, help="List what there is: tunnels, workloads, profiles, links, tunings, machines, plans."
+    no_args_is_help=True,
+    help="List what there is: tunnels, workloads, profiles, links, accesses, tunings, machines, plans.",
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -97,6 +99,22 @@ def links(as_json: AsJson = False) -> None:
     rows = [link.spec() for link in shipped_links().values()]
     columns = ("name", "up", "down", "mtu", "framing", "segmentation")
     print_rows(rows, as_json, columns, listings.link_row)
+
+
+@app.command()
+def accesses(as_json: AsJson = False) -> None:
+    """List the shipped accesses; a plan can write others inline.
+
+    An access is a gateway before an endpoint, and the link behind it. Its delay is one way, on top of the link's own.
+
+    \b
+    Examples:
+      tunbench list accesses
+      tunbench list accesses --json
+    """
+    rows = [access.spec() for access in shipped_accesses().values() if access]
+    columns = ("name", "up", "down", "delay", "mtu", "nat", "mapping", "firewall", "else")
+    print_rows(rows, as_json, columns, listings.access_row)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What this machine lacks for the native lab: one list of reasons a stack, profile, link, tuning and workload."""
+"""What this machine lacks for the native lab: reasons for each stack, profile, link, access, tuning and workload."""
 
 import functools
 import os
@@ -14,6 +14,7 @@ from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.shard import Shard
 from tunbench.runner import stack
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.kernel_module import Module, over
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_terms import Terms
@@ -49,7 +50,25 @@ LAB_PROGRAMS = {
 }
 """What the lab itself runs, each with Debian's package of it."""
 
+ROOT_QDISC = "tc qdisc add dev lo root "
+
+SHAPERS = {
+    "tbf": (ROOT_QDISC + "tbf rate 1mbit burst 1514 limit 3000", "sch_tbf"),
+    "fq_codel": (ROOT_QDISC + "fq_codel", "sch_fq_codel"),
+    "cake": (ROOT_QDISC + "cake bandwidth 1mbit", "sch_cake"),
+    "police": (
+        "tc qdisc add dev lo clsact && tc filter add dev lo ingress matchall "
+        "action police rate 1mbit burst 1514 conform-exceed drop/continue",
+        "act_police",
+    ),
+}
+"""What keeps the rate of links: how the shell tries it, and the module of the kernel."""
+
+SHAPERS_OF_QUEUES = {"fifo": ("tbf",), "fq_codel": ("tbf", "fq_codel"), "cake": ("cake",), "policer": ("police",)}
+
 TC_PROGRAMS = {"tc": "iproute2"}
+
+GATEWAY_PROGRAMS = {"nft": "nftables"}
 
 LINK_PROGRAMS = {"ethtool": "ethtool"}
 
@@ -71,6 +90,7 @@ def of_plan(shards: Iterable[Shard], files: Mapping[str, str | None]) -> list[La
         *each(lambda one: of_stack(one, files), (shard.stack for shard in shards)),
         *each(of_profile, (shard.profile for shard in shards)),
         *each(of_link, (shard.link for shard in shards)),
+        *each(of_accesses, (shard.access for shard in shards)),
         *each(of_tuning, (shard.tuning for shard in shards)),
         *each(lambda one: of_workload(one.invocation), (one for shard in shards for one in shard.workloads)),
         *(
@@ -120,23 +140,36 @@ def of_profile(profile: Profile) -> list[Lack]:
 
 def of_impairment(terms: Terms) -> list[Lack]:
     """What these terms of netem lack: they are installed once, on a loopback interface of their own."""
-    return _kernel_qdisc("netem", f"netem {' '.join(netem_command.arguments(terms))}", "sch_netem")
+    return _in_kernel("netem", f"{ROOT_QDISC}netem {' '.join(netem_command.arguments(terms))}", "sch_netem")
 
 
-def _kernel_qdisc(kind: str, words: str, module: str) -> list[Lack]:
+def _in_kernel(kind: str, command: str, module: str) -> list[Lack]:
     if missing := _programs(TC_PROGRAMS):
         return missing
-    refusal = tried(f"tc qdisc add dev lo root {words}")
+    refusal = tried(command)
     return [Lack(f"the kernel's {kind} ({refusal})", f"a kernel with the module {module}")] if refusal else []
 
 
 def of_link(one: Link) -> list[Lack]:
     """What a link lacks: ethtool to cut, the kernel's tbf for a rate, its netem for a delay that is of any weight."""
     found = _programs(LINK_PROGRAMS) if one.cuts else []
-    if one.up.rate or one.down.rate:
-        found += _kernel_qdisc("tbf", "tbf rate 1mbit burst 1514 limit 3000", "sch_tbf")
-    if one.crossing_delay > NEGLIGIBLE_DELAY_SECONDS:
-        found += _kernel_qdisc("netem", "netem delay 1ms", "sch_netem")
+    for queue in dict.fromkeys(way.queue for way in (one.up, one.down) if way.rate):
+        found += [lack for kind in SHAPERS_OF_QUEUES[queue] for lack in _in_kernel(kind, *SHAPERS[kind])]
+    return [*found, *_of_delay(one.crossing_delay)]
+
+
+def of_accesses(accesses: Accesses) -> list[Lack]:
+    """What gateways lack: nft for their rules, and what their links do."""
+    found = _programs(GATEWAY_PROGRAMS) if accesses.all else []
+    for one in accesses.all:
+        found += [*of_link(one.link), *_of_delay(one.delay)]
+    return list(dict.fromkeys(found))
+
+
+def _of_delay(seconds: float) -> list[Lack]:
+    found = []
+    if seconds > NEGLIGIBLE_DELAY_SECONDS:
+        found += _in_kernel("netem", f"{ROOT_QDISC}netem delay 1ms", "sch_netem")
         # To ask for such an interface would bring the module, and interfaces that nobody wants.
         refusal = tried("test -d /sys/module/ifb || modprobe -n ifb")
         found += [Lack(f"the kernel's ifb ({refusal})", "a kernel with the module ifb")] if refusal else []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tunbench.journal import validation
+from tunbench.journal.checks import InvalidEvent
 from tunbench.journal.events import JournalEvent, Line, PhaseBegan, read_event
 from tunbench.labs.execution import Execution
 from tunbench.labs.lab import Lab
@@ -111,7 +112,7 @@ def _news(one: RunningShard) -> Iterator[ShardEvent]:
             line = {"shard": one.shard.id, **told}
             # What no reader of the journal would take must not get into it.
             validation.check(line, validation.EVENT_CHECKS)
-        except validation.InvalidEvent as error:
+        except InvalidEvent as error:
             one.refused = f"the lab told what cannot be: {error}"
             return
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tunbench.journal.checks import InvalidEvent
 from tunbench.journal.folders import label_of_shard, name_of_value
-from tunbench.journal.validation import InvalidEvent
 from tunbench.plain_text import line
 from tunbench.runner.declare import axes
 
@@ -30,7 +30,7 @@ class Consistency:
         # A shard that is executed again starts as it did before.
         if self.specs.setdefault(shard, spec) != spec:
             raise InvalidEvent(f"the shard {line(shard)} started as another one above")
-        if self.shards.setdefault(tuple(name_of_value(spec[name]) for name in NO_TWO_ALIKE), shard) != shard:
+        if self.shards.setdefault(tuple(name_of_value(spec, name) for name in NO_TWO_ALIKE), shard) != shard:
             raise InvalidEvent(f"{line(label_of_shard(spec))} has another shard above")
 
     def _check_units(self, samples: list[list[Any]]) -> None:

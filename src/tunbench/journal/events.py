@@ -146,7 +146,7 @@ class BlockAnswered(NamedTuple):
     def line(self) -> Line:
         """The event as the journal has it."""
         return {
-            **{"event": "block", "group": self.group, **self.cell, "repeats": self.repeats},
+            **{"event": "block", "group": self.group, **axes.said(self.cell), "repeats": self.repeats},
             **{"enough": self.enough, "widest": self.widest, "more": self.more},
         }
 
@@ -225,7 +225,7 @@ def _samples(rows: list[list[Any]]) -> tuple[Sample, ...]:
 
 
 def _block(line: Line) -> BlockAnswered:
-    cell = {axis: line[axis] for axis in axes.SHARD}
+    cell = {axis: (axes.UNSAID | line)[axis] for axis in axes.SHARD}
     return BlockAnswered(line["group"], cell, line["repeats"], line["enough"], line["more"], line["widest"])
 
 

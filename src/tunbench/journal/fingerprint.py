@@ -8,6 +8,7 @@ from typing import Any
 from tunbench.journal.events import TrialEnded
 from tunbench.journal.record import Sample, TrialResult
 from tunbench.plan.shard import canonical
+from tunbench.runner.declare import axes
 
 NO_PROMISE = "no promise"
 """The fingerprint of a run that was not on the virtual clock."""
@@ -26,7 +27,7 @@ def fingerprint(manifest: dict[str, Any], trials: Iterable[TrialResult]) -> str:
     if manifest["lab"]["clock"] != "virtual":
         return NO_PROMISE
     lines = sorted(
-        canonical([dict(trial.cell), trial.verdict, sorted(trial.samples, key=_in_order)]) for trial in trials
+        canonical([axes.said(trial.cell), trial.verdict, sorted(trial.samples, key=_in_order)]) for trial in trials
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

@@ -22,9 +22,9 @@ def folder_of(spec: dict[str, Any], workload: str) -> Path:
 def special(spec: dict[str, Any]) -> list[str]:
     """What of a shard's tacit axes has another value than the usual, such as `link=jumbo`."""
     return [
-        f"{name}={name_of_value(spec[name])}"
+        f"{name}={name_of_value(spec, name)}"
         for name, usual in axes.USUAL.items()
-        if name_of_value(spec[name]) != usual
+        if name_of_value(spec, name) != usual
     ]
 
 
@@ -43,8 +43,9 @@ def _label(spec: dict[str, Any], *workload: str) -> str:
     return ", ".join([*parts, f"repeat {spec['repeat']}"])
 
 
-def name_of_value(value: Any) -> str:
-    """The name of what a shard says of an axis: a name, or a table with one."""
+def name_of_value(spec: dict[str, Any], axis: str) -> str:
+    """The name of a shard's value of an axis: it stands there, or in a table, or goes unsaid."""
+    value = spec[axis] if axis in spec else axes.UNSAID[axis]
     return str(value["name"]) if isinstance(value, dict) else str(value)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tunbench.journal import bounds, files, validation
+from tunbench.journal.checks import InvalidEvent
 from tunbench.journal.consistency import Consistency
 
 NAME = "journal.jsonl"
@@ -127,14 +128,14 @@ def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
 
 
 def _refuse(name: str) -> None:
-    raise validation.InvalidEvent(f"it has the number {name}")
+    raise InvalidEvent(f"it has the number {name}")
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A table of JSON. Raises InvalidEvent where a key is there twice: each reader would take another of its values."""
     table = dict(pairs)
     if len(table) < len(pairs):
-        raise validation.InvalidEvent("it has a key twice")
+        raise InvalidEvent("it has a key twice")
     return table
 
 
@@ -144,4 +145,4 @@ DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_table)
 
 def reason(error: Exception, otherwise: str) -> str:
     """What is wrong in words; a parser's own are not for the user, who is told what it is `otherwise`."""
-    return str(error) if isinstance(error, validation.InvalidEvent) else otherwise
+    return str(error) if isinstance(error, InvalidEvent) else otherwise

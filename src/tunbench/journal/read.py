@@ -6,6 +6,7 @@ from typing import Any
 
 from tunbench.journal import files, journal, validation
 from tunbench.journal.bounds import MAX_FACTS, MAX_MANIFEST_BYTES
+from tunbench.journal.checks import InvalidEvent
 from tunbench.journal.events import (
     BlockAnswered,
     JournalEvent,
@@ -50,7 +51,7 @@ def manifest(folder: Path) -> dict[str, Any]:
         text = files.text(path, MAX_MANIFEST_BYTES)
         # Counted first: each sign may become a table, which takes a hundred times the memory.
         if sum(map(text.count, ",[{")) > 2 * MAX_FACTS:
-            raise validation.InvalidEvent(f"it has more than {MAX_FACTS} names and values")
+            raise InvalidEvent(f"it has more than {MAX_FACTS} names and values")
         found: dict[str, Any] = journal.DECODER.decode(text)
         validation.check_manifest(found)
     except FileNotFoundError:

@@ -12,7 +12,7 @@ from tunbench.runner.declare import axes
 def trial_result(lab: dict[str, Any], spec: dict[str, Any], trial: TrialEnded, command: str = "") -> TrialResult:
     """A trial, from what the manifest says of the lab, what its shard was given, and the event of its end."""
     cell = {
-        **{axis: name_of_value(spec[axis]) for axis in axes.SHARD},
+        **{axis: name_of_value(spec, axis) for axis in axes.SHARD},
         "workload": trial.workload,
         **{name: spec[name] for name in ("repeat", "seed")},
     }

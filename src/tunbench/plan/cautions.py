@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tunbench.plan.axes.machine import FULL_SPEED, Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.shard import Shard
+from tunbench.runner.declare.access import NO_GATEWAYS, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_terms import number
 from tunbench.runner.declare.warnings import WarningKind
@@ -36,6 +37,7 @@ class Condition(NamedTuple):
     profile: Profile
     link: Link
     machine: Machine | None
+    access: Accesses = NO_GATEWAYS
 
     @property
     def of_network(self) -> str:
@@ -45,7 +47,8 @@ class Condition(NamedTuple):
     @property
     def of_machine(self) -> str:
         """The names of link and machine."""
-        return f"{self.machine.name if self.machine else ''} behind {self.link.name}"
+        access = f" and {self.access.name}" if self.access.all else ""
+        return f"{self.machine.name if self.machine else ''} behind {self.link.name}{access}"
 
 
 class Caution(NamedTuple):
@@ -64,7 +67,9 @@ def cautions(conditions: Iterable[Condition]) -> list[Caution]:
 def lines(shards: Iterable[Shard], clock: str) -> list[str]:
     """One line for each kind of caution of a plan, with its mend."""
     virtual = clock == "virtual"
-    conditions = [Condition(shard.profile, shard.link, shard.machine if virtual else None) for shard in shards]
+    conditions = [
+        Condition(shard.profile, shard.link, shard.machine if virtual else None, shard.access) for shard in shards
+    ]
     found: dict[WarningKind, dict[str, list[str]]] = {}
     for one in cautions({(one.of_network, one.of_machine): one for one in conditions}.values()):
         found.setdefault(one.kind, {}).setdefault(one.text, []).append(one.where)
@@ -94,12 +99,14 @@ def _of(one: Condition) -> Iterator[Caution]:
     if _jitter(one.profile) and one.link.base_round_trip < LEAST_BASE_ROUND_TRIP:
         text = f"a round trip takes {one.link.base_round_trip * 1e6:g} µs at least"
         yield Caution(WarningKind.NO_BASE_ROUND_TRIP, one.of_network, text)
-    for kind, text in _of_machine(one.link, one.machine) if one.machine else ():
+    for kind, text in (
+        _of_machine([one.link, *(access.link for access in one.access.all)], one.machine) if one.machine else ()
+    ):
         yield Caution(kind, one.of_machine, text)
 
 
-def _of_machine(link: Link, machine: Machine) -> Iterator[tuple[WarningKind, str]]:
-    rates = [way.rate for way in (link.up, link.down) if way.rate]
+def _of_machine(links: Sequence[Link], machine: Machine) -> Iterator[tuple[WarningKind, str]]:
+    rates = [way.rate for link in links for way in (link.up, link.down) if way.rate]
     if machine.speed > FULL_SPEED and not rates:
         yield WarningKind.UNSPREAD_BURSTS, f"{machine.speed} million instructions a second, and no rate"
     served = machine.speed * SERVED_BITS_A_MILLION_INSTRUCTIONS

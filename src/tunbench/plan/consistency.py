@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from tunbench.plan import cut
+from tunbench.plan.axes import access
 from tunbench.plan.axes.topology import misfit
 from tunbench.plan.model import Plan
 from tunbench.plan.toml.bounds import MAX_SHARDS, MAX_TRIALS
@@ -18,6 +19,7 @@ def check(plan: Plan) -> None:
     _check_size(plan)
     cut.check(plan.axes, plan.include, plan.exclude)
     _check_topologies(plan)
+    _check_accesses(plan)
 
 
 def _check_machines(plan: Plan) -> None:
@@ -53,10 +55,26 @@ def _check_topologies(plan: Plan) -> None:
     layouts: Any = plan.values["topology"]
     stacks: Any = plan.values["stack"]
     for layout, stack in product(layouts, stacks):
-        if (reason := misfit(stack, layout)) and _any_has(left, layout.name, stack.name):
+        if (reason := misfit(stack, layout)) and _any_has(left, topology=layout.name, stack=stack.name):
             mend = f'take one of them away, or exclude = [{{ topology = "{layout.name}", stack = "{stack.name}" }}]'
             raise MistakeAt(f"{reason}: {mend}", "stacks")
 
 
-def _any_has(regions: Sequence[Mapping[str, Mapping[str, None]]], topology: str, stack: str) -> bool:
-    return any(topology in region["topology"] and stack in region["stack"] for region in regions)
+def _check_accesses(plan: Plan) -> None:
+    """Raises MistakeAt where gateways cannot stand before the endpoints of a stack, and no cut takes that away."""
+    values: Any = plan.values["access"]
+    accesses = [one for one in values if one.all]
+    layouts: Any = plan.values["topology"]
+    stacks: Any = plan.values["stack"]
+    if not accesses:
+        return
+    left = [dict(zip(plan.values, one, strict=True)) for one in cut.regions(plan.axes, plan.include, plan.exclude)]
+    for one, layout, stack in product(accesses, layouts, stacks):
+        reasons = (access.unknown_node(one, layout), access.misfit(one, stack))
+        if any(reasons) and _any_has(left, access=one.name, topology=layout.name, stack=stack.name):
+            raise MistakeAt(next(reason for reason in reasons if reason), "access")
+
+
+def _any_has(regions: Sequence[Mapping[str, Mapping[str, None]]], **names: str) -> bool:
+    """Whether a cell with these values of some axes is left."""
+    return any(all(name in region[axis] for axis, name in names.items()) for region in regions)

@@ -15,6 +15,7 @@ from tunbench.plan.axes.topology import Layout
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.axes.workload import Workload
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.link import Link
 
 
@@ -49,6 +50,11 @@ class Shard:
         return cast(Link, self.values["link"])
 
     @property
+    def access(self) -> Accesses:
+        """What stands between each endpoint and the network."""
+        return cast(Accesses, self.values["access"])
+
+    @property
     def tuning(self) -> Tuning:
         """What the endpoints are told."""
         return cast(Tuning, self.values["tuning"])
@@ -72,7 +78,7 @@ class Shard:
 
     def spec(self) -> dict[str, Any]:
         """What the runner gets: all that the shard depends on, and nothing else."""
-        values = {axis: self.values[axis].spec() for axis in axes.SHARD}
+        values = axes.said({axis: self.values[axis].spec() for axis in axes.SHARD})
         return {
             "stack": values.pop("stack"),
             "underlay": self.stack.underlay,

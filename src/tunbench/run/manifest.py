@@ -49,8 +49,12 @@ def digest_of_shards(plan: Plan, shards: Sequence[Shard]) -> str:
 def _plan_of(order: Order) -> dict[str, Any]:
     specs = [shard.spec() for shard in order.shards]
     # What stands in a table is not said by its name alone.
-    tables = [axis for axis in axes.CONDITION if specs and isinstance(specs[0][axis], dict)]
-    listed = {f"{axis}s": list({spec[axis]["name"]: spec[axis] for spec in specs}.values()) for axis in tables}
+    plurals = {axis.name: axis.plural for axis in axes.AXES}
+    tables = {
+        axis: {spec[axis]["name"]: spec[axis] for spec in specs if isinstance(spec.get(axis), dict)}
+        for axis in axes.CONDITION
+    }
+    listed = {plurals[axis]: list(found.values()) for axis, found in tables.items() if found}
     stacks = list(dict.fromkeys(shard.stack.name for shard in order.shards))
     plan = order.plan
     return {

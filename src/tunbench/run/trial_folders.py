@@ -17,7 +17,7 @@ from tunbench.journal.events import (
 from tunbench.journal.folders import component, folder_of, label_of_trial
 from tunbench.labs.extras import images_beyond_base
 from tunbench.plan.axes.stack import parse
-from tunbench.runner.declare import topology
+from tunbench.runner.declare import access, topology
 from tunbench.runner.network import underlay
 
 COMMANDS = "commands.sh"
@@ -103,7 +103,8 @@ class TrialFolders:
     def _script(self, trial: TrialEnded) -> str:
         title = label_of_trial(self.spec, trial.workload)
         stack, form = parse(self.spec["stack"]), topology.read(self.spec["topology"])
-        names = underlay.of(stack.underlay, form, roles=stack.roles).names
+        accesses = access.of_spec(self.spec.get("access", access.NONE))
+        names = underlay.of(stack.underlay, form, roles=stack.roles, accesses=accesses).names
         images = "".join(f" --with {name}" for name in images_beyond_base(stack))
         head = HEAD.format(title=title, nodes=" ".join(names), images=images)
         return head + "\n".join([*self.setup, *self.own]) + "\n"

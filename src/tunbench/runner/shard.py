@@ -1,16 +1,18 @@
 """The life of a shard, from nodes to teardown."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tunbench.runner import registry, stack, trials, versions
-from tunbench.runner.declare import link, topology
+from tunbench.runner.declare import access, link, topology
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP
+from tunbench.runner.declare.topology import Pair
+from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import drops, impairment, leftovers, tuning
+from tunbench.runner.network import drops, gateways, impairment, leftovers, tuning
 from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
@@ -50,12 +52,17 @@ class PendingTrials:
 def live(spec: Spec, network: Network, events: Events) -> None:
     """Lives through a shard on a network. Each of its trials gets a verdict, whatever happens."""
     pending = PendingTrials([BRING_UP, *spec["workloads"]], events)
-    roles = stack.roles(spec["stack"])
-    under = network.lay_out(spec["underlay"], topology.read(spec["topology"]), link.of_spec(spec["link"]), roles)
+    under = network.lay_out(
+        spec["underlay"],
+        topology.read(spec["topology"]),
+        link.of_spec(spec["link"]),
+        stack.roles(spec["stack"]),
+        access.of_spec(spec.get("access", access.NONE)),
+    )
     try:
         _tell_phase(events, "nodes")
         with network.nodes(under, events) as nodes:
-            built_stack = stack.build(spec["stack"], under.endpoints, under.topology, under.roles)
+            built_stack = stack.build(spec["stack"], under.endpoints, under.topology, under.roles, under.closed)
             _live_on_nodes(Site(nodes, under, built_stack), network, spec, pending, events)
     except FAILURES as reason:
         pending.close_all(Verdict.FAILED, reason)
@@ -80,6 +87,7 @@ def _live_on_nodes(site: Site, network: Network, spec: Spec, pending: PendingTri
 
 def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> None:
     """Brings the stack up and proves it, measures, and looks at what is left when it is down again."""
+    _check_reached(site, trials.pairs_of(spec["workloads"], site.underlay.topology))
     _tell_phase(events, "prepare")
     stack.prepare(site.stack, site.members)
     fallback_devices = stack.fallback_devices(site.stack)
@@ -100,11 +108,24 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         versions.tell(site.stack, spec["workloads"], site.endpoints[0], events)
 
 
+def _check_reached(site: Site, pairs: Sequence[Pair]) -> None:
+    """Raises Unsupported where nothing but a tunnel could reach an endpoint, and there is none."""
+    if site.stack.layers[-1].about.name != BARE:
+        return
+    for pair in pairs:
+        if pair.second in site.stack.closed:
+            name = site.underlay.gateways[pair.second][0].access.name
+            raise Unsupported(
+                f"without a tunnel nothing of {pair.client} reaches {pair.server}, whose gateway ({name}) lets in what "
+                "answers alone"
+            )
+
+
 def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> None:
     """Applies the profile, and executes one workload after the other."""
     _tell_phase(events, "impair")
     places = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
-    watch = drops.Watch(places)
+    watches = (drops.Watch(places), gateways.Watch(site.underlay, site.nodes))
     probes = spec.get("probes", registry.probe_names())
     while pending.workloads:
         workload = pending.workloads[0]
@@ -119,7 +140,8 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> 
             samples=executed.samples,
             outputs=executed.outputs,
         )
-        watch.tell(workload, events)
+        for watch in watches:
+            watch.tell(workload, events)
 
 
 def _begin(events: Events, phase: str, **fields: Any) -> float:

@@ -1,6 +1,6 @@
 """A stack: its layers, brought up from the underlay and taken down in reverse."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address, ip_interface
 from types import MappingProxyType
@@ -27,11 +27,15 @@ UNKNOWN_DEVICE = "Unknown device type"
 
 
 class Stack(NamedTuple):
-    """The layers of a stack with what they run over: `overlays[i]` is below `layers[i]`, the last is the result."""
+    """The layers of a stack with what they run over: `overlays[i]` is below `layers[i]`, the last is the result.
+
+    Nothing reaches those of the endpoints that are `closed` before they have spoken.
+    """
 
     spelling: str
     layers: list[Tunnel]
     overlays: list[Mapping[str, Overlay]]
+    closed: Collection[str] = ()
 
     @property
     def overlay(self) -> Mapping[str, Overlay]:
@@ -49,6 +53,7 @@ def build(
     underlay: Mapping[str, Overlay],
     topology: Topology = PAIR,
     beside: Mapping[str, Overlay] = MappingProxyType({}),
+    closed: Collection[str] = (),
 ) -> Stack:
     """The layers of a stack over the endpoints of an underlay, with the nodes beside them that have a role.
 
@@ -65,7 +70,7 @@ def build(
         beyond = {name: lan.network for name, lan in behind.items()}
         layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside)))
         overlays.append(yields)
-    return Stack(text, layers, overlays)
+    return Stack(text, layers, overlays, closed)
 
 
 def read(part: spelling.Part) -> tuple[type[Tunnel], Options]:
@@ -129,7 +134,7 @@ def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
     """
     begun: list[Tunnel] = []
     try:
-        lift(stack, nodes, lambda layer, overlay: wait_for_answers(layer, overlay, nodes), begun)
+        lift(stack, nodes, lambda layer, overlay: wait_for_answers(layer, overlay, nodes, stack.closed), begun)
         yield
     finally:
         for node, route in routes(stack, nodes):
@@ -172,7 +177,7 @@ def forget(stack: Stack, nodes: Sequence[Node]) -> None:
 def restart(stack: Stack, nodes: Sequence[Node]) -> None:
     """Takes a stack down on all its nodes and brings it up again. Raises StackFailed, CommandFailed."""
     lower(stack.layers, nodes)
-    lift(stack, nodes, lambda layer, overlay: wait_for_answers(layer, overlay, nodes))
+    lift(stack, nodes, lambda layer, overlay: wait_for_answers(layer, overlay, nodes, stack.closed))
 
 
 def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str]]]:
@@ -186,6 +191,13 @@ def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str
             # Where a router stands between them it knows the way, and nothing is carried.
             if behind and ip_address(there) in ip_interface(here.cidr).network:
                 yield from ((node, [network, "via", there, "dev", here.interface]) for network in behind)
+
+
+def speak_first(node: Node, overlay: Mapping[str, Overlay], peer: str, closed: Collection[str]) -> None:
+    """Sends one echo request from a node that nothing reaches before it has spoken."""
+    if node.name in closed:
+        # Its peer may be closed as well, and then does not hear it: that is no failure, of commands.sh neither.
+        node.run("sh", "-c", '"$@" || true', "sh", *ping(overlay[node.name].interface, overlay[peer].address))
 
 
 def _raise_layer(layer: Tunnel, nodes: Nodes, rising: Nodes) -> None:
@@ -221,9 +233,12 @@ def _unknown(kind: str, node: Node) -> bool:
     return UNKNOWN_DEVICE in made.stderr
 
 
-def wait_for_answers(layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Sequence[Node]) -> None:
+def wait_for_answers(
+    layer: Tunnel, overlay: Mapping[str, Overlay], nodes: Sequence[Node], closed: Collection[str] = ()
+) -> None:
     """Waits until the first endpoint has an answer from every other one. Raises StackFailed."""
     first, *others = (node for node in nodes if node.name in overlay)
     for other in others:
+        speak_first(other, overlay, first.name, closed)
         asking = ping(overlay[first.name].interface, overlay[other.name].address)
         layer.wait(first, *asking, timeout=ANSWER_TIMEOUT, what=f"{other.name} did not answer {first.name}")

@@ -77,6 +77,7 @@ def prove(site: Site, pair: Pair, events: Events, least: int = proof.ALL_ECHOES)
 
 def _prove(site: Site, pair: Pair, events: Events, least: int) -> None:
     client, target = site.nodes[pair.client], site.overlays[pair.server].address
+    stack.speak_first(site.nodes[pair.server], site.overlays, pair.client, site.stack.closed)
     if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.ANSWER_TIMEOUT):
         raise StackFailed(f"{pair.server} did not answer {pair.client} within {stack.ANSWER_TIMEOUT:g} s")
     prefix = "" if pair == site.pair else f"{pair.name}-"

@@ -48,7 +48,7 @@ def test_one_value_is_a_list_of_one() -> None:
 def test_the_order_of_expansion() -> None:
     shards = expand(whole(repeats=2))
     assert [(one.repeat, *(one.values[axis].name for axis in NAMES if axis != "workload")) for one in shards] == [
-        (repeat, link, "pair", tuned, model, profile, stack)
+        (repeat, "none", link, "pair", tuned, model, profile, stack)
         for repeat in (1, 2)
         for link in LINKS
         for tuned in TUNINGS
@@ -133,7 +133,7 @@ def test_include_and_exclude_leave_what_they_say(include: list[dict[str, str]], 
 
 
 def hit(table: dict[str, str], *names: str) -> bool:
-    cell = dict(zip([axis for axis in NAMES if axis != "topology"], names, strict=True))
+    cell = dict(zip([axis for axis in NAMES if axis not in ("access", "topology")], names, strict=True))
     return all(same(cell[axis], pattern) for axis, pattern in table.items())
 
 

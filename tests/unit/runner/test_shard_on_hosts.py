@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import MARKER, FakeEvents, FakeLabShell, interface, move_home, shard
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
@@ -32,7 +33,9 @@ class Hosts:
     def __init__(self, shells: Mapping[str, FakeLabShell]) -> None:
         self.shells = shells
 
-    def lay_out(self, kind: str, topology: Topology, link: Link, roles: Collection[str]) -> Underlay:
+    def lay_out(
+        self, kind: str, topology: Topology, link: Link, roles: Collection[str], accesses: Accesses
+    ) -> Underlay:
         endpoints = {name: Overlay("enp1s0", ADDRESSES[name], 24, link.mtu, 14) for name in topology.endpoints}
         towards = {name: Interface(name, "enp1s0") for name in endpoints}
         return Underlay(kind, "", endpoints, towards, "", topology)

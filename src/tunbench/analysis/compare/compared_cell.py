@@ -33,6 +33,7 @@ class ComparedCell(NamedTuple):
     stack: str
     condition: str
     profile: str
+    access: str
     link: str
     topology: str
     tuning: str

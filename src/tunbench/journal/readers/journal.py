@@ -71,7 +71,7 @@ def assemble(events: Sequence[JournalEvent]) -> Record:
 
 def _tables(axis: str, specs: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The values of an axis that are tables, by their names."""
-    return {spec[axis]["name"]: spec[axis] for spec in specs if isinstance(spec[axis], dict)}
+    return {spec[axis]["name"]: spec[axis] for spec in specs if isinstance(spec.get(axis), dict)}
 
 
 def _block(answer: BlockAnswered) -> Block:

@@ -168,8 +168,8 @@ def _offloads() -> str:
 def _pinning(shards: Sequence[Shard], cores: set[int]) -> str:
     """Whether the nodes of every shard have cores of their own, and if not, how many of each there are."""
     most: list[str] = []
-    for layout, stack in {(shard.layout, shard.stack) for shard in shards}:
-        under = underlay.of(stack.underlay, layout.topology, roles=stack.roles)
+    for one in {(shard.layout.name, shard.stack.name, shard.access.name): shard for shard in shards}.values():
+        under = underlay.of(one.stack.underlay, one.layout.topology, roles=one.stack.roles, accesses=one.access)
         most = max(most, under.passed, key=len)
     if pinning.pins(most, cores):
         return "each node has a core of its own"

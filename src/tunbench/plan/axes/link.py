@@ -10,18 +10,34 @@ from tunbench.plan.axes.reader import AxisReader
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import quantity
-from tunbench.runner.declare.link import FRAMINGS, SEGMENTATIONS, Direction, Link
+from tunbench.runner.declare.link import (
+    ETHERNET_HEADER,
+    FIFO,
+    FRAMINGS,
+    POLICER,
+    QUEUES,
+    SEGMENTATIONS,
+    Direction,
+    Link,
+)
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.overlay import SMALLEST_MTU
 
 OF_DIRECTION = ("rate", "delay", "queue")
 """The keys that a link has for both directions, and each direction for itself."""
 
+OF_ACCESS = ("nat", "mapping", "firewall", "icmp", "fragments", "mss", "dscp", "jitter", "carrier")
+"""Keys that need a gateway, which no link has."""
+
 FORM = TableForm(
     "link",
     '{ name = "line", rate = "50M" }',
     keys=("name", *OF_DIRECTION, "up", "down", "mtu", "framing", "segmentation"),
     fixed=[("name",), ("up",), ("down",)],
+    elsewhere={
+        key: f'{key} belongs to a gateway: write for example access = {{ name = "home", nat = "port-restricted" }}'
+        for key in OF_ACCESS
+    },
     # A rate is a name that everybody knows: 100M, 1G.
     name=re.compile(r"[0-9A-Za-z][0-9A-Za-z-]*"),
     name_letters="letters, digits and -, a letter or digit first",
@@ -37,6 +53,12 @@ MAX_DELAY_SECONDS = 60.0
 
 MAX_QUEUE_PACKETS = 10_000_000
 
+LEAST_BURST_FRAMES, BURST_SECONDS = 10, 0.005
+"""A policer's bucket where nobody says: ten full frames, or what the rate carries in 5 ms, whichever is more. Source:
+Juniper, "Determining Proper Burst Size for Traffic Policers"."""
+
+MAX_BURST_BYTES = 1_000_000_000
+
 MAX_MTU_BYTES = 65_535
 """More, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
 
@@ -44,7 +66,7 @@ MAX_MTU_BYTES = 65_535
 @cache
 def shipped() -> dict[str, Link]:
     """The links that come with Tunbench, by name."""
-    return named_table.shipped("links.toml", _from_table)
+    return named_table.shipped("links.toml", from_table)
 
 
 def read_links(value: object) -> Iterator[Link]:
@@ -55,18 +77,20 @@ def read_links(value: object) -> Iterator[Link]:
     if isinstance(value, str) and RATE_ALONE.fullmatch(value) and value not in shipped():
         raise ValueError(f'no link "{value}" is shipped: write link = {{ name = "{value}", rate = "{value}" }}')
     named_table.check_new(FORM, value, shipped())
-    yield from named_table.read_entries(FORM, value, shipped(), _from_table)
+    yield from named_table.read_entries(FORM, value, shipped(), from_table)
 
 
-def _from_table(table: Mapping[str, object]) -> Link:
+def from_table(table: Mapping[str, object]) -> Link:
+    """The link of a table without sweeps. Raises ValueError; MistakeAt where it is in one key."""
     name = named_table.name_of(FORM, table)
     framing = _one_of(table, "framing", FRAMINGS, "ethernet")
+    mtu = _mtu(table.get("mtu", FRAMINGS[framing].mtu))
     both = _direction(table, Direction())
     link = Link(
         name,
-        _one_way(table, "up", both),
-        _one_way(table, "down", both),
-        _mtu(table.get("mtu", FRAMINGS[framing].mtu)),
+        _with_burst(_one_way(table, "up", both), mtu),
+        _with_burst(_one_way(table, "down", both), mtu),
+        mtu,
         framing,
         _one_of(table, "segmentation", SEGMENTATIONS, "before"),
     )
@@ -128,9 +152,13 @@ def _delay(value: object) -> float:
 
 
 def _with_queue(direction: Direction, value: object) -> Direction:
-    """The direction with a queue of so many packets, or of so much time at its rate."""
+    """The direction with a queue of so many packets, of so much time at its rate, or of another kind."""
     text = str(value).strip()
-    example = 'write packets, such as queue = 1000, or time, such as queue = "50ms"'
+    kind, colon, options = text.partition(":")
+    if kind in QUEUES and kind != FIFO:
+        burst = _burst(text, options) if colon else 0
+        return direction._replace(queue=kind, burst=burst, queue_packets=Direction().queue_packets, queue_seconds=0.0)
+    example = f'write packets, such as queue = 1000, or time, such as queue = "50ms", or a kind: {_named_queues()}'
     if isinstance(value, bool | float):
         raise MistakeAt(f"{quoted(value)} is no queue: {example}", "queue")
     try:
@@ -143,7 +171,41 @@ def _with_queue(direction: Direction, value: object) -> Direction:
     if packets > MAX_QUEUE_PACKETS or seconds > MAX_DELAY_SECONDS:
         most = f"{MAX_QUEUE_PACKETS} packets or {MAX_DELAY_SECONDS:g} s"
         raise MistakeAt(f"{quoted(value)} is out of range: a queue has {most} at most", "queue")
-    return direction._replace(queue_packets=packets, queue_seconds=seconds)
+    return direction._replace(queue=FIFO, burst=0, queue_packets=packets, queue_seconds=seconds)
+
+
+def _named_queues() -> str:
+    return ", ".join(f'"{kind}"' for kind in QUEUES if kind != FIFO)
+
+
+def _burst(text: str, options: str) -> int:
+    """The bytes of a policer's bucket, as they are written behind it."""
+    example = 'write for example queue = "policer:burst=64kB"'
+    name, _, size = options.partition("=")
+    if not text.startswith(POLICER) or name != "burst":
+        raise MistakeAt(f'"{text}" has an option that there is not: {example}', "queue")
+    try:
+        burst = quantity.size(size)
+    except ValueError as error:
+        raise MistakeAt(f"{error}; {example}", "queue") from None
+    if not 0 < burst <= MAX_BURST_BYTES:
+        raise MistakeAt(f'"{text}" is out of range: a burst is 1 B to {MAX_BURST_BYTES // 10**9} GB', "queue")
+    return burst
+
+
+def _with_burst(direction: Direction, mtu: int) -> Direction:
+    """The direction of a policer with a bucket that one frame fits into at least."""
+    if not direction.polices:
+        return direction
+    frame = mtu + ETHERNET_HEADER
+    usual = max(LEAST_BURST_FRAMES * frame, round(BURST_SECONDS * direction.rate / 8))
+    burst = direction.burst or usual
+    if burst < frame:
+        raise MistakeAt(
+            f"a burst of {burst} B lets no frame of {frame} B pass: make it larger, or take it away for {usual} B",
+            "queue",
+        )
+    return direction._replace(burst=burst)
 
 
 def _mtu(value: object) -> int:

@@ -34,7 +34,7 @@ class TableForm(NamedTuple):
     """What is read: its name in messages, an example, its keys, and those that are taken as they are.
 
     `name` is what the name of one may look like, and `name_letters` says so in words; `moved` are keys that it once
-    had, each with the mend.
+    had, each with the mend, and `elsewhere` keys of something else, each with a sentence.
     """
 
     what: str
@@ -44,6 +44,7 @@ class TableForm(NamedTuple):
     name: re.Pattern[str] = NAME
     name_letters: str = "lower-case letters, digits and -, a letter first"
     moved: Mapping[str, str] = MappingProxyType({})
+    elsewhere: Mapping[str, str] = MappingProxyType({})
 
 
 def shipped(file: str, read: Callable[[TomlTable], One]) -> dict[str, One]:
@@ -65,11 +66,17 @@ def read_entries(
         yield there[value]
         return
     if not isinstance(value, dict):
-        raise ValueError(f"{quoted(value)} is not a {form.what}: write a name, or a table such as {form.example}")
+        article = "an" if form.what[0] in "aeiou" else "a"
+        raise ValueError(
+            f"{quoted(value)} is not {article} {form.what}: write a name, or a table such as {form.example}"
+        )
     # Before its sweeps are read: there may be as many unknown keys as a plan has room for.
     for key in form.moved:
         if key in value:
             raise MistakeAt(f"{key} is no key of a {form.what} any more: {form.moved[key]}", key)
+    for key, sentence in form.elsewhere.items():
+        if key in value:
+            raise MistakeAt(sentence, key)
     check_keys(value, form.keys)
     for one in sweep.tables(value, fixed=form.fixed):
         thing = read(one.table)

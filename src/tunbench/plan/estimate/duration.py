@@ -40,10 +40,11 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
     asked = [workload.invocation for workload in shard.workloads]
     topology, machine, encrypted = shard.layout.topology, shard.machine, wall_clock.encrypts(shard.stack)
     busy_second = wall_clock.busy_second(shard.stack, aes="aes" not in machine.without)
+    slowest = min([shard.link, *(one.link for one in shard.access.all)], key=wall_clock.rate_limit)
 
     def seconds(one: Invocation) -> float:
         if clock != "virtual":
             return one.seconds
-        return busy_second * wall_clock.busy(one, machine.speed, shard.profile, encrypted, shard.link)
+        return busy_second * wall_clock.busy(one, machine.speed, shard.profile, encrypted, slowest)
 
     return wall_clock.bring_up(shard.stack, asked) + sum(len(one.pairs(topology)) * seconds(one) for one in asked)

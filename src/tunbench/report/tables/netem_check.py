@@ -11,6 +11,7 @@ from tunbench.plan.axes.profile import Profile
 from tunbench.report import units
 from tunbench.report.profiles import profiles
 from tunbench.runner.declare import link
+from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
 from tunbench.runner.network.netem_report import PRINT_PRECISION
@@ -135,8 +136,11 @@ def _clipping(delay: float, jitter: float) -> str:
 
 
 def _bare(analysis: RunAnalysis, of_link: str | None) -> dict[str, pl.DataFrame]:
-    """The round-trip times and losses of `none` under each profile, over links of that name where it is known."""
-    samples = analysis.samples.filter(pl.col("metric").is_in(["rtt", "loss"]))
+    """The round-trip times and losses of `none` under each profile, over links of that name where it is known.
+
+    A gateway has delays and losses of its own: what is measured behind one is left out.
+    """
+    samples = analysis.samples.filter(pl.col("metric").is_in(["rtt", "loss"]) & (pl.col("access") == NONE))
     samples = samples.filter(pl.col("link") == of_link) if of_link else samples
     bare = samples.filter(pl.col("stack").map_elements(is_baseline, return_dtype=pl.Boolean))
     return {str(name): rows for (name,), rows in bare.partition_by("profile", as_dict=True).items()}

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from tunbench.plan.extent import duration_in_words
 from tunbench.report import units
+from tunbench.runner.declare.access import KEPT, NONE, PASSED
 from tunbench.runner.declare.netem_terms import TERMS
 
 
@@ -95,10 +96,26 @@ def link_row(row: Mapping[str, Any]) -> list[str]:
     return [row["name"], *directions, str(row["mtu"]), row["framing"], row["segmentation"]]
 
 
+def access_row(row: Mapping[str, Any]) -> list[str]:
+    """An access: the rates and queues of its link, its delay, its NAT, and what else it does to packets."""
+    link = row["link"]
+    ways = ["\n".join(_direction(link[way]).splitlines()[::2]) for way in ("up", "down")]
+    delay = units.plain(row["delay"], "s") + (f" ± {units.plain(row['jitter'], 's')}" if row["jitter"] else "")
+    nats = [row["nat"], *([f"carrier: {row['carrier']}"] if row["carrier"] != NONE else [])]
+    mapping = [f"{name} {row[f'{name}_mapping']:g} s" for name in ("udp", "tcp")]
+    lists = [f"{way} {', '.join(row[way])}" for way in ("allow", "deny") if row[way]]
+    usual = {"icmp": PASSED, "fragments": PASSED, "mss": KEPT, "dscp": KEPT}
+    others = [f"{key} {row[key]}" for key, value in usual.items() if row[key] != value]
+    joined = ("\n".join(some) for some in (nats, mapping, [row["firewall"], *lists], others))
+    return [row["name"], *ways, delay, str(link["mtu"]), *joined]
+
+
 def _direction(one: Mapping[str, Any]) -> str:
     """One direction of a link, a line each: rate, delay, queue."""
     words = [units.plain(one["rate"], "bit/s")] if "rate" in one else ["no rate"]
     words.append(f"delay {units.plain(one['delay'], 's')}")
+    if "queue" in one:
+        words.append(f"queue {one['queue']}" + (f" of {one['burst']} B" if "burst" in one else ""))
     if "queue_packets" in one:
         words.append(f"queue {one['queue_packets']} packets")
     if "queue_seconds" in one:

@@ -47,17 +47,43 @@ FRAMINGS = {
 }
 
 
+FIFO, POLICER = "fifo", "policer"
+
+QUEUES = {
+    FIFO: "packets wait in the order in which they came, as many as fit",
+    "fq_codel": "a queue a flow, each kept short (RFC 8290)",
+    "cake": "a queue a flow and a fair share a host, kept short, shaped by cake itself",
+    POLICER: "nothing waits: what is above the rate and finds no token is dropped (RFC 2697's one rate)",
+}
+"""What becomes of packets that a link has no room for at once."""
+
+
 class Direction(NamedTuple):
-    """One direction of a link: bits a second, 0 without limit; seconds; and packets, or else seconds, of its queue."""
+    """One direction of a link: bits a second, 0 without limit; seconds; and its queue.
+
+    That is a kind, and where it is fifo so many packets, or else seconds; where it is a policer, the bytes of `burst`.
+    """
 
     rate: float = 0.0
     delay: float = DEFAULT_DELAY_SECONDS
     queue_packets: int = DEFAULT_QUEUE_PACKETS
     queue_seconds: float = 0.0
+    queue: str = FIFO
+    burst: int = 0
+
+    @property
+    def polices(self) -> bool:
+        """Whether what is above the rate is dropped instead of waiting."""
+        return self.queue == POLICER
 
     def spec(self) -> dict[str, Any]:
         """What the runner gets; there is no queue where nothing has to wait."""
-        queue = {"queue_seconds": self.queue_seconds} if self.queue_seconds else {"queue_packets": self.queue_packets}
+        if self.queue != FIFO:
+            queue: dict[str, Any] = {"queue": self.queue, **({"burst": self.burst} if self.polices else {})}
+        elif self.queue_seconds:
+            queue = {"queue_seconds": self.queue_seconds}
+        else:
+            queue = {"queue_packets": self.queue_packets}
         return {"delay": self.delay, **({"rate": self.rate, **queue} if self.rate else {})}
 
 

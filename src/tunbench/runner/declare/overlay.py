@@ -13,7 +13,10 @@ SMALLEST_MTU = {4: 576, 6: 1280}
 
 
 class Overlay(NamedTuple):
-    """What a stack yields on a node, and what the next layer takes; the underlay has the same shape."""
+    """What a stack yields on a node, and what the next layer takes; the underlay has the same shape.
+
+    `address` is where others reach the node; the node itself has `own` where a NAT stands before it.
+    """
 
     interface: str
     address: str
@@ -21,11 +24,22 @@ class Overlay(NamedTuple):
     mtu: int
     # Bytes that the interface counts with each packet beyond the packet.
     framing: int = 0
+    own: str = ""
+
+    @property
+    def local(self) -> str:
+        """The address that the node itself has."""
+        return self.own or self.address
+
+    @property
+    def local_host(self) -> str:
+        """The same as it stands before a port: where a program listens."""
+        return self._replace(address=self.local, own="").host
 
     @property
     def cidr(self) -> str:
-        """The address with its prefix length, as iproute2 writes it."""
-        return f"{self.address}/{self.prefix}"
+        """The address that the node itself has with its prefix length, as iproute2 writes it."""
+        return f"{self.local}/{self.prefix}"
 
     @property
     def address_words(self) -> str:

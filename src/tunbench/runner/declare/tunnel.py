@@ -97,6 +97,8 @@ class About(NamedTuple):
     relays: bool = False
     # The nodes that it needs besides endpoints: it acts on them first, and what stands above never sees them.
     roles: tuple[str, ...] = ()
+    # What endpoints send to its control plane, without which it does not come up, such as "udp:{port}".
+    control: tuple[str, ...] = ()
 
     needs: Needs = Needs()
     sources: Sources = Sources()

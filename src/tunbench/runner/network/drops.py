@@ -1,12 +1,12 @@
 """Tells where packets vanished while a workload lasted: in netem, by its loss or for want of room, or in a queue."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tunbench.runner.declare.link import Direction
+from tunbench.runner.declare.link import FIFO, Direction
 from tunbench.runner.declare.netem_terms import Terms
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import netem_report, qdiscs
+from tunbench.runner.network import link_command, netem_report, qdiscs
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
 
@@ -14,12 +14,16 @@ Counters = Mapping[str, int]
 
 
 class Place(NamedTuple):
-    """An interface where packets can vanish: the terms of its netem, if it has one, and the link's direction behind."""
+    """An interface where packets can vanish: the terms of its netem, if it has one, and the link's direction behind.
+
+    `end` is where packets come out of the link, which a policer looks at.
+    """
 
     node: Node
     interface: str
     terms: Terms
     direction: Direction | None = None
+    end: tuple[Node, str] | None = None
 
     @property
     def name(self) -> str:
@@ -48,10 +52,19 @@ class Watch:
 def _count(place: Place) -> dict[str, Counters]:
     """The counters of netem and of the link's shaper. netem counts as its own what the shaper behind it dropped."""
     there = qdiscs.on(place.node, place.interface)
-    link, netem = qdiscs.counters(there.get("tbf", {})), qdiscs.counters(there.get("netem", {}))
-    if place.terms and place.direction:
+    link, netem = _of_link(place, there), qdiscs.counters(there.get("netem", {}))
+    if place.terms and place.direction and not place.direction.polices:
         netem = {**netem, "drops": max(0, netem["drops"] - link["drops"]), "packets": netem["packets"] + link["drops"]}
     return {"netem": netem, "link": link}
+
+
+def _of_link(place: Place, there: Mapping[str, Any]) -> dict[str, int]:
+    """What the shaper or the policer of a link has counted, and the marks of a queue that marks."""
+    way = place.direction or Direction()
+    if way.polices and place.end:
+        return qdiscs.counters(qdiscs.policer(*place.end))
+    counted = qdiscs.counters(there.get(link_command.SHAPERS.get(way.queue, "tbf"), {}))
+    return counted if way.queue == FIFO else {**counted, "marks": qdiscs.marks(there.get(way.queue, {}))}
 
 
 def _since(now: Counters, before: Counters) -> dict[str, int]:
@@ -65,8 +78,16 @@ def _warnings(place: Place, since: Mapping[str, Counters]) -> list[tuple[Warning
         found.append((WarningKind.NETEM_LIMIT, text))
     if place.direction and (dropped := since["link"]["drops"]):
         offered = dropped + since["link"]["packets"]
-        queue = place.direction
-        held = f"{queue.queue_seconds:g} s" if queue.queue_seconds else f"{queue.queue_packets} packets"
-        text = f"{dropped} of {offered} packets found the link's queue of {held} full, at {queue.rate / 1e6:g} Mbit/s"
+        text = f"{dropped} of {offered} packets {_why(place.direction)}, at {place.direction.rate / 1e6:g} Mbit/s"
         found.append((WarningKind.QUEUE_DROPS, text))
     return found
+
+
+def _why(way: Direction) -> str:
+    """Why packets were dropped where they enter a direction of a link."""
+    if way.polices:
+        return f"found no token in the link's policer of {way.burst} B"
+    if way.queue != FIFO:
+        return f"were dropped by the link's {way.queue}"
+    held = f"{way.queue_seconds:g} s" if way.queue_seconds else f"{way.queue_packets} packets"
+    return f"found the link's queue of {held} full"

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
-from tunbench.runner.network import edge, links, underlay, wires
+from tunbench.runner.network import edge, gateways, links, underlay, wires
 from tunbench.runner.network.network import Nodes
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import memory_watch, namespaces, pinning
@@ -24,9 +25,11 @@ class EmulatedNetwork:
         self.shell = shell
         self.cores = cores
 
-    def lay_out(self, kind: str, topology: Topology, link: Link, roles: Collection[str]) -> Underlay:
-        """Nodes around a router or a bridge, and an edge for what goes astray."""
-        return underlay.of(kind, topology, link, roles)
+    def lay_out(
+        self, kind: str, topology: Topology, link: Link, roles: Collection[str], accesses: Accesses
+    ) -> Underlay:
+        """Nodes around a router or a bridge, gateways before some, and an edge for what goes astray."""
+        return underlay.of(kind, topology, link, roles, accesses)
 
     @contextmanager
     def nodes(self, underlay: Underlay, events: Events) -> Iterator[Nodes]:
@@ -45,6 +48,7 @@ class EmulatedNetwork:
         """Makes the links. Raises Unsupported, CommandFailed."""
         links.build(underlay, nodes)
         wires.build(underlay, nodes, events)
+        gateways.build(underlay, nodes)
 
     def connect_hosts(self, underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Nodes) -> None:
         """Makes the links to the hosts behind endpoints. Raises CommandFailed."""

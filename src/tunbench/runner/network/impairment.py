@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.netem_terms import Terms
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import link_command, netem_command, netem_report, qdiscs, wires
 from tunbench.runner.network.drops import Place
 from tunbench.runner.network.underlay import Interface, Underlay
+from tunbench.runner.network.wires import Entrance
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
 
@@ -26,14 +26,14 @@ def impair(
     The way from the first endpoint, and between all others, has the terms of `forward`; the way to it, of `reverse`.
     Raises Unsupported and CommandFailed.
     """
-    into = wires.shaped(underlay)
-    places = {one: Place(nodes[one.node], one.name, {}, way) for one, way in into.items()}
+    into = {one.interface: one for one in wires.entrances(underlay)}
+    places = {one: _place(one, {}, into, nodes) for one in into}
     at_endpoints = profile["placement"] == "endpoints"
     for one, direction in _interfaces(profile["placement"], underlay, overlay):
-        place = Place(nodes[one.node], one.name, profile[direction], into.get(one))
+        place = _place(one, profile[direction], into, nodes)
         # There netem is the queue of the interface, as in a test bed that has it there.
         held = underlay.link.up.queue_packets if at_endpoints else 0
-        installed = apply(place.node, place.interface, place.terms, underlay.link, place.direction, held)
+        installed = apply(place.node, place.interface, place.terms, into.get(one), held)
         if installed:
             places[one] = place
             asked = dict(place.terms)
@@ -41,6 +41,13 @@ def impair(
         for deviation in netem_report.deviations(place.terms, installed):
             events.tell("warning", name=WarningKind.NETEM_DIFFERS, text=f"{place.name}: {deviation}")
     return list(places.values())
+
+
+def _place(interface: Interface, terms: Terms, into: Mapping[Interface, Entrance], nodes: Mapping[str, Node]) -> Place:
+    node, entered = nodes[interface.node], into.get(interface)
+    if not entered:
+        return Place(node, interface.name, terms)
+    return Place(node, interface.name, terms, entered.way, (nodes[entered.end.node], entered.end.name))
 
 
 def _interfaces(placement: str, underlay: Underlay, overlay: Mapping[str, Overlay]) -> list[tuple[Interface, str]]:
@@ -54,16 +61,15 @@ def _interfaces(placement: str, underlay: Underlay, overlay: Mapping[str, Overla
     return [(Interface(first, own[first].interface), "forward"), *back]
 
 
-def apply(
-    node: Node, interface: str, terms: Terms, link: Link, direction: Direction | None = None, held: int = 0
-) -> dict[str, Any]:
+def apply(node: Node, interface: str, terms: Terms, entered: Entrance | None = None, held: int = 0) -> dict[str, Any]:
     """Puts netem on an interface, before the rate of the link that packets enter there.
 
     Returns what `tc` says of it, and beside it the `terms` that it has become. Raises Unsupported, CommandFailed.
     """
     if not netem_command.acts(terms):
         return {}
-    qdiscs.install(node, link_command.impaired(interface, netem_command.arguments(terms, held), link, direction))
+    link = (entered.link, entered.way) if entered else ()
+    qdiscs.install(node, link_command.impaired(interface, netem_command.arguments(terms, held), *link))
     qdisc = installed(node, interface)
     return {**qdisc, "terms": netem_report.read_back(qdisc)} if qdisc else {}
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tunbench.runner.declare.link import FRAMINGS, Direction, Link
+from tunbench.runner.declare.link import ETHERNET_HEADER, FIFO, FRAMINGS, Direction, Link
 from tunbench.runner.network import netem_command
 from tunbench.runner.node.json_output import value_at
 
@@ -20,17 +20,29 @@ RATE_ROUNDING = 8
 """Bits a second that the kernel rounds away: it keeps whole bytes."""
 
 
+SHAPERS = {"cake": "cake"}
+"""The qdisc that keeps the rate, by the kind of queue; it is tbf for those that are not here."""
+
+
 def shaper(interface: str, link: Link, direction: Direction, parent: str = "root") -> list[str]:
-    """The rate and the queue of one direction of a link; nothing where it has no rate.
+    """The rate and the queue of one direction of a link; nothing where it has no rate, or where nothing waits.
 
     Longer bundles than a frame are cut before they wait (`mtu`), and frames leave one by one. A timer that comes late
     would take rate away for good where a bucket holds one frame; it holds two, and the second may leave in half of its
     time. It counts what the medium adds to each frame, which netem's rate does not. Source: Linux 6.1,
     net/sched/sch_tbf.c.
     """
-    if not direction.rate:
+    if not direction.rate or direction.polices:
         return []
     framing = FRAMINGS[link.framing]
+    if direction.queue == "cake":
+        # It counts from the packet on, without its header of Ethernet.
+        beside = (
+            f"overhead {framing.beside + ETHERNET_HEADER} mpu {framing.least} {'atm' if framing.cells else 'noatm'}"
+        )
+        return [
+            f"qdisc replace dev {interface} {parent} handle {SHAPER} cake bandwidth {direction.rate:.0f}bit {beside}"
+        ]
     held = link.queue_bytes(direction) if direction.queue_seconds else UNBOUNDED
     frame, rate = link.largest_frame, direction.rate
     words = f"tbf rate {rate:.0f}bit burst {2 * frame} peakrate {2 * rate:.0f}bit mtu {frame}"
@@ -38,38 +50,69 @@ def shaper(interface: str, link: Link, direction: Direction, parent: str = "root
     words += f" overhead {framing.beside} linklayer {'atm' if framing.cells else 'ethernet'}"
     lines = [f"qdisc replace dev {interface} {parent} handle {SHAPER} {words}"]
     if not direction.queue_seconds:
-        queue = f"pfifo limit {direction.queue_packets}"
+        queue = f"pfifo limit {direction.queue_packets}" if direction.queue == FIFO else direction.queue
         lines.append(f"qdisc add dev {interface} parent {SHAPER}1 handle {QUEUE} {queue}")
     return lines
 
 
-def impaired(interface: str, netem: Sequence[str], link: Link, direction: Direction | None) -> list[str]:
+def impaired(
+    interface: str, netem: Sequence[str], link: Link | None = None, direction: Direction | None = None
+) -> list[str]:
     """Netem on an interface, and the shaper of a link behind it where the interface enters one."""
     lines = [f"qdisc replace dev {interface} root handle {NETEM} netem {' '.join(netem)}"]
-    return [*lines, *(shaper(interface, link, direction, f"parent {NETEM}1") if direction else [])]
+    return [*lines, *(shaper(interface, link, direction, f"parent {NETEM}1") if link and direction else [])]
 
 
-def delay(leaf: str, seconds: float) -> list[str]:
-    """A delay for all that a leaf sends, as it arrives in the middle: netem on an interface that it is led through.
+def policer(interface: str, link: Link, direction: Direction) -> list[str]:
+    """The policer of one direction of a link, on the interface where its packets come out: there all are cut.
 
-    It has a qdisc of its own: what jitter draws below zero is sent at once, and would take no base delay with it.
+    It counts without the header of Ethernet, which is off a packet that has arrived. What it passes goes on to other
+    filters. Source: Linux 6.1, net/sched/act_police.c.
     """
-    through, terms = f"from-{leaf}", {"delay": seconds}
-    netem = netem_command.arguments(terms, max(LEAST_HELD, netem_command.limit(terms)))
+    framing = FRAMINGS[link.framing]
+    words = f"police rate {direction.rate:.0f}bit burst {direction.burst} mtu {link.largest_frame}"
+    words += f" overhead {framing.beside + ETHERNET_HEADER} mpu {framing.least}"
+    words += f" linklayer {'atm' if framing.cells else 'ethernet'} conform-exceed drop/continue"
     return [
-        f"qdisc add dev {through} root netem {' '.join(netem)}",
-        f"qdisc add dev to-{leaf} clsact",
-        f"filter add dev to-{leaf} ingress matchall action mirred egress redirect dev {through}",
+        f"qdisc replace dev {interface} clsact",
+        f"filter add dev {interface} ingress prio 1 matchall action {words}",
     ]
 
 
-def differences(link: Link, direction: Direction, qdisc: Mapping[str, Any]) -> list[str]:
-    """Where the shaper that the kernel shows is another one than was asked for."""
-    rate = 8 * float(value_at(qdisc, "options", "rate") or 0)
-    beside = value_at(qdisc, "options", "overhead") or 0
+IN_ORDER = 1e12
+"""Bits a second of netem's own rate, with which a packet leaves after the one before it whatever jitter drew for both:
+1500 B take 12 ns. Source: Linux 6.1, netem_enqueue of net/sched/sch_netem.c."""
+
+
+def delay(interface: str, through: str, seconds: float, jitter: float = 0.0) -> list[str]:
+    """A delay for all that arrives at an interface: netem on another one, that it is led through.
+
+    It has a qdisc of its own: what a profile's jitter draws below zero is sent at once, and would take no base delay
+    with it. A link's own jitter changes no order.
+    """
+    terms = {"delay": seconds, **({"jitter": jitter} if jitter else {})}
+    netem = netem_command.arguments(terms, max(LEAST_HELD, netem_command.limit(terms)))
+    in_order = f" rate {IN_ORDER:.0f}bit" if jitter else ""
+    return [
+        f"qdisc add dev {through} root netem {' '.join(netem)}{in_order}",
+        f"qdisc add dev {interface} clsact",
+        f"filter add dev {interface} ingress matchall action mirred egress redirect dev {through}",
+    ]
+
+
+def differences(link: Link, direction: Direction, there: Mapping[str, Any]) -> list[str]:
+    """Where the shaper or policer that the kernel shows is another one than was asked for; of a policer it tells no
+    rate.
+    """
+    framing = FRAMINGS[link.framing]
+    with_header = direction.polices or direction.queue in SHAPERS
+    asked = framing.beside + (ETHERNET_HEADER if with_header else 0)
+    shown = there if direction.polices else there.get("options", {})
+    rate = 8 * float(value_at(shown, "bandwidth") or value_at(shown, "rate") or 0)
+    beside = value_at(shown, "overhead") or 0
     found = []
-    if abs(rate - direction.rate) > RATE_ROUNDING:
+    if not direction.polices and abs(rate - direction.rate) > RATE_ROUNDING:
         found.append(f"rate: asked for {direction.rate:g} bit/s, installed is {rate:g}")
-    if beside != FRAMINGS[link.framing].beside:
-        found.append(f"overhead: asked for {FRAMINGS[link.framing].beside} B, installed is {beside}")
+    if beside != asked:
+        found.append(f"overhead: asked for {asked} B, installed is {beside}")
     return found

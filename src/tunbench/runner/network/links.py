@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import wires
-from tunbench.runner.network.underlay import EDGE, MTU, Underlay, lans
+from tunbench.runner.network.gateway import Gateway, first_of
+from tunbench.runner.network.underlay import EDGE, MTU, Underlay, Wire, lans
 from tunbench.runner.node.node import ROOT_NODE, Node
 
 FORWARDING = {4: "net.ipv4.ip_forward=1", 6: "net.ipv6.conf.all.forwarding=1"}
@@ -23,19 +24,17 @@ def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     """Builds an underlay between the nodes. Raises CommandFailed."""
     if underlay.kind == "ip6":
         # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
-        nodes[underlay.middle].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
-    nodes[ROOT_NODE].ip(
-        *(
-            f"link add to-{name} netns {underlay.middle}{_mtu(leaf)} type veth peer name eth0 netns {name}{_mtu(leaf)}"
-            for name, leaf in underlay.leaves.items()
-        )
-    )
+        for router in (underlay.middle, *(one.node for some in underlay.gateways.values() for one in some)):
+            nodes[router].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
+    nodes[ROOT_NODE].ip(*map(_veth, underlay.wires))
     (_bridge if underlay.kind == "ethernet" else _route)(underlay, nodes)
 
 
-def _mtu(leaf: Overlay) -> str:
-    """The words that give a link another MTU than the usual one."""
-    return "" if leaf.mtu == MTU else f" mtu {leaf.mtu}"
+def _veth(wire: Wire) -> str:
+    """The words that join two interfaces, with an MTU where it is not the usual one."""
+    mtu = "" if wire.mtu == MTU else f" mtu {wire.mtu}"
+    near, far = wire.near, wire.far
+    return f"link add {far.name} netns {far.node}{mtu} type veth peer name {near.name} netns {near.node}{mtu}"
 
 
 def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str, Node]) -> None:
@@ -51,15 +50,25 @@ def join(underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Mapping[str,
             wires.cut(nodes[lan.host], "eth0")
         _connect(nodes[lan.host], lan.there, lan.here.address)
         if bare and underlay.kind != "ethernet":
-            nodes[underlay.middle].ip(f"route add {lan.network} via {underlay.endpoints[name].address}")
+            _lead_back(underlay, name, lan.network, nodes)
     if hub := underlay.topology.hub:
         nodes[hub].run("sysctl", "-qw", FORWARDING[family], *NO_REDIRECTS)
+
+
+def _lead_back(underlay: Underlay, name: str, network: str, nodes: Mapping[str, Node]) -> None:
+    """Has the middle and the gateways before an endpoint know the network behind that."""
+    via = underlay.endpoints[name].local
+    for one in underlay.gateways.get(name, ()):
+        nodes[one.node].ip(f"route add {network} via {via}")
+        via = one.outside.address
+    nodes[underlay.middle].ip(f"route add {network} via {via}")
 
 
 def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     leaves = underlay.leaves
     edge = leaves[EDGE]
-    gateways = {name: leaf._replace(address=_gateway(leaf.address)) for name, leaf in leaves.items()}
+    around = {name: underlay.outermost(name)[1] for name in leaves}
+    gateways = {name: leaf._replace(address=first_of(leaf.address)) for name, leaf in around.items()}
     nodes[underlay.middle].ip(
         "link set lo up",
         *(f"link set to-{name} up" for name in leaves),
@@ -68,11 +77,31 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
             for name, gateway in gateways.items()
         ),
         f"route add default via {edge.address}",
+        *(
+            f"route add {one.network} via {one.outside.address}"
+            for some in underlay.gateways.values()
+            for one in some
+            if not one.translates
+        ),
     )
     nodes[underlay.middle].run("sysctl", "-qw", FORWARDING[edge.family])
+    for one in (one for some in underlay.gateways.values() for one in some):
+        _pass_on(nodes[one.node], one)
     for name, leaf in leaves.items():
-        _connect(nodes[name], leaf, "" if name == EDGE else gateways[name].address)
+        _connect(nodes[name], leaf, "" if name == EDGE else first_of(leaf.local))
     nodes[EDGE].ip(*_everything(edge.family, gateways[EDGE].address))
+
+
+def _pass_on(node: Node, gateway: Gateway) -> None:
+    """Joins a gateway with what is on both sides of it, and lets it pass packets on."""
+    sides = (gateway.inside, gateway.outside)
+    node.ip(
+        "link set lo up",
+        *(f"link set {side.interface} up" for side in sides),
+        *(f"address add {side.address_words}" for side in sides),
+        f"route add default via {first_of(gateway.outside.address)}",
+    )
+    node.run("sysctl", "-qw", FORWARDING[gateway.inside.family])
 
 
 def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
@@ -87,12 +116,6 @@ def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     for name, leaf in underlay.leaves.items():
         _connect(nodes[name], leaf, "" if name == EDGE else underlay.name_server)
     nodes[EDGE].ip(*_everything(4, ""))
-
-
-def _gateway(address: str) -> str:
-    """The first address of the network of an address."""
-    mark = ":" if ":" in address else "."
-    return address.rpartition(mark)[0] + mark + "1"
 
 
 def _connect(node: Node, leaf: Overlay, gateway: str) -> None:

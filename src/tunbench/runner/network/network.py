@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
@@ -22,10 +23,13 @@ Nodes = Mapping[str, Node]
 class Network(Protocol):
     """What a lab has of nodes and links. Its methods are called in this order."""
 
-    def lay_out(self, kind: str, topology: Topology, link: Link, roles: Collection[str]) -> Underlay:
+    def lay_out(
+        self, kind: str, topology: Topology, link: Link, roles: Collection[str], accesses: Accesses
+    ) -> Underlay:
         """The nodes and their addresses over an underlay of that kind, as data: nothing is made.
 
-        `link` joins each endpoint to the network, and `roles` are those of the nodes besides endpoints.
+        `link` joins each endpoint to the network, or to the gateway that `accesses` puts before it, and `roles` are
+        those of the nodes besides endpoints.
         """
 
     def nodes(self, underlay: Underlay, events: Events) -> AbstractContextManager[Nodes]:

@@ -5,10 +5,13 @@ from ipaddress import ip_interface
 from types import MappingProxyType
 from typing import NamedTuple
 
+from tunbench.runner.declare.access import NO_GATEWAYS, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
+from tunbench.runner.network import gateway
+from tunbench.runner.network.gateway import Gateway
 
 MTU = 1500
 """MTU of what stands in the network itself, in bytes."""
@@ -39,12 +42,24 @@ class Interface(NamedTuple):
     name: str
 
 
+class Wire(NamedTuple):
+    """Two interfaces that are joined, `near` the one that is nearer to a leaf; MTU in bytes.
+
+    Without a link nothing has to wait.
+    """
+
+    near: Interface
+    far: Interface
+    link: Link | None
+    mtu: int
+
+
 class Underlay(NamedTuple):
     """Endpoints with `middle` between them; `towards` are the interfaces that packets for each endpoint pass.
 
     They are the middle's, or the endpoints' own where no node of the lab stands between them. `roles` are the nodes
-    besides endpoints that a stack needs, by role: each node has its role's name. `link` joins each leaf to the middle;
-    its rate and its MTU are those of endpoints alone.
+    besides endpoints that a stack needs, by role: each node has its role's name. `link` joins each leaf to the middle,
+    or to the first of its `gateways`, from the leaf to the middle; its rate and its MTU are those of endpoints alone.
     """
 
     kind: str
@@ -55,11 +70,13 @@ class Underlay(NamedTuple):
     topology: Topology
     roles: Mapping[str, Overlay] = MappingProxyType({})
     link: Link = WIRE
+    gateways: Mapping[str, tuple[Gateway, ...]] = MappingProxyType({})
 
     @property
     def names(self) -> list[str]:
         """The names of all its nodes."""
-        return [*self.endpoints, *self.topology.hosts.values(), *self.roles, self.middle, EDGE]
+        before = [one.node for some in self.gateways.values() for one in some]
+        return [*self.endpoints, *self.topology.hosts.values(), *self.roles, *before, self.middle, EDGE]
 
     @property
     def passed(self) -> list[str]:
@@ -70,7 +87,33 @@ class Underlay(NamedTuple):
     def leaves(self) -> dict[str, Overlay]:
         """What stands around the middle: endpoints, nodes with a role, and the edge."""
         edge = next(iter(self.endpoints.values()))._replace(address=self.name_server)
-        return {**self.endpoints, **self.roles, EDGE: edge}
+        return {**self.endpoints, **self.roles, EDGE: edge._replace(own="")}
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """The endpoints that nothing reaches before they have spoken."""
+        before = {name: self.gateways[name][0].access for name in self.endpoints if name in self.gateways}
+        return frozenset(name for name, one in before.items() if not one.lets_in(self.endpoints[name].family))
+
+    @property
+    def wires(self) -> list[Wire]:
+        """What joins two nodes, those of each leaf from the leaf to the middle."""
+        return [wire for name, leaf in self.leaves.items() for wire in self._wires(name, leaf)]
+
+    def outermost(self, name: str) -> tuple[str, Overlay]:
+        """The node that the middle sees before a leaf, which is the leaf itself without gateways; and what it has."""
+        before = self.gateways.get(name, ())
+        return (before[-1].node, before[-1].outside) if before else (name, self.leaves[name])
+
+    def _wires(self, name: str, leaf: Overlay) -> list[Wire]:
+        ends = [(Interface(name, leaf.interface), self.link if name in self.endpoints else None, leaf.mtu)]
+        wires = []
+        for one in self.gateways.get(name, ()):
+            near, link, mtu = ends[-1]
+            wires.append(Wire(near, Interface(one.node, one.inside.interface), link, mtu))
+            ends.append((Interface(one.node, one.outside.interface), one.link, one.outside.mtu))
+        near, link, mtu = ends[-1]
+        return [*wires, Wire(near, Interface(self.middle, f"to-{name}"), link, mtu)]
 
 
 class UnderlayKind(NamedTuple):
@@ -97,23 +140,39 @@ ROLES = {CONTROL: 252, RELAY: 251}
 """The number of a node with a role, by which it has its address: above those of all endpoints, below the edge."""
 
 
-def of(kind: str, topology: Topology = PAIR, link: Link = WIRE, roles: Collection[str] = ()) -> Underlay:
-    """The underlay of that kind, whose endpoints have such links, and nodes for these roles; nothing is made."""
+def of(
+    kind: str,
+    topology: Topology = PAIR,
+    link: Link = WIRE,
+    roles: Collection[str] = (),
+    accesses: Accesses = NO_GATEWAYS,
+) -> Underlay:
+    """The underlay of that kind, whose endpoints have such links, and nodes for these roles; nothing is made.
+
+    Raises ValueError where a gateway shall stand before a bridge.
+    """
     plan = UNDERLAY_KINDS[kind]
+    bare = {
+        name: Overlay("eth0", plan.address.format(number), plan.prefix, link.mtu, ETHERNET.size)
+        for number, name in enumerate(topology.endpoints, start=1)
+    }
+    beside = {
+        role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles
+    }
+    named = {name: accesses.of_endpoint(name) for name in bare} | {role: accesses.of_role(role) for role in roles}
+    before = {name: gateway.before(name, one, leaf) for name, leaf in (bare | beside).items() if (one := named[name])}
+    if before and plan.middle != "router":
+        raise ValueError("a gateway routes IP packets, and a stack here needs Ethernet between the endpoints")
     return Underlay(
         kind,
         plan.middle,
-        endpoints={
-            name: Overlay("eth0", plan.address.format(number), plan.prefix, link.mtu, ETHERNET.size)
-            for number, name in enumerate(topology.endpoints, start=1)
-        },
+        endpoints={name: gateway.behind(leaf, before.get(name, ())) for name, leaf in bare.items()},
         towards={name: Interface(plan.middle, f"to-{name}") for name in topology.endpoints},
         name_server=plan.name_server,
         topology=topology,
-        roles={
-            role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles
-        },
+        roles={name: gateway.behind(leaf, before.get(name, ())) for name, leaf in beside.items()},
         link=link,
+        gateways=before,
     )
 
 

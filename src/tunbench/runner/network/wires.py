@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import Unsupported
-from tunbench.runner.declare.link import Direction
+from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import link_command, qdiscs
 from tunbench.runner.network.underlay import EDGE, Interface, Underlay
@@ -15,8 +16,31 @@ SEGMENTATION_OFFLOADS = ("tso", "gso", "tx-udp-segmentation")
 """What hands bundles of packets on uncut. TCP goes on to make them: the kernel cuts them as they leave the interface,
 as it does above a network card that cannot."""
 
+FROM_NETWORK = "from-network"
+"""The interface of a gateway through which all is led that comes from the network, as its link takes time."""
+
 NEGLIGIBLE_DELAY_SECONDS = 1e-3
 """A base delay below which a lab without netem goes on without it: nothing that needs netem can be asked of it."""
+
+
+class Entrance(NamedTuple):
+    """An interface where packets enter a link, and the direction of it that they enter; `end` is the one where they
+    come out.
+    """
+
+    interface: Interface
+    end: Interface
+    link: Link
+    way: Direction
+
+
+class Crossing(NamedTuple):
+    """What links take one way, in seconds: packets are led through `through` as they arrive at `interface`."""
+
+    interface: Interface
+    through: str
+    delay: float
+    jitter: float = 0.0
 
 
 def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None:
@@ -28,8 +52,7 @@ def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None
             raise Unsupported(f"the program ethtool is not installed, which has packets cut: {mend}")
         for name, leaf in leaves.items():
             cut(nodes[name], leaf.interface)
-    if underlay.link.crossing_delay:
-        _delay(underlay, list(leaves), nodes, events)
+    _delay([one for one in crossings(underlay) if one.delay], nodes, events)
     _shape(underlay, nodes, events)
 
 
@@ -38,25 +61,46 @@ def cut(node: Node, interface: str) -> None:
     node.run("ethtool", "-K", interface, *(word for name in SEGMENTATION_OFFLOADS for word in (name, "off")))
 
 
-def shaped(underlay: Underlay) -> dict[Interface, Direction]:
-    """The interfaces where packets enter a link that has a rate, and the direction of it that they enter."""
-    link = underlay.link
-    into = {Interface(name, leaf.interface): link.up for name, leaf in underlay.endpoints.items()}
-    into |= {underlay.towards[name]: link.down for name in underlay.endpoints}
-    return {interface: direction for interface, direction in into.items() if direction.rate}
+def entrances(underlay: Underlay) -> list[Entrance]:
+    """Where packets enter a direction of a link that has a rate: all that go up, then all that go down."""
+    ways = [
+        *(Entrance(wire.near, wire.far, wire.link, wire.link.up) for wire in underlay.wires if wire.link),
+        *(Entrance(wire.far, wire.near, wire.link, wire.link.down) for wire in underlay.wires if wire.link),
+    ]
+    return [one for one in ways if one.way.rate]
 
 
-def _delay(underlay: Underlay, leaves: list[str], nodes: Mapping[str, Node], events: Events) -> None:
-    middle, seconds = nodes[underlay.middle], underlay.link.crossing_delay
+def crossings(underlay: Underlay) -> list[Crossing]:
+    """The delays of all links on the way, each where its packets arrive.
+
+    What a leaf sends takes as long as both ends' own links together, as it arrives in the middle. Before that it has
+    crossed the link of its access, and after that it crosses the other one's, which ends at a gateway.
+    """
+    found = []
+    for name in (name for name in underlay.leaves if name != EDGE):
+        up, jitter = underlay.link.crossing_delay, 0.0
+        for one in underlay.gateways.get(name, ())[:1]:
+            access, there = one.access, Interface(one.node, one.outside.interface)
+            up, jitter = up + access.link.up.delay + access.delay, access.jitter
+            found.append(Crossing(there, FROM_NETWORK, access.link.down.delay + access.delay, jitter))
+        found.append(Crossing(Interface(underlay.middle, f"to-{name}"), f"from-{name}", up, jitter))
+    return found
+
+
+def _delay(crossings: list[Crossing], nodes: Mapping[str, Node], events: Events) -> None:
     try:
-        if not _has_ifb(nodes[ROOT_NODE]):
+        if crossings and not _has_ifb(nodes[ROOT_NODE]):
             raise Unsupported("this kernel has no delay for a link (module ifb)")
-        middle.ip(*(f"link add from-{leaf} up type ifb" for leaf in leaves))
-        qdiscs.install(middle, [line for leaf in leaves for line in link_command.delay(leaf, seconds)])
+        for name in dict.fromkeys(one.interface.node for one in crossings):
+            there = [one for one in crossings if one.interface.node == name]
+            nodes[name].ip(*(f"link add {one.through} up type ifb" for one in there))
+            lines = (link_command.delay(one.interface.name, one.through, one.delay, one.jitter) for one in there)
+            qdiscs.install(nodes[name], [line for some in lines for line in some])
     except Unsupported as lacking:
-        if seconds > NEGLIGIBLE_DELAY_SECONDS:
+        longest = max(one.delay for one in crossings)
+        if longest > NEGLIGIBLE_DELAY_SECONDS:
             raise
-        text = f"{lacking}: round trips are {2e6 * seconds:.0f} µs shorter"
+        text = f"{lacking}: round trips are {2e6 * longest:.0f} µs shorter"
         events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
 
 
@@ -72,16 +116,29 @@ def _has_ifb(machine: Node) -> bool:
 
 
 def _shape(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None:
-    link = underlay.link
-    entered = shaped(underlay)
-    for name in dict.fromkeys(interface.node for interface in entered):
-        own = {one.name: direction for one, direction in entered.items() if one.node == name}
-        qdiscs.install(
-            nodes[name],
-            [line for interface, way in own.items() for line in link_command.shaper(interface, link, way)],
-        )
-        for interface, way in own.items():
-            there = qdiscs.on(nodes[name], interface).get("tbf", {})
-            events.tell("link", node=name, interface=interface, asked=way.spec(), installed=there)
-            for difference in link_command.differences(link, way, there):
-                events.tell("warning", name=WarningKind.LINK_DIFFERS, text=f"{name}/{interface}: {difference}")
+    entered = entrances(underlay)
+    for name in dict.fromkeys(one.interface.node for one in entered):
+        own = [one for one in entered if one.interface.node == name]
+        lines = (link_command.shaper(one.interface.name, one.link, one.way) for one in own)
+        qdiscs.install(nodes[name], [line for some in lines for line in some])
+        for one in own:
+            if one.way.polices:
+                qdiscs.install(nodes[one.end.node], link_command.policer(one.end.name, one.link, one.way))
+            _compare(one, nodes, events)
+
+
+def _compare(entrance: Entrance, nodes: Mapping[str, Node], events: Events) -> None:
+    """Tells what the kernel made of a direction of a link."""
+    interface, link, way = entrance.interface, entrance.link, entrance.way
+    there = installed(entrance, nodes)
+    events.tell("link", node=interface.node, interface=interface.name, asked=way.spec(), installed=there)
+    for difference in link_command.differences(link, way, there):
+        events.tell("warning", name=WarningKind.LINK_DIFFERS, text=f"{interface.node}/{interface.name}: {difference}")
+
+
+def installed(entrance: Entrance, nodes: Mapping[str, Node]) -> dict[str, Any]:
+    """What `tc` says of what keeps the rate of a direction, and its counters. Raises WorkloadFailed."""
+    if entrance.way.polices:
+        return qdiscs.policer(nodes[entrance.end.node], entrance.end.name)
+    there = qdiscs.on(nodes[entrance.interface.node], entrance.interface.name)
+    return there.get(link_command.SHAPERS.get(entrance.way.queue, "tbf"), {})

@@ -145,6 +145,7 @@ class Headscale(Tunnel):
         routes=False,
         relays=True,
         roles=(CONTROL,),
+        control=("tcp:443",),
         own_mtu=DEFAULT_MTU,
         version=("tailscale", "version"),
         needs=Needs(

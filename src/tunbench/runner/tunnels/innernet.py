@@ -94,6 +94,7 @@ class Innernet(Tunnel):
         # A peer is sent packets for its own address alone.
         routes=False,
         roles=(CONTROL,),
+        control=("udp:{port}",),
         own_mtu=DEFAULT_MTU,
         packages=("linux-image-amd64", "wireguard-tools"),
         version=("innernet", "--version"),

@@ -86,7 +86,7 @@ class L2tpv3(Tunnel):
         number, cookie = str(self.options["session"]), COOKIES[str(self.options["cookie"])]
         node.run(
             *("ip", "l2tp", "add", "tunnel", "tunnel_id", number, "peer_tunnel_id", number),
-            *("local", self.context.below[node.name].address, "remote", self.context.below[peer].address),
+            *("local", self.context.below[node.name].local, "remote", self.context.below[peer].address),
             *("encap", str(self.options["encap"]), *self.udp()),
         )
         node.run(

@@ -130,7 +130,9 @@ class Nebula(Tunnel):
         """The release brings its programs, and a lighthouse is a node more."""
         release = RELEASES[str(options["release"])]
         about = cls.about._replace(**release._asdict(), version=(release.needs.programs[0], "-version"))
-        return about._replace(relays=True, roles=(CONTROL,)) if options["lighthouse"] else about
+        if not options["lighthouse"]:
+            return about
+        return about._replace(relays=True, roles=(CONTROL,), control=("udp:{port}",))
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes an authority, a certificate for each node, and the configuration files."""

@@ -156,6 +156,7 @@ class Netmaker(Tunnel):
         routes=False,
         relays=True,
         roles=(CONTROL,),
+        control=("tcp:443", "tcp:8883"),
         own_mtu=DEFAULT_MTU,
         packages=("mosquitto", "nginx-light"),
         framing=Wireguard.about.framing,

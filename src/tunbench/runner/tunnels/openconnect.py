@@ -120,7 +120,7 @@ class Openconnect(Tunnel):
             ca=authority.certificate,
             certificate=pair.certificate,
             key=pair.key,
-            host=self.context.below[server.name].address,
+            host=self.context.below[server.name].local,
             port=self.options["port"],
             udp=f"udp-port = {self.options['port']}" if self.dtls else "# Without a UDP port there is no DTLS.",
             cipher=CIPHERS[str(self.options["cipher"])][0],

@@ -148,7 +148,7 @@ class Pptp(Tunnel):
                 address=self.context.below[server.name].address,
             )
             node.write(self.file(node.name, "options"), text)
-        address, options = self.context.below[server.name].address, self.file(server.name, "options")
+        address, options = self.context.below[server.name].local, self.file(server.name, "options")
         server.write(self.file(server.name, "conf"), DAEMON.format(address=address, options=options))
         server.keep(self.file(server.name, "pppd.log"))
 

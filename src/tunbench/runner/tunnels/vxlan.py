@@ -39,7 +39,7 @@ class Vxlan(Tunnel):
         overlay, below = self.context.above[node.name], self.context.below[node.name]
         node.run(
             *("ip", "link", "add", overlay.interface, "type", "vxlan", "id", str(self.options["vni"])),
-            *("local", below.address, "dev", below.interface, "ttl", str(self.options["ttl"])),
+            *("local", below.local, "dev", below.interface, "ttl", str(self.options["ttl"])),
             *("dstport", str(self.options["port"]), *kernel_links.udp_checksum(self.options, self.context.outer)),
         )
         flood = ("fdb", "append", "00:00:00:00:00:00", "dev", overlay.interface, "dst")

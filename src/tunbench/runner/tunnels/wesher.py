@@ -121,7 +121,7 @@ class Wesher(Tunnel):
         first = self.context.first
         join = [] if node.name == first else [f"--join={self.context.below[first].address}"]
         self.start(
-            *(node, "sh", "-c", RUN, str(self._key), f"--bind-addr={below.address}", f"--interface={above.interface}"),
+            *(node, "sh", "-c", RUN, str(self._key), f"--bind-addr={below.local}", f"--interface={above.interface}"),
             *(f"--overlay-net={network(self.context.position)}", f"--wireguard-port={self.options['port']}"),
             *(f"--cluster-port={self.options['cluster-port']}", "--no-etc-hosts", "--log-level=info", *join),
         )

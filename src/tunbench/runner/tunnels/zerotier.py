@@ -80,6 +80,7 @@ class Zerotier(Tunnel):
         relays=True,
         largest_mtu=LARGEST_MTU,
         roles=(CONTROL,),
+        control=("udp:{port}",),
         own_mtu=DEFAULT_MTU,
         version=("zerotier-one", "-v"),
         needs=Needs(modules=(kernel_modules.TUN,), brought=("zerotier-one",)),

@@ -117,7 +117,7 @@ def execute(trial: Trial) -> None:
     options = trial.options
     scheme = "https" if options["tls"] else "http"
     host, port = trial.overlays[trial.server.name].host, trial.port(PORT)
-    with _server(trial, host, port):
+    with _server(trial, trial.overlays[trial.server.name].local_host, port):
         result = trial.client.try_run(
             *("hey", "-n", str(options["requests"]), "-c", str(options["concurrency"]), "-t", f"{REQUESTS_TIMEOUT:g}"),
             *(() if options["keepalive"] else ("-disable-keepalive",)),

@@ -77,9 +77,9 @@ def execute(trial: Trial) -> None:
         raise Unsupported("sockperf 3.7 does not know IPv6")
     options = trial.options
     proto, port, log = str(options["proto"]), trial.port(PORT), trial.client.home / "rr.csv"
-    where = (*(("--tcp",) if proto == "tcp" else ()), "--ip", trial.target, "--port", port)
+    where, here = _where(proto, trial.target, port), _where(proto, trial.overlays[trial.server.name].local, port)
     try:
-        with serving(trial.server, "sockperf", "server", *where, log="sockperf", port=port, proto=proto):
+        with serving(trial.server, "sockperf", "server", *here, log="sockperf", port=port, proto=proto):
             result = trial.client.try_run(
                 *("sockperf", "ping-pong", *where, "--msg-size", str(options["size"])),
                 *("--time", str(options["duration"]), "--full-rtt", "--full-log", str(log)),
@@ -92,6 +92,10 @@ def execute(trial: Trial) -> None:
     finally:
         trial.client.try_run("rm", "-f", str(log))
     trial.samples += parse(trial.outputs["sockperf.txt"], text, proto, int(options["samples"]))
+
+
+def _where(proto: str, address: str, port: str) -> tuple[str, ...]:
+    return (*(("--tcp",) if proto == "tcp" else ()), "--ip", address, "--port", port)
 
 
 class Trip(NamedTuple):

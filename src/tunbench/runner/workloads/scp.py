@@ -144,7 +144,7 @@ def _configuration(trial: Trial, here: Path, port: str) -> Path:
 @contextmanager
 def _server(trial: Trial, here: Path, there: Path, port: str) -> Iterator[None]:
     node, file = trial.server, there / "sshd_config"
-    host = trial.overlays[node.name].host
+    host = trial.overlays[node.name].local_host
     node.write(file, SERVER.format(folder=there, host=host, port=port, user=here / "user"))
     # Where sshd keeps a process that has no privileges; Debian makes the folder as the service starts.
     node.run("mkdir", "-p", "/run/sshd")

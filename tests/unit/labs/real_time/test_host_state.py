@@ -145,6 +145,7 @@ def test_load_of_others_is_found(others: float, warnings: list[tuple[str, str]],
         (5, PLAN + 'topology = ["pair", "ring"]\n', ""),
         (5, PLAN + 'topology = "site-to-site"\n', "5 cores for 5 nodes and one for everything else"),
         (4, PLAN.replace("wireguard", "nebula:lighthouse=on"), "4 cores for 4 nodes and one for everything else"),
+        (5, PLAN + 'access = ["none", "cgnat"]\n', "5 cores for 7 nodes and one for everything else"),
     ],
 )
 def test_cores_are_counted_against_the_nodes_of_the_largest_shard(

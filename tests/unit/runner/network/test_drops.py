@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.fakes import FakeEvents, FakeShell
+from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured
 from tunbench.runner.declare.link import Direction
 from tunbench.runner.network.drops import Place, Watch
 from tunbench.runner.node.node import Node
@@ -115,6 +115,51 @@ def test_where_there_is_neither_nothing_is_counted(state: list[dict[str, Any]]) 
     events = told(({}, None), state, state)
     assert counters(events) == [{"netem": NOTHING, "link": NOTHING}]
     assert warnings(events) == []
+
+
+def policed(packets: int, drops: int) -> str:
+    """What `tc` shows of a policer that has looked at so many packets."""
+    shown: Any = json.loads(captured("filter-policer.json"))
+    shown[1]["options"]["actions"][0]["stats"] |= {"packets": packets, "bytes": 1000 * packets, "drops": drops}
+    return json.dumps(shown)
+
+
+def test_a_policer_is_counted_where_packets_come_out() -> None:
+    states = [policed(0, 0), policed(100, 30)]
+    answers: dict[str, Answer] = {
+        "tc -s -j qdisc show dev to-b": json.dumps([qdisc("netem", 200, 2)]),
+        "tc -s -j filter show dev wan ingress": lambda _: Result(0, states.pop(0), ""),
+    }
+    shell, events = FakeShell(answers), FakeEvents()
+    router, gateway = Node("router", shell, events), Node("gateway-b", shell, events)
+    way = Direction(10e6, queue="policer", burst=15_140)
+    watch = Watch([Place(router, "to-b", LOSS, way, (gateway, "wan"))])
+    watch.tell("ping", events)
+    [counted] = counters(events)
+    # The kernel counts what it drops among the packets.
+    assert counted["link"] == {"packets": 70, "bytes": 100_000, "drops": 30, "qlen": 0}
+    assert counted["netem"] == NOTHING
+    [(name, text)] = warnings(events)
+    assert (name, text.partition(": ")[2]) == (
+        "queue-drops",
+        "router/to-b: 30 of 100 packets found no token in the link's policer of 15140 B, at 10 Mbit/s",
+    )
+
+
+@pytest.mark.parametrize("queue", ["fq_codel", "cake"])
+def test_what_a_queue_marks_is_told_beside_what_it_drops(queue: str) -> None:
+    way = Direction(10e6, queue=queue)
+
+    def state(packets: int, drops: int, marked: int) -> list[dict[str, Any]]:
+        marks = {"ecn_mark": marked} if queue == "fq_codel" else {"tins": [{"ecn_mark": marked}, {"ecn_mark": 0}]}
+        shaper = [] if queue == "cake" else [qdisc("tbf", packets, drops)]
+        return [*shaper, {**qdisc(queue, packets, drops), **marks}]
+
+    events = told(({}, way), state(0, 0, 0), state(90, 10, 4))
+    [counted] = counters(events)
+    assert counted["link"] == {"packets": 90, "bytes": 90_000, "drops": 10, "qlen": 0, "marks": 4}
+    [(_, text)] = warnings(events)
+    assert text.endswith(f"10 of 100 packets were dropped by the link's {queue}, at 10 Mbit/s")
 
 
 def test_there_may_be_no_place_at_all() -> None:

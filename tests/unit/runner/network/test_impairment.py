@@ -148,7 +148,7 @@ def test_what_the_kernel_made_of_it_is_compared_with_what_was_asked() -> None:
 
 def test_what_was_installed_is_returned() -> None:
     shell = FakeShell({"-batch": Result(0, "", ""), "show": LOSS})
-    found = impairment.apply(Node("a", shell, FakeEvents(), []), "eth0", FORWARD, WIRE)
+    found = impairment.apply(Node("a", shell, FakeEvents(), []), "eth0", FORWARD)
     assert found["options"]["loss-random"] == {"loss": 0.1, "correlation": 0}
 
 

@@ -57,6 +57,38 @@ def test_a_rate_is_a_shaper_with_its_queue(link: Link, lines: list[str]) -> None
     assert shaper("eth0", link, link.up) == lines
 
 
+@pytest.mark.parametrize(("queue", "child"), [("fq_codel", "fq_codel"), ("fifo", "pfifo limit 1000")])
+def test_a_queue_of_another_kind_stands_behind_the_same_shaper(queue: str, child: str) -> None:
+    link = Link("any", Direction(100e6, queue=queue))
+    assert shaper("eth0", link, link.up) == [
+        f"{ROOT} rate 100000000bit burst 3028 peakrate 200000000bit mtu 1514 limit {MOST} mpu 84 {PLAIN}",
+        f"qdisc add dev eth0 parent 2:1 handle 3: {child}",
+    ]
+
+
+@pytest.mark.parametrize(("framing", "words"), [("ethernet", "38 mpu 84 noatm"), ("atm", "40 mpu 0 atm")])
+def test_cake_shapes_itself(framing: str, words: str) -> None:
+    link = Link("any", Direction(1e6, queue="cake"), framing=framing)
+    assert shaper("eth0", link, link.up, "parent 1:1") == [
+        f"qdisc replace dev eth0 parent 1:1 handle 2: cake bandwidth 1000000bit overhead {words}"
+    ]
+
+
+def test_a_policer_drops_where_packets_come_out_and_has_nothing_where_they_enter() -> None:
+    link = Link("any", Direction(1e6, queue="policer", burst=20_000))
+    assert shaper("eth0", link, link.up) == []
+    assert link_command.policer("to-a", link, link.up) == [
+        "qdisc replace dev to-a clsact",
+        "filter add dev to-a ingress prio 1 matchall action police rate 1000000bit burst 20000 mtu 1514 overhead 38"
+        " mpu 84 linklayer ethernet conform-exceed drop/continue",
+    ]
+
+
+def test_jitter_of_a_link_changes_no_order() -> None:
+    netem = link_command.delay("to-a", "from-a", 0.025, 0.01)[0]
+    assert netem.endswith(" delay 25000us 10000us rate 1000000000000bit")
+
+
 def test_netem_stands_before_the_shaper_of_the_link_that_packets_enter() -> None:
     link = Link("any", Direction(100e6))
     netem, tbf, pfifo = link_command.impaired("eth0", ["limit", "7", "delay", "1us"], link, link.up)
@@ -72,17 +104,19 @@ def test_netem_stands_alone_where_there_is_no_rate(direction: Direction | None) 
 
 
 def test_a_delay_is_netem_on_an_interface_that_packets_are_led_through() -> None:
-    assert link_command.delay("a", 150e-6) == [
+    assert link_command.delay("to-a", "from-a", 150e-6) == [
         "qdisc add dev from-a root netem limit 100000 delay 150us",
         "qdisc add dev to-a clsact",
         "filter add dev to-a ingress matchall action mirred egress redirect dev from-a",
     ]
-    assert link_command.delay("a", 0.0125)[0] == "qdisc add dev from-a root netem limit 100000 delay 12500us"
+    assert (
+        link_command.delay("to-a", "from-a", 0.0125)[0] == "qdisc add dev from-a root netem limit 100000 delay 12500us"
+    )
 
 
 def test_a_long_delay_has_room_for_all_that_comes_in_its_time() -> None:
     # 10 Gbit/s × 0.6 s are 500,000 packets of 1500 bytes.
-    assert link_command.delay("a", 0.6)[0] == "qdisc add dev from-a root netem limit 500000 delay 600000us"
+    assert link_command.delay("to-a", "from-a", 0.6)[0] == "qdisc add dev from-a root netem limit 500000 delay 600000us"
 
 
 LINK = Link("any", Direction(50e6))

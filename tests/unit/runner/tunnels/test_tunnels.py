@@ -15,6 +15,7 @@ from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry, stack
 from tunbench.runner.catalogue import variants
 from tunbench.runner.declare import topology
+from tunbench.runner.declare.access import NO_GATEWAYS, Access, Accesses
 from tunbench.runner.network import underlay
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
@@ -30,6 +31,11 @@ STACKS = sorted({*registry.tunnel_names(), *(path.stem for path in GOLDEN.glob("
 
 # Those whose commands depend on the hosts behind the endpoints.
 BETWEEN_SITES = sorted(path.stem for path in (GOLDEN / "site-to-site").glob("*.txt"))
+
+# Those that bind to the address of their own node, which is not that by which others reach it behind a NAT.
+BEHIND_NAT = sorted(path.stem for path in (GOLDEN / "behind-nat").glob("*.txt"))
+
+NAT = Accesses("home", Access("home", nat="port-restricted"))
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +63,7 @@ def fill_in(call: Call) -> Result:
     return Result(0, template.replace(secrets.PLACEHOLDER, key.strip()), "")
 
 
-def lived(spelling: str, shape: str = "pair") -> tuple[FakeEvents, FakeShell]:
+def lived(spelling: str, shape: str = "pair", accesses: Accesses = NO_GATEWAYS) -> tuple[FakeEvents, FakeShell]:
     """A stack that was prepared, brought up and taken down in a topology of two endpoints."""
     given = iter(["100.64.0.1\n", "100.64.0.2\n"])
     given_by_netbird = iter(["10.10.0.1\n", "10.10.0.2\n"])
@@ -84,9 +90,10 @@ def lived(spelling: str, shape: str = "pair") -> tuple[FakeEvents, FakeShell]:
         }
     )
     events = FakeEvents()
-    under = underlay.of(parse(spelling).underlay, topology.read(shape), roles=stack.roles(spelling))
+    roles = stack.roles(spelling)
+    under = underlay.of(parse(spelling).underlay, topology.read(shape), roles=roles, accesses=accesses)
     nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *two_nodes(shell, events)]
-    built = stack.build(spelling, under.endpoints, under.topology, under.roles)
+    built = stack.build(spelling, under.endpoints, under.topology, under.roles, under.closed)
     stack.prepare(built, nodes)
     with stack.up(built, nodes):
         events.told.append({"event": "command", "shell": "# up"})
@@ -118,6 +125,12 @@ def test_the_commands_of_a_stack(spelling: str, home: Path) -> None:
 def test_the_commands_of_a_stack_between_sites(spelling: str, home: Path) -> None:
     events, _ = lived(spelling, "site-to-site")
     compare(GOLDEN / "site-to-site" / f"{spelling}.txt", transcript(events, home))
+
+
+@pytest.mark.parametrize("spelling", BEHIND_NAT)
+def test_the_commands_of_a_stack_behind_a_nat(spelling: str, home: Path) -> None:
+    events, _ = lived(spelling, accesses=NAT)
+    compare(GOLDEN / "behind-nat" / f"{spelling}.txt", transcript(events, home))
 
 
 @pytest.mark.parametrize("spelling", STACKS)

@@ -116,7 +116,7 @@ class Ipsec(Tunnel):
         if mode.interface:
             return own
         return {
-            node: below[node]._replace(address=one.address, prefix=ADDRESS_BITS[one.family], mtu=one.mtu)
+            node: below[node]._replace(address=one.address, own="", prefix=ADDRESS_BITS[one.family], mtu=one.mtu)
             for node, one in own.items()
         }
 

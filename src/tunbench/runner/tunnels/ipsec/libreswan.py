@@ -99,7 +99,7 @@ def _connection(tunnel: Tunnel, node: Node, name: str, selectors: Selectors) -> 
     local, remote = selectors
     return CONNECTION.format(
         connection=name,
-        here=tunnel.context.below[node.name].address,
+        here=tunnel.context.below[node.name].local,
         there=tunnel.context.below[peer].address,
         identities=IDENTITIES[str(options["auth"])].format(
             name=node.name, peer=peer, signature=SIGNATURES[str(options["ike"])]

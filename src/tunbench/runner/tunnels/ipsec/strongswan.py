@@ -128,7 +128,7 @@ def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
     neighbours = [NEIGHBOURS.format(kind=kind) for kind in SOLICITATION_AND_ADVERTISEMENT] if taken else []
     text = CONNECTION.format(
         ike=options["ike"],
-        here=tunnel.context.below[node.name].address,
+        here=tunnel.context.below[node.name].local,
         there=tunnel.context.below[peer].address,
         encap="yes" if options["encap"] else "no",
         local=identity.format(name=node.name) + (f"\n            {certificates}" if certificates else ""),

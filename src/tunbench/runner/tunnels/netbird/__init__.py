@@ -115,6 +115,7 @@ class Netbird(Tunnel):
         routes=False,
         relays=True,
         roles=(CONTROL,),
+        control=tuple(f"tcp:{port}" for port in (control_plane.MANAGEMENT, control_plane.SIGNAL)),
         own_mtu=DEFAULT_MTU,
         version=("netbird", "version"),
         framing=Wireguard.about.framing,

@@ -44,7 +44,7 @@ tunnel adds the same over IPv6 as over IPv4, besides the larger IP header."""
 def point_to_point(tunnel: Tunnel, node: Node, kind: str, *words: str) -> None:
     """Makes an interface of that kind from the node's address to that of its one peer, and settles it."""
     [peer] = tunnel.context.peers(node)
-    here, there = tunnel.context.below[node.name].address, tunnel.context.below[peer].address
+    here, there = tunnel.context.below[node.name].local, tunnel.context.below[peer].address
     interface = tunnel.context.above[node.name].interface
     node.run("ip", "link", "add", interface, "type", kind, "local", here, "remote", there, *words)
     tunnel.settle(node)

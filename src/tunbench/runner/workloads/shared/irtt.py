@@ -39,11 +39,11 @@ class Trips(NamedTuple):
 @contextmanager
 def server(trial: Trial) -> Iterator[str]:
     """A server on the trial's server node, for as long as it lasts; yields its address and port."""
-    address = f"{trial.overlays[trial.server.name].host}:{trial.port(PORT)}"
+    overlay, port = trial.overlays[trial.server.name], trial.port(PORT)
     # Without `-i 0` it drops what comes closer together than 10 ms, as requests do that had waited in a queue.
-    serve = ("irtt", "server", "-b", address, "-i", "0")
-    with serving(trial.server, *serve, log="irtt", port=trial.port(PORT), proto="udp"):
-        yield address
+    serve = ("irtt", "server", "-b", f"{overlay.local_host}:{port}", "-i", "0")
+    with serving(trial.server, *serve, log="irtt", port=port, proto="udp"):
+        yield f"{overlay.host}:{port}"
 
 
 def measure(trial: Trial, address: str, duration: float, interval: float, name: str) -> Trips:

@@ -1,7 +1,7 @@
 """What takes a tunnel down, and brings it back, on one node of a laboratory that goes on."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from ipaddress import ip_address, ip_interface, ip_network
 
 from tunbench.runner import stack
@@ -88,7 +88,7 @@ def bring_up(site: Site, node: Node) -> None:
 
     def wait(layer: Tunnel, overlay: object) -> None:
         if layer is not site.stack.layers[-1]:
-            stack.wait_for_answers(layer, layer.context.above, site.endpoints)
+            stack.wait_for_answers(layer, layer.context.above, site.endpoints, site.stack.closed)
 
     stack.lift(site.stack, site.members, wait, alone=node)
 
@@ -100,22 +100,27 @@ def cut(site: Site, node: Node, seconds: float) -> float:
     before the other end has seen its carrier is lost: the question is repeated only after a second (RFC 1122, 2.3.2.1).
     """
     middle, interface = site.nodes[site.underlay.middle], site.underlay.towards[node.name].name
-    leaf = site.underlay.endpoints[node.name]
-    network = f"{ip_interface(leaf.cidr).network}"
+    # With a gateway before the node it is the link of the access that is cut.
+    name, leaf = site.underlay.outermost(node.name)
+    beyond = [one for one in site.underlay.gateways.get(node.name, ()) if not one.translates]
     if leaf.family == 6:
         # Addresses of IPv4 stay with an interface that is down.
         middle.run("sysctl", "-qw", f"net.ipv6.conf.{interface}.keep_addr_on_down=1")
     # Without its network the router would send by its default route, and get it back from there.
     routed = site.underlay.middle == "router"
-    there = _link_address(node, leaf.interface) if routed else ""
-    with _unreachable(middle, network) if routed else nullcontext(), _remembering(node, leaf.interface):
+    there = _link_address(site.nodes[name], leaf.interface) if routed else ""
+    networks = [f"{ip_interface(leaf.cidr).network}", *(one.network for one in beyond)] if routed else []
+    with ExitStack() as gone, _remembering(site.nodes[name], leaf.interface):
+        for network in networks:
+            gone.enter_context(_unreachable(middle, network))
         middle.run("ip", "link", "set", interface, "down")
         began = now()
         try:
             middle.run("sleep", f"{seconds:g}", timeout=seconds + 10)
         finally:
             known = f"neighbour replace {leaf.address} lladdr {there} dev {interface} nud reachable"
-            middle.ip(f"link set {interface} up", *([known] if there else []))
+            routes = [f"route replace {one.network} via {one.outside.address}" for one in beyond]
+            middle.ip(f"link set {interface} up", *([known] if there else []), *routes)
         return now() - began
 
 
@@ -136,10 +141,11 @@ def _remembering(node: Node, interface: str) -> Iterator[None]:
 
 
 def other_address(leaf: Overlay) -> Overlay:
-    """Another address of the same network."""
+    """Another address of the same network; behind a NAT others go on to reach the node where they did."""
     mark = ":" if leaf.family == 6 else "."
-    head, _, last = leaf.address.rpartition(mark)
-    return leaf._replace(address=f"{head}{mark}{int(last) + OTHER_ADDRESS_OFFSET}")
+    head, _, last = leaf.local.rpartition(mark)
+    other = f"{head}{mark}{int(last) + OTHER_ADDRESS_OFFSET}"
+    return leaf._replace(own=other) if leaf.own else leaf._replace(address=other)
 
 
 def move(node: Node, old: Overlay, new: Overlay) -> None:

@@ -1,0 +1,246 @@
+"""Reads the accesses of a plan: one for all endpoints, or a table that gives each its own; by name or inline."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import product
+
+from tunbench.plan.axes import link, named_table
+from tunbench.plan.axes.firewall import LISTS, read_firewall
+from tunbench.plan.axes.named_table import TableForm
+from tunbench.plan.axes.reader import AxisReader
+from tunbench.plan.axes.stack import PlannedStack
+from tunbench.plan.axes.topology import Layout
+from tunbench.plan.toml.mistakes import MistakeAt, quoted
+from tunbench.plan.toml.tables import alone
+from tunbench.runner.declare import quantity
+from tunbench.runner.declare.access import (
+    DSCP,
+    FRAGMENTS,
+    ICMP,
+    KEPT,
+    NATS,
+    NONE,
+    PATH,
+    TCP_MAPPING_SECONDS,
+    UDP_MAPPING_SECONDS,
+    Access,
+    Accesses,
+)
+from tunbench.runner.declare.link import Link
+from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.topology import CONTROL, RELAY
+
+OF_NAT = ("nat", "carrier", "mapping")
+
+FORM = TableForm(
+    "access",
+    '{ name = "home", link = { rate = "50M" }, nat = "port-restricted" }',
+    keys=("name", "link", "delay", "jitter", *OF_NAT, "firewall", "icmp", "fragments", "mss", "dscp"),
+    fixed=[("name",), ("link", "up"), ("link", "down"), ("firewall", "allow"), ("firewall", "deny")],
+)
+
+DEFAULT = "default"
+"""The key of a table of accesses for the endpoints that it does not name."""
+
+NODE = re.compile(r"[a-z]{1,2}")
+"""The name of an endpoint, of which a topology has 250 at most."""
+
+EXAMPLE = '{ default = "home-fibre", a = "cloud" }'
+
+MAX_DELAY_SECONDS = 60.0
+
+MIN_MAPPING_SECONDS, MAX_MAPPING_SECONDS = 1.0, 432_000.0
+"""The kernel counts whole seconds, and keeps TCP's for five days (nf_conntrack_tcp_timeout_established)."""
+
+MIN_MSS_BYTES, MAX_MSS_BYTES = 88, 65_495
+"""What Linux takes at least (TCP_MIN_MSS), and what is left of the largest packet of IPv4."""
+
+
+@cache
+def shipped() -> dict[str, Access | None]:
+    """The accesses that come with Tunbench, by name; `none` is that there is no gateway."""
+    return {NONE: None, **named_table.shipped("accesses.toml", _from_table)}
+
+
+def read_accesses(value: object) -> Iterator[Accesses]:
+    """The values that an entry of a plan stands for: one, or those of its sweeps, named by the swept values.
+
+    Raises ValueError; MistakeAt where it is in one key.
+    """
+    if not isinstance(value, dict) or any(key in FORM.keys for key in value):
+        yield from (Accesses(name, one) for name, one in _read(value))
+        return
+    if not value:
+        raise ValueError(f"the table is empty: write for example {EXAMPLE}")
+    found = {key: list(_of_node(key, one)) for key, one in value.items()}
+    nodes = [key for key in found if key != DEFAULT]
+    for default, *own in product(found.get(DEFAULT, [(NONE, None)]), *(found[node] for node in nodes)):
+        named = [f"{node}={name}" for node, (name, _) in zip(nodes, own, strict=True)]
+        accesses = {node: one for node, (_, one) in zip(nodes, own, strict=True)}
+        there = default[1] or any(accesses.values())
+        yield Accesses(",".join([default[0], *named]) if there else NONE, default[1], accesses if there else {})
+
+
+def _of_node(key: str, value: object) -> Iterator[tuple[str, Access | None]]:
+    """The accesses that one key of a table of accesses stands for."""
+    if key not in (DEFAULT, CONTROL, RELAY) and not NODE.fullmatch(key):
+        known = nearest(key, [DEFAULT, CONTROL, RELAY, *FORM.keys])
+        raise MistakeAt(f'"{key}" is neither a node nor a key of an access: write for example {EXAMPLE}{known}', key)
+    try:
+        for one in value if isinstance(value, list) else [value]:
+            yield from _read(one)
+    except MistakeAt as mistake:
+        raise MistakeAt(str(mistake), key, *mistake.at) from None
+    except ValueError as error:
+        raise MistakeAt(str(error), key) from None
+
+
+def _read(value: object) -> Iterator[tuple[str, Access | None]]:
+    """The accesses that one name or table stands for, each with its name."""
+    if value == NONE:
+        yield NONE, None
+        return
+    there = {name: one for name, one in shipped().items() if one}
+    if isinstance(value, dict) and value.get("name") == NONE:
+        raise MistakeAt(f'"{NONE}" is the name of a shipped access: take another', "name")
+    named_table.check_new(FORM, value, there)
+    yield from ((one.name, one) for one in named_table.read_entries(FORM, value, there, _from_table))
+
+
+def _from_table(table: Mapping[str, object]) -> Access:
+    name = named_table.name_of(FORM, table)
+    delay, jitter = _duration(table, "delay"), _duration(table, "jitter")
+    if jitter > delay:
+        raise MistakeAt(
+            f"a jitter of {jitter:g} s is more than the delay of {delay:g} s: no packet comes early", "jitter"
+        )
+    udp, tcp = _mapping(table.get("mapping", {}))
+    access = Access(
+        name,
+        _link(name, table.get("link", "wire")),
+        delay,
+        jitter,
+        _one_of(table, "nat", (NONE, *NATS)),
+        _one_of(table, "carrier", (NONE, *NATS)),
+        udp,
+        tcp,
+        *read_firewall(table.get("firewall")),
+        _one_of(table, "icmp", tuple(ICMP)),
+        _one_of(table, "fragments", tuple(FRAGMENTS)),
+        _mss(table.get("mss", KEPT)),
+        _one_of(table, "dscp", tuple(DSCP)),
+    )
+    _check_together(table, access)
+    return access
+
+
+def _check_together(table: Mapping[str, object], access: Access) -> None:
+    if access.carrier != NONE and access.nat == NONE:
+        raise MistakeAt(
+            "a carrier's NAT is the second one: write nat as well, or nat in the place of carrier", "carrier"
+        )
+    if "mapping" in table and access.nat == NONE and access.firewall == "open":
+        raise MistakeAt(
+            "mapping does nothing without nat and a firewall that keeps what passes: take it away, or "
+            'write for example nat = "port-restricted"',
+            "mapping",
+        )
+
+
+def _link(name: str, value: object) -> Link:
+    """The link of a shipped name, or of a table, which is known by the name of its access."""
+    if isinstance(value, str):
+        if value not in link.shipped():
+            raise MistakeAt(f'unknown link "{value}"{nearest(value, link.shipped())}', "link")
+        return link.shipped()[value]
+    if not isinstance(value, dict):
+        raise MistakeAt(f'{quoted(value)} is not a link: write a name, or a table such as {{ rate = "50M" }}', "link")
+    try:
+        named_table.check_keys(value, [key for key in link.FORM.keys if key != "name"])
+        return link.from_table({**value, "name": name})
+    except MistakeAt as mistake:
+        raise MistakeAt(str(mistake), "link", *mistake.at) from None
+
+
+def _duration(table: Mapping[str, object], key: str) -> float:
+    try:
+        found = quantity.duration(str(table.get(key, "0s")), bare="")
+    except ValueError as error:
+        raise MistakeAt(str(error), key) from None
+    if not 0 <= found <= MAX_DELAY_SECONDS:
+        raise MistakeAt(f'"{table[key]}" is out of range: a {key} is 0 to {MAX_DELAY_SECONDS:g} s', key)
+    return found
+
+
+def _mapping(value: object) -> tuple[float, float]:
+    """For how long a mapping of UDP lives, and one of TCP: each its own, or both the same."""
+    if not isinstance(value, dict):
+        both = _lifetime(value)
+        return both, both
+    named_table.check_keys(value, ("udp", "tcp"), "mapping")
+    udp = _lifetime(value["udp"], "udp") if "udp" in value else UDP_MAPPING_SECONDS
+    return udp, _lifetime(value["tcp"], "tcp") if "tcp" in value else TCP_MAPPING_SECONDS
+
+
+def _lifetime(value: object, *at: str) -> float:
+    example = 'write for example mapping = "30s" or mapping = { udp = "30s" }'
+    try:
+        found = quantity.duration(str(value), bare="")
+    except ValueError as error:
+        raise MistakeAt(f"{error}; {example}", "mapping", *at) from None
+    if found == 0:
+        raise MistakeAt(f"a mapping of 0 s is gone before any answer: {example}", "mapping", *at)
+    if not MIN_MAPPING_SECONDS <= found <= MAX_MAPPING_SECONDS or found != int(found):
+        most = f"{MAX_MAPPING_SECONDS:.0f}"
+        raise MistakeAt(f'"{value}" is out of range: a mapping lives whole seconds, 1 to {most}', "mapping", *at)
+    return found
+
+
+def _mss(value: object) -> str | int:
+    if value in (KEPT, PATH):
+        return str(value)
+    text = str(value)
+    if isinstance(value, bool | float) or not text.isdecimal():
+        raise MistakeAt(
+            f'{quoted(value)} is no MSS: write "{PATH}" to clamp it to the path, or bytes such as 1360', "mss"
+        )
+    if not MIN_MSS_BYTES <= int(text) <= MAX_MSS_BYTES:
+        raise MistakeAt(f"{text} is out of range: an MSS is {MIN_MSS_BYTES} to {MAX_MSS_BYTES} bytes", "mss")
+    return int(text)
+
+
+def _one_of(table: Mapping[str, object], key: str, choices: tuple[str, ...]) -> str:
+    value = table.get(key, choices[0])
+    if not isinstance(value, str) or value not in choices:
+        raise MistakeAt(f"unknown {key} {quoted(value)}{nearest(str(value), list(choices))}", key)
+    return value
+
+
+def unknown_node(accesses: Accesses, layout: Layout) -> str:
+    """What is wrong where a node has an access that a topology has not; empty where nothing is."""
+    nodes = [*layout.topology.endpoints, CONTROL, RELAY]
+    strange = next((name for name in accesses.own if name not in nodes), None)
+    if strange is None:
+        return ""
+    return f'there is no node "{strange}" in {layout.name}{nearest(strange, nodes)}'
+
+
+def misfit(accesses: Accesses, stack: PlannedStack) -> str:
+    """Why a stack cannot come up behind these accesses, with the mend; empty where a plan cannot tell."""
+    mend = f'take one of them away, or exclude = [{{ access = "{accesses.name}", stack = "{stack.name}" }}]'
+    if stack.underlay == "ethernet":
+        return f"{stack.name} needs Ethernet between its endpoints, and a gateway passes IP packets: {mend}"
+    lowest = stack.layers[0]
+    for traffic in (one.format(**lowest.options) for one in lowest.about.control):
+        for one in accesses.all:
+            # Whoever lists what is dropped wants to see what comes of it.
+            if one.firewall != LISTS and not one.lets_out(traffic):
+                return (
+                    f'{stack.name} reaches its control plane by {traffic}, which "{one.name}" drops ({one.firewall}): '
+                    f'{mend}, or ask for it by firewall = {{ deny = ["{traffic}"] }}'
+                )
+    return ""
+
+
+READER = AxisReader(f'access = ["none", {EXAMPLE}]', alone(read_accesses))

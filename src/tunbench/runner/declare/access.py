@@ -1,0 +1,174 @@
+"""An access: what stands between a node and the network, which is a gateway with its link, its NAT and its filters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tunbench.runner.declare import link
+from tunbench.runner.declare.link import Link
+
+NONE = "none"
+"""The name of what is not there: no gateway, no NAT."""
+
+INDEPENDENT, BY_ADDRESS, BY_ADDRESS_AND_PORT = (
+    "endpoint-independent",
+    "address-dependent",
+    "address-and-port-dependent",
+)
+"""What a mapping, or who may answer to it, depends on: RFC 4787, sections 4.1 and 5."""
+
+
+class Nat(NamedTuple):
+    """How a NAT treats UDP, in the words of RFC 4787: its mapping, who may send to that, and whether it hairpins."""
+
+    mapping: str
+    filtering: str
+    hairpin: bool
+    summary: str
+
+
+NATS = {
+    "full-cone": Nat(INDEPENDENT, INDEPENDENT, True, "whoever sends to a port that was used gets in"),
+    "address-restricted": Nat(INDEPENDENT, BY_ADDRESS, False, "whoever was sent to gets in, from any port"),
+    "port-restricted": Nat(INDEPENDENT, BY_ADDRESS_AND_PORT, False, "the port that was sent to gets in: Linux"),
+    "symmetric": Nat(BY_ADDRESS_AND_PORT, BY_ADDRESS_AND_PORT, False, "another port for every destination"),
+    "one-to-one": Nat(INDEPENDENT, INDEPENDENT, False, "an address of one's own: whoever the firewall lets in gets in"),
+}
+"""The kinds of NAT; the first four are RFC 3489's, for UDP. TCP is kept by its ports as in port-restricted."""
+
+DERIVED = "derived"
+"""The firewall that one has who says nothing: stateful with NAT and with IPv6, and open without."""
+
+FIREWALLS = {
+    "open": "lets everything pass",
+    "stateful": "lets in what answers",
+    "no-udp": "as stateful, and no UDP passes",
+    "tcp-443": "as stateful, and only TCP to port 443 goes out",
+    "lists": "as stateful, and lets out what is listed, or all but that",
+}
+
+PROTOCOLS = ("tcp", "udp", "icmp", "esp")
+"""What the lists of a firewall may name besides numbers of protocols; the first two with a port behind it, such as
+`udp:51820`."""
+
+PASSED, KEPT, PATH = "passed", "kept", "path"
+"""What happens to that about which nobody says anything; and an MSS that follows from the path."""
+
+ICMP = {PASSED: "all of it", "filtered": 'all but "fragmentation needed" and "packet too big"'}
+FRAGMENTS = {PASSED: "they pass", "dropped": "none passes the link, in either direction"}
+DSCP = {KEPT: "as it was sent", "cleared": "0 in both directions; ECN is left alone"}
+
+UDP_MAPPING_SECONDS = 120.0
+"""What a NAT must keep at least: RFC 4787, REQ-5; Linux keeps a stream as long (nf_conntrack_udp_timeout_stream)."""
+
+TCP_MAPPING_SECONDS = 7440.0
+"""2 hours and 4 minutes: what a NAT must keep at least (RFC 5382, REQ-5)."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What stands between a node and the network. `link` lies behind the gateway: `up` leaves it for the network.
+
+    `delay` and `jitter` are seconds, one way, each way, and come on top of the link's own; they keep the order of
+    packets. With `carrier` a second NAT of that kind stands at the far end of the link. `allow` and `deny` are what a
+    firewall of `lists` lets out. A mapping lives so many seconds without a packet. `mss` is what TCP's is clamped to.
+    """
+
+    name: str
+    link: Link = field(default_factory=lambda: Link("wire"))
+    delay: float = 0.0
+    jitter: float = 0.0
+    nat: str = NONE
+    carrier: str = NONE
+    udp_mapping: float = UDP_MAPPING_SECONDS
+    tcp_mapping: float = TCP_MAPPING_SECONDS
+    firewall: str = DERIVED
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    icmp: str = PASSED
+    fragments: str = PASSED
+    mss: str | int = KEPT
+    dscp: str = KEPT
+
+    @property
+    def nats(self) -> list[str]:
+        """The kind of NAT of each gateway, from the node to the network; `none` where one translates nothing."""
+        return [self.nat, *([self.carrier] if self.carrier != NONE else [])]
+
+    def firewall_over(self, family: int) -> str:
+        """The firewall that it has over an address family."""
+        if self.firewall != DERIVED:
+            return self.firewall
+        return "stateful" if family == 6 or self.nat != NONE else "open"
+
+    def lets_in(self, family: int) -> bool:
+        """Whether packets that answer nothing reach the node."""
+        translated = family == 4 and any(nat not in (NONE, "one-to-one") for nat in self.nats)
+        return not translated and self.firewall_over(family) == "open"
+
+    def lets_out(self, traffic: str) -> bool:
+        """Whether a packet such as `udp:51820` leaves for the network."""
+        listed = (traffic, traffic.partition(":")[0])
+        match self.firewall:
+            case "no-udp":
+                return listed[1] != "udp"
+            case "tcp-443":
+                return traffic == "tcp:443"
+            case "lists":
+                return not any(one in self.deny for one in listed) and (
+                    not self.allow or any(one in self.allow for one in listed)
+                )
+        return True
+
+    def spec(self) -> dict[str, Any]:
+        """The access as a shard names it."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**own, "link": self.link.spec(), "allow": list(self.allow), "deny": list(self.deny)}
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """A value of the axis: which access each endpoint has, and `own` which some nodes have. None where it has none."""
+
+    name: str = NONE
+    default: Access | None = None
+    own: Mapping[str, Access | None] = field(default_factory=dict)
+
+    @property
+    def all(self) -> list[Access]:
+        """Every one that a node may have, each once."""
+        found = [one for one in (self.default, *self.own.values()) if one]
+        return list({one.name: one for one in found}.values())
+
+    def of_endpoint(self, name: str) -> Access | None:
+        """The access of an endpoint."""
+        return self.own.get(name, self.default)
+
+    def of_role(self, name: str) -> Access | None:
+        """The access of a node with a role: it stands outside unless it is named."""
+        return self.own.get(name)
+
+    def spec(self) -> Any:
+        """The value as a shard names it; a name where there is no gateway at all."""
+        if not self.all:
+            return self.name
+        own = {node: one.spec() if one else None for node, one in sorted(self.own.items())}
+        return {"name": self.name, "default": self.default.spec() if self.default else None, "own": own}
+
+
+NO_GATEWAYS = Accesses()
+
+
+def of_spec(spec: Any) -> Accesses:
+    """The value that a shard names."""
+    if not isinstance(spec, Mapping):
+        return Accesses(str(spec))
+    return Accesses(spec["name"], _of_spec(spec["default"]), {node: _of_spec(one) for node, one in spec["own"].items()})
+
+
+def _of_spec(spec: Mapping[str, Any] | None) -> Access | None:
+    if spec is None:
+        return None
+    return Access(
+        **{**spec, "link": link.of_spec(spec["link"]), "allow": tuple(spec["allow"]), "deny": tuple(spec["deny"])}
+    )

@@ -1,0 +1,118 @@
+"""Gateways as data: the nodes that an access puts before a leaf, and the addresses on both sides of each.
+
+The address by which others reach a leaf is the same with gateways as without: it is that of the outermost one that
+translates, and else the leaf's own. The networks within and without that one have numbers of their own.
+
+       no NAT                  NAT                     two NATs
+       leaf     10.0.1.2       leaf     10.2.1.2       leaf     10.2.1.2
+       gateway  10.0.1.1       gateway  10.2.1.1       gateway  10.2.1.1
+                10.2.1.2                10.0.1.2                10.3.1.2
+       router   10.2.1.1       router   10.0.1.1       carrier  10.3.1.1
+                                                                10.0.1.2
+                                                       router   10.0.1.1
+"""
+
+from collections.abc import Sequence
+from ipaddress import ip_interface
+from typing import NamedTuple
+
+from tunbench.runner.declare.access import NATS, NONE, Access
+from tunbench.runner.declare.link import Link
+from tunbench.runner.declare.overlay import Overlay
+
+INSIDE, OUTSIDE = "lan", "wan"
+"""The interfaces of a gateway."""
+
+NODES = ("gateway", "carrier")
+"""What the gateways before a leaf are called, the one that is nearest to it first: `gateway-a`."""
+
+OTHER_NETWORKS = {4: ("10.2.", "10.3."), 6: ("fd02:", "fd03:")}
+"""How the networks around that in which a leaf is reached begin, by address family; theirs begins as PUBLIC says."""
+
+PUBLIC = {4: "10.0.", 6: "fd00:"}
+
+
+CARRIER = Access("carrier", firewall="stateful")
+"""What a carrier's gateway does besides."""
+
+
+class Gateway(NamedTuple):
+    """A node before a leaf. `link` lies behind it: None for a carrier's, which has the other end of the link.
+
+    `behind` is the address of the node next to it, from which all packets come that it passes on.
+    """
+
+    node: str
+    nat: str
+    access: Access
+    inside: Overlay
+    outside: Overlay
+    link: Link | None
+    behind: str
+
+    @property
+    def translates(self) -> bool:
+        """Whether the addresses behind it are hidden."""
+        return self.nat != NONE
+
+    @property
+    def own(self) -> Access:
+        """The access as far as this gateway keeps it: a carrier's NAT translates and lets in what answers."""
+        return self.access if self.link else CARRIER
+
+    @property
+    def firewall(self) -> str:
+        """Its firewall."""
+        return self.own.firewall_over(self.inside.family)
+
+    @property
+    def hairpins(self) -> bool:
+        """Whether it leads back what the node behind it sends to itself."""
+        return self.translates and NATS[self.nat].hairpin
+
+    @property
+    def network(self) -> str:
+        """The network behind it, in CIDR notation."""
+        return str(ip_interface(self.inside.cidr).network)
+
+
+def before(name: str, access: Access, leaf: Overlay) -> tuple[Gateway, ...]:
+    """The gateways before a leaf, the one that is nearest to it first; `leaf` is what it would have without them.
+
+    Over IPv6 nothing is translated, and no carrier's NAT is there.
+    """
+    nats = access.nats if leaf.family == 4 else [NONE]
+    translating = [number for number, nat in enumerate(nats, start=1) if nat != NONE]
+    networks = _networks(len(nats) + 1, max(translating, default=0), leaf.family)
+    there = [leaf._replace(address=leaf.address.replace(PUBLIC[leaf.family], network, 1)) for network in networks]
+    return tuple(
+        Gateway(
+            f"{NODES[number]}-{name}",
+            nat,
+            access,
+            there[number]._replace(interface=INSIDE, address=first_of(there[number].address)),
+            there[number + 1]._replace(interface=OUTSIDE, mtu=access.link.mtu),
+            access.link if number == 0 else None,
+            there[number].address,
+        )
+        for number, nat in enumerate(nats)
+    )
+
+
+def _networks(number: int, public: int, family: int) -> list[str]:
+    """How the networks from a leaf to the middle begin; the one at `public` is that in which it is reached."""
+    others = iter(OTHER_NETWORKS[family])
+    return [PUBLIC[family] if index == public else next(others) for index in range(number)]
+
+
+def behind(leaf: Overlay, gateways: Sequence[Gateway]) -> Overlay:
+    """What a leaf has behind gateways: others go on to reach it by the same address."""
+    if not any(one.translates for one in gateways):
+        return leaf
+    return leaf._replace(own=gateways[0].behind)
+
+
+def first_of(address: str) -> str:
+    """The first address of the network of an address."""
+    mark = ":" if ":" in address else "."
+    return address.rpartition(mark)[0] + mark + "1"

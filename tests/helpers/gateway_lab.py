@@ -1,0 +1,171 @@
+"""Nodes behind gateways on this kernel: run as the first process of namespaces of its own, it does what it is told.
+
+unshare … python -m tests.helpers.gateway_lab ACCESS KIND QUESTION
+
+ACCESS is the JSON of a plan's, KIND one of an underlay, QUESTION a function here.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.helpers import gateway_talk, stun
+from tests.helpers.fakes import FakeEvents
+from tunbench.labs.native.lab import NAMESPACES
+from tunbench.plan.axes.access import read_accesses
+from tunbench.runner.declare.link import Direction, Link
+from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.network import gateways, underlay
+from tunbench.runner.network.emulated import EmulatedNetwork
+from tunbench.runner.network.network import Nodes
+from tunbench.runner.node.node import HOME, Node
+from tunbench.runner.node.shell import LocalShell, wait_until
+from tunbench.runner.proof import capture
+
+QUICK = Link("quick", Direction(delay=0), Direction(delay=0))
+SERVERS = ("192.0.2.10", "192.0.2.11")
+"""Addresses outside the lab, which the edge has."""
+
+TALK = HOME / "talk.py"
+"""Each node has a /tmp of its own: all see what is in the lab's folder."""
+
+
+def asked(access: Any, question: str, *words: str, kind: str = "ip") -> tuple[Any, dict[str, dict[str, int]]]:
+    """What comes of a question behind these accesses: what its function returns, and what gateways dropped by rule."""
+    argv = [
+        "unshare",
+        *NAMESPACES,
+        sys.executable,
+        "-m",
+        "tests.helpers.gateway_lab",
+        json.dumps(access),
+        kind,
+        question,
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([*argv, *words], capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 0, done.stderr
+    answer, dropped = json.loads(done.stdout.splitlines()[-1])
+    return answer, dropped
+
+
+def behaviour(nodes: Nodes) -> Any:
+    """What a STUN client on `a` finds out of its NAT."""
+    program = HOME / "stun.py"
+    nodes["edge"].write(program, Path(stun.__file__).read_text())
+    nodes["edge"].start(sys.executable, str(program), "serve", *SERVERS, log="stun")
+    assert nodes["edge"].until("sh", "-c", "ss -lunH | grep -q 3479", timeout=10)
+    return json.loads(nodes["a"].run(sys.executable, str(program), "ask", SERVERS[0], timeout=30))
+
+
+def punched(nodes: Nodes) -> Any:
+    """Who hears whom where both ends send to each other, and the first packet of one comes too early."""
+    other = _begun(nodes["b"], "punch", "6000", "10.0.1.2", "0", "1")
+    mine = _said(nodes["a"], "punch", "6000", "10.0.2.2", "0.5")
+    return {"a": mine, "b": other()}
+
+
+def after_silence(nodes: Nodes, seconds: str) -> Any:
+    """Whether what comes from outside arrives after a silence."""
+    _begun(nodes["edge"], "answer_twice", SERVERS[0], "7000", seconds)
+    return _said(nodes["a"], "hear_twice", SERVERS[0], "7000", seconds)
+
+
+def let_out(nodes: Nodes) -> Any:
+    """What leaves for the network."""
+    places = [("udp", "443"), ("udp", "53"), ("tcp", "443"), ("tcp", "80")]
+    for kind, port in places:
+        nodes["edge"].start(sys.executable, str(TALK), "take", kind, SERVERS[0], port, log=f"{kind}-{port}")
+        assert nodes["edge"].until("sh", "-c", f"ss -{kind[0]}lnH sport = :{port} | grep -q .", timeout=10)
+    found = {f"{kind}:{port}": _said(nodes["a"], "reach", kind, SERVERS[0], port) for kind, port in places}
+    return {**found, "icmp": nodes["a"].ask("ping", "-n", "-c", "1", "-W", "0.6", SERVERS[0]).status == 0}
+
+
+def too_large(nodes: Nodes) -> Any:
+    """What becomes of packets that are too large for the link behind the gateway, and may not be cut."""
+    heard = _begun(nodes["edge"], "hear", "7000")
+    out = _said(nodes["a"], "send_large", SERVERS[0], "7000", "1472")
+    back = _begun(nodes["edge"], "large_back", SERVERS[0], "7001", "1472")
+    came = _said(nodes["a"], "call", SERVERS[0], "7001")
+    return {"out": _fate(out, heard()[0]), "in": _fate(back(), came)}
+
+
+def _fate(sent: str, came: int) -> str:
+    return sent if sent == "refused" else "passed" if came else "lost"
+
+
+def in_fragments(nodes: Nodes) -> Any:
+    """Whether datagrams of 3000 bytes pass, which leave in fragments."""
+    return {"out": _passes(nodes["a"], nodes["edge"], SERVERS[0]), "in": _passes(nodes["edge"], nodes["a"], "10.0.1.2")}
+
+
+def _passes(sender: Node, receiver: Node, address: str) -> bool:
+    heard = _begun(receiver, "hear", "7000")
+    _said(sender, "send", address, "7000", "3000")
+    return bool(heard()[0] == 3000)
+
+
+def segment_sizes(nodes: Nodes) -> Any:
+    """The MSS of a SYN as it arrives."""
+    return {"out": _mss(nodes["a"], nodes["edge"], SERVERS[0]), "in": _mss(nodes["edge"], nodes["a"], "10.0.1.2")}
+
+
+def _mss(client: Node, server: Node, address: str) -> int:
+    pcap = server.home / "syn.pcap"
+    with capture.capturing(server, "eth0", pcap, "tcp[tcpflags] == tcp-syn"):
+        client.ask(sys.executable, str(TALK), "reach", "tcp", address, "7000")
+    text = server.ask("tcpdump", "-n", "-r", str(pcap)).stdout
+    return int(re.findall(r"mss ([0-9]+)", text)[0])
+
+
+def marks(nodes: Nodes) -> Any:
+    """The octet of DSCP and ECN as it arrives, where it was sent as expedited forwarding and ECT(1)."""
+    heard = _begun(nodes["edge"], "hear", "7000")
+    _said(nodes["a"], "send", SERVERS[0], "7000", "10", str(0xB9))
+    return heard()[1]
+
+
+def echoes(nodes: Nodes) -> Any:
+    """Which echoes come back over IPv6: of a to what stands outside and to b, and of both to a."""
+    number = {"a": "1", "b": "2", CONTROL: f"{underlay.ROLES[CONTROL]:x}"}
+    places = [("a", CONTROL), ("a", "b"), (CONTROL, "a"), ("b", "a")]
+    ping = ("ping", "-n", "-c", "1", "-W", "0.6")
+    return [nodes[name].ask(*ping, f"fd00:0:0:{number[there]}::2").status == 0 for name, there in places]
+
+
+def _said(node: Node, *words: str) -> Any:
+    return json.loads(node.run(sys.executable, str(TALK), *words, timeout=30))
+
+
+def _begun(node: Node, *words: str) -> Callable[[], Any]:
+    """Begins a conversation that waits for another node; what is returned waits for its end."""
+    process, log = node.start(sys.executable, str(TALK), *words, log=words[0]), node.log(words[0])
+    assert node.until("sh", "-c", "ss -lunH | grep -q :[67]00", timeout=10)
+
+    def ended() -> Any:
+        assert wait_until(lambda: process.poll() is not None, 10)
+        return json.loads(node.read(log))
+
+    return ended
+
+
+def main(access: str, kind: str, question: str, *words: str) -> None:
+    for folder in ("/run", str(HOME.parent)):
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
+    events, network = FakeEvents(), EmulatedNetwork(LocalShell())
+    under = underlay.of(kind, link=QUICK, roles=[CONTROL], accesses=next(iter(read_accesses(json.loads(access)))))
+    with network.nodes(under, events) as nodes:
+        network.connect(under, nodes, events)
+        TALK.write_text(Path(gateway_talk.__file__).read_text())
+        answer = globals()[question](nodes, *words)
+        dropped = {one.node: gateways.dropped(nodes[one.node]) for one in gateways.all_of(under)}
+    print(json.dumps([answer, dropped]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

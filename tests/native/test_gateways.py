@@ -1,0 +1,131 @@
+"""Gateways on this kernel, as whoever is behind them sees them: what a STUN client finds out, and what they drop."""
+
+import os
+import shutil
+
+import pytest
+
+from tests.helpers.gateway_lab import asked
+from tunbench.runner.declare.access import NATS
+
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("nft"), reason="needs root and nftables"),
+]
+
+LINK = {"delay": "0s", "segmentation": "after"}
+"""What every kernel can make."""
+
+
+@pytest.mark.parametrize("kind", NATS)
+def test_a_stun_client_sees_the_kind_of_nat_that_was_asked_for(kind: str) -> None:
+    firewall = {"firewall": "open"} if kind == "one-to-one" else {}
+    answer, _ = asked({"name": "x", "nat": kind, "link": LINK, **firewall}, "behaviour")
+    assert answer == {name: getattr(NATS[kind], name) for name in ("mapping", "filtering", "hairpin")}
+
+
+def test_behind_two_nats_a_client_sees_the_harder_one() -> None:
+    access = {"name": "x", "nat": "full-cone", "carrier": "symmetric", "link": LINK}
+    answer, dropped = asked(access, "behaviour")
+    assert answer["mapping"] == answer["filtering"] == NATS["symmetric"].mapping
+    assert dropped["carrier-a"]["unasked"] > 0
+    assert dropped["gateway-a"]["unasked"] == 0
+
+
+def test_behind_a_stateful_firewall_an_address_of_ones_own_is_no_open_door() -> None:
+    answer, dropped = asked({"name": "x", "nat": "one-to-one", "firewall": "stateful", "link": LINK}, "behaviour")
+    assert answer["mapping"] == NATS["one-to-one"].mapping
+    assert answer["filtering"] == NATS["port-restricted"].filtering
+    assert dropped["gateway-a"]["unasked"] > 0
+
+
+def test_an_early_packet_of_the_peer_does_not_take_the_port() -> None:
+    answer, dropped = asked({"name": "x", "nat": "port-restricted", "link": LINK}, "punched")
+    assert answer == {"a": [["10.0.2.2", 6000]], "b": [["10.0.1.2", 6000]]}
+    assert dropped["gateway-a"]["unasked"] == 1
+
+
+@pytest.mark.parametrize(("nat", "waited", "heard"), [("port-restricted", 1, True), ("port-restricted", 4, False)])
+def test_a_mapping_lives_as_long_as_it_is_told_to(nat: str, waited: int, heard: bool) -> None:
+    answer, _ = asked({"name": "x", "nat": nat, "mapping": "2s", "link": LINK}, "after_silence", str(waited))
+    assert answer is heard
+
+
+FIREWALLS = {
+    "no-udp": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": True, "icmp": True},
+    "tcp-443": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": False, "icmp": False},
+    "stateful": dict.fromkeys(("udp:443", "udp:53", "tcp:443", "tcp:80", "icmp"), True),
+}
+
+
+@pytest.mark.parametrize("kind", FIREWALLS)
+def test_a_firewall_lets_out_what_it_says(kind: str) -> None:
+    answer, _ = asked({"name": "x", "nat": "port-restricted", "firewall": kind, "link": LINK}, "let_out")
+    assert answer == FIREWALLS[kind]
+
+
+@pytest.mark.parametrize(
+    ("firewall", "out"),
+    [
+        (
+            {"allow": ["udp:53", "tcp"]},
+            {"udp:443": False, "udp:53": True, "tcp:443": True, "tcp:80": True, "icmp": False},
+        ),
+        (
+            {"deny": ["udp:53", "tcp"]},
+            {"udp:443": True, "udp:53": False, "tcp:443": False, "tcp:80": False, "icmp": True},
+        ),
+        ({"deny": ["icmp"]}, {"udp:443": True, "udp:53": True, "tcp:443": True, "tcp:80": True, "icmp": False}),
+    ],
+)
+def test_a_firewall_of_lists_lets_out_what_it_lists(firewall: dict[str, list[str]], out: dict[str, bool]) -> None:
+    answer, dropped = asked({"name": "x", "nat": "port-restricted", "firewall": firewall, "link": LINK}, "let_out")
+    assert answer == out
+    assert dropped["gateway-a"]["lists"] > 0
+
+
+def test_what_is_too_large_is_refused_aloud_or_in_silence() -> None:
+    narrow = {"name": "x", "nat": "port-restricted", "link": {**LINK, "mtu": 1400}}
+    answer, dropped = asked(narrow, "too_large")
+    assert answer == {"out": "refused", "in": "refused"}
+    answer, dropped = asked({**narrow, "icmp": "filtered"}, "too_large")
+    assert answer == {"out": "lost", "in": "lost"}
+    assert dropped["gateway-a"]["icmp-filtered"] > 0
+
+
+@pytest.mark.parametrize(("fragments", "passed"), [("passed", True), ("dropped", False)])
+def test_fragments_pass_or_do_not(fragments: str, passed: bool) -> None:
+    access = {"name": "x", "nat": "one-to-one", "firewall": "open", "fragments": fragments, "link": LINK}
+    answer, dropped = asked(access, "in_fragments")
+    assert answer == {"out": passed, "in": passed}
+    assert passed or dropped["gateway-a"]["fragments"] > 0
+
+
+@pytest.mark.parametrize(("mss", "seen"), [("kept", 1460), ("path", 1360), (1200, 1200)])
+def test_an_mss_is_clamped_both_ways(mss: str | int, seen: int) -> None:
+    access = {"name": "x", "nat": "one-to-one", "firewall": "open", "mss": mss, "link": {**LINK, "mtu": 1400}}
+    answer, _ = asked(access, "segment_sizes")
+    assert answer == {"out": seen, "in": seen}
+
+
+@pytest.mark.parametrize(("dscp", "seen"), [("kept", 0xB9), ("cleared", 0x01)])
+def test_a_mark_passes_or_is_cleared_and_ecn_stays(dscp: str, seen: int) -> None:
+    access = {"name": "x", "nat": "one-to-one", "firewall": "open", "dscp": dscp, "link": LINK}
+    answer, _ = asked(access, "marks")
+    assert answer == seen
+
+
+@pytest.mark.parametrize(
+    ("access", "back"),
+    [
+        ({"name": "x", "firewall": "open", "link": LINK}, [True, True, True, True]),
+        ({"name": "x", "link": LINK}, [True, False, False, False]),
+        # A NAT is none over IPv6, and the firewall stays.
+        ({"name": "x", "nat": "full-cone", "link": LINK}, [True, False, False, False]),
+        ({"default": {"name": "x", "link": LINK}, "b": "none"}, [True, True, False, False]),
+    ],
+)
+def test_over_ipv6_a_gateway_is_a_firewall(access: dict[str, object], back: list[bool]) -> None:
+    answer, dropped = asked(access, "echoes", kind="ip6")
+    assert answer == back
+    assert all(back) or dropped["gateway-a"]["unasked"] > 0

@@ -1,0 +1,128 @@
+"""What lies behind a gateway in the VM: delays, queues of every kind, NAT and filters, as the workloads see them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.measuring import execute, plan, values
+from tunbench.journal import journal
+from tunbench.journal.record import Record
+
+pytestmark = pytest.mark.vm
+
+BASE = '["baseline"]'
+
+
+def told(run: Path, kind: str) -> list[dict[str, Any]]:
+    """The events of a kind."""
+    return [event for event in journal.events(run) if event["event"] == kind]
+
+
+def verdict_of(record: Record, **cell: str) -> tuple[str, str]:
+    """The worst of a cell's trials, and why."""
+    trials = [one for one in record.trials if all(one.cell[axis] == name for axis, name in cell.items())]
+    worst = max(trials, key=lambda one: one.verdict != "ok")
+    return worst.verdict, worst.reason
+
+
+def test_a_way_behind_two_gateways_takes_what_both_links_take(tmp_path: Path) -> None:
+    access = '["none", { default = "home-dsl", a = "cloud" }]'
+    record = execute(tmp_path / "run", plan(["wireguard"], BASE, ["ping:count=5"], access=access))
+    assert {one.verdict for one in record.trials} == {"ok"}
+    base = min(values(record, "rtt", "wireguard", whole=False, access="none"))
+    behind = min(values(record, "rtt", "wireguard", whole=False, access="home-dsl,a=cloud"))
+    assert behind - base == pytest.approx(2 * (8e-3 + 0.5e-3 + 2 * 75e-6), abs=150e-6)
+    assert told(tmp_path / "run", "outside") == []
+
+
+@pytest.mark.long
+def test_short_queues_keep_a_loaded_line_quick(tmp_path: Path) -> None:
+    line = '{ name = "line", link = { rate = "10M", queue = ["500ms", "fq_codel", "cake"] }, delay = "5ms" }'
+    workload = "loaded-latency:direction=up,duration=5"
+    record = execute(tmp_path / "run", plan(["none"], BASE, [workload], access=line))
+    assert {one.verdict for one in record.trials} == {"ok"}
+    increase = {
+        queue: values(record, "increase-up", "none", access=f"line:link.queue={queue}")[0]
+        for queue in ("500ms", "fq_codel", "cake")
+    }
+    assert increase["500ms"] > 0.2
+    assert increase["fq_codel"] < increase["500ms"] / 10
+    assert increase["cake"] < increase["500ms"] / 10
+    dropped = {event["node"] for event in told(tmp_path / "run", "queue") if event["counters"]["link"]["drops"]}
+    assert dropped == {"gateway-a"}
+    assert {one.name for one in record.warnings if one.name != "too-few-trials"} == {"queue-drops"}
+
+
+@pytest.mark.long
+def test_one_flow_falls_with_its_round_trip_behind_a_policer_and_four_do_not(tmp_path: Path) -> None:
+    link = '{ up = { rate = "20M", queue = "policer:burst=30kB" }, down = { rate = "200M" } }'
+    access = f'{{ name = "policed", link = {link}, delay = ["1ms", "20ms"] }}'
+    one, four = "iperf3-tcp:duration=8", "iperf3-tcp:duration=8,parallel=4"
+    record = execute(tmp_path / "run", plan(["none"], BASE, [one, four], access=access))
+    rates = {
+        (flows, delay): values(record, "throughput", "none", workload=flows, access=f"policed:delay={delay}")[0]
+        for flows in (one, four)
+        for delay in ("1ms", "20ms")
+    }
+    assert rates[one, "20ms"] < 0.6 * rates[one, "1ms"]
+    assert rates[four, "20ms"] > 1.3 * rates[one, "20ms"]
+    assert rates[one, "1ms"] < 20e6 * 1448 / 1538
+
+
+def test_a_direct_path_between_two_symmetric_nats_is_not_there(tmp_path: Path) -> None:
+    access = '[{ default = "lte", a = "home-fibre" }, { default = "lte", a = "cloud" }]'
+    record = execute(tmp_path / "run", plan(["none", "wireguard"], BASE, ["ping:count=5"], access=access))
+    # Only one that lets in whoever comes is reached from behind a symmetric NAT, whose ports nobody knows.
+    assert verdict_of(record, stack="wireguard", access="lte,a=home-fibre") == (
+        "failed",
+        "wireguard: b did not answer a within 50 s",
+    )
+    assert verdict_of(record, stack="wireguard", access="lte,a=cloud") == ("ok", "")
+    verdict, reason = verdict_of(record, stack="none", access="lte,a=cloud")
+    assert (verdict, reason) == (
+        "unsupported",
+        "without a tunnel nothing of a reaches b, whose gateway (lte) lets in what answers alone",
+    )
+    unasked = [one["dropped"]["unasked"] for one in told(tmp_path / "run", "gateway")]
+    assert unasked
+
+
+@pytest.mark.long
+def test_tcp_stalls_in_a_black_hole_and_a_clamp_or_probing_mends_it(tmp_path: Path) -> None:
+    hole = 'link = { mtu = 1400, rate = "20M" }, icmp = "filtered"'
+    accesses = f'[{{ name = "hole", {hole} }}, {{ name = "clamped", {hole}, mss = "path" }}]'
+    probing = (
+        'tuning = ["default", { name = "probing", sysctl = { "net.ipv4.tcp_mtu_probing" = "1" } }]\n'
+        'exclude = [{ tuning = "probing", access = "clamped" }]\n[lab]'
+    )
+    workload = "iperf3-tcp:duration=15"
+    text = plan(["none"], BASE, [workload], access=accesses).replace("[lab]", probing)
+    record = execute(tmp_path / "run", text)
+
+    def throughput(access: str, tuning: str) -> float:
+        return values(record, "throughput", "none", access=access, tuning=tuning)[0]
+
+    assert throughput("hole", "default") == 0
+    assert throughput("clamped", "default") > 18e6
+    # It takes some seconds until TCP suspects the size, and it begins with small segments.
+    assert throughput("hole", "probing") > 5e6
+
+
+@pytest.mark.long
+def test_what_a_tunnel_sends_in_fragments_is_lost_where_none_passes(tmp_path: Path) -> None:
+    accesses = (
+        '[{ name = "cut", link = { mtu = 1400 } }, { name = "whole", link = { mtu = 1400 }, fragments = "dropped" }]'
+    )
+    stacks, workload = ["wireguard:mtu=1420", "wireguard:mtu=1340"], "iperf3-tcp:duration=2"
+    record = execute(tmp_path / "run", plan(stacks, BASE, [workload], access=accesses))
+    carried = {
+        (stack, access): values(record, "throughput", stack, access=access)[0]
+        for stack in stacks
+        for access in ("cut", "whole")
+    }
+    large, small = stacks
+    assert carried[large, "whole"] == 0
+    assert min(carried[large, "cut"], carried[small, "cut"], carried[small, "whole"]) > 10e6
+    dropped = {event["dropped"]["fragments"] > 0 for event in told(tmp_path / "run", "gateway")}
+    assert dropped == {True, False}
