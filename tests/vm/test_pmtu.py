@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.measuring import execute, plan, verdicts
+from tests.helpers.measuring import execute, plan, values, verdicts
 
 pytestmark = pytest.mark.vm
 
@@ -40,3 +40,10 @@ def test_what_passes_in_fragments_is_no_black_hole(tmp_path: Path) -> None:
     values = measured(tmp_path / "run", "wireguard", HOLE)
     assert values["pmtu"] < values["discovered"] == 1440
     assert values["black-hole"] == 0
+
+
+def test_gre_carries_what_is_too_large_in_fragments_where_it_ignores_df(tmp_path: Path) -> None:
+    # 1,472 bytes of payload are a packet of 1,500, which says that it must not be fragmented: RFC 7588, section 3.3.
+    stacks = ["gre:mtu=1500", "gre:mtu=1500,pmtudisc=off,ignore-df=on"]
+    record = execute(tmp_path / "run", plan(stacks, '["baseline"]', ["ping:count=5,size=1472,df=on"]))
+    assert [values(record, "loss", stack) for stack in stacks] == [[1.0], [0.0]]

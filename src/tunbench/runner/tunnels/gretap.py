@@ -31,11 +31,9 @@ class Gretap(Tunnel):
 
     @classmethod
     def with_options(cls, options: Options) -> About:
-        """Checksum and key are fields of their own."""
+        """Checksum and key are fields of their own. Raises ValueError where the options do not go together."""
         return cls.about._replace(headers=(*gre.headers(options), ETHERNET), evidence=gre.evidence(options, BRIDGING))
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Makes the interface towards the other endpoint."""
-        kernel_links.encapsulated(
-            self, node, {4: "gretap", 6: "ip6gretap"}[self.context.outer], *gre.words(self.options)
-        )
+        kernel_links.encapsulated(self, node, {4: "gretap", 6: "ip6gretap"}[self.context.outer], *gre.words(self))

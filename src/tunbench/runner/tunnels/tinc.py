@@ -16,6 +16,8 @@ Name = {name}
 Interface = {interface}
 Mode = {mode}
 ReplayWindow = {window}
+PingInterval = {ping-interval}
+PingTimeout = {ping-timeout}
 """
 
 # The first endpoint is the one that all others connect to.
@@ -94,6 +96,12 @@ class Tinc(Tunnel):
             ),
             "compression": Option("count", "0", "0: none, 1 to 9: zlib, 10 and 11: LZO", low=0, high=11),
             "port": Option("count", "655", "UDP and TCP port of every node", low=1, high=65535),
+            "ping-interval": Option(
+                "count", "60", "seconds of silence behind which a connection is asked for a sign", low=1, high=86400
+            ),
+            "ping-timeout": Option(
+                "count", "5", "seconds that it has for that, at most ping-interval", low=1, high=86400
+            ),
         },
         families=(4, 6),
         outer=(4, 6),
@@ -111,7 +119,10 @@ class Tinc(Tunnel):
 
     @classmethod
     def with_options(cls, options: Options) -> About:
-        """What it carries, adds and promises. Raises ValueError where the MAC is longer than its digest."""
+        """What it carries, adds and promises. Raises ValueError where the options do not go together."""
+        interval, patience = int(options["ping-interval"]), int(options["ping-timeout"])
+        if patience > interval:
+            raise ValueError(f"tinc: ping-timeout={patience} is more than ping-interval={interval}: lessen it")
         outside, inside = _outside(options), _inside(options)
         authentic = bool(mac_length(options))
         return cls.about._replace(

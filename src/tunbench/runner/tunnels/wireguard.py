@@ -96,6 +96,9 @@ class Wireguard(Tunnel):
         options={
             "impl": Option("choice", "kernel", "implementation on every peer", choices=tuple(IMPLEMENTATIONS)),
             "port": Option("count", "51820", "UDP port of every peer", low=1, high=65535),
+            "keepalive": Option(
+                "count", "0", "seconds of silence behind which every peer sends an empty packet, 0: none", high=65535
+            ),
         },
         families=(4, 6),
         outer=(4, 6),
@@ -152,7 +155,8 @@ class Wireguard(Tunnel):
             ",".join(self.context.carries(node, peer)),
             f"{self.context.below[peer].host}:{self.options['port']}",
         )
-        return ["peer", public, "allowed-ips", inside, "endpoint", endpoint]
+        keepalive = str(self.options["keepalive"])
+        return ["peer", public, "allowed-ips", inside, "endpoint", endpoint, "persistent-keepalive", keepalive]
 
 
 def padded(plain: Format) -> Format:

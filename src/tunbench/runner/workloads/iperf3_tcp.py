@@ -26,6 +26,7 @@ ABOUT = About(
         "congestion": congestion_control.OPTION,
         "window": iperf3.WINDOW,
         "length": Option("size", "0", "bytes of one write, 0: 128 KiB", low=1, high=1 << 20, zero=True),
+        "dscp": iperf3.DSCP,
         "zerocopy": Option("switch", "off", "send without copying, by sendfile"),
     },
     metrics={
@@ -86,7 +87,7 @@ def execute(trial: Trial) -> None:
         arguments += ["--length", str(options["length"])]
     if options["zerocopy"]:
         arguments.append("--zerocopy")
-    data = iperf3.measure(trial, iperf3.longest(options), *arguments)
+    data = iperf3.measure(trial, iperf3.longest(options), *arguments, *iperf3.marked(options))
     _check_algorithm(algorithm, data)
     found = parse(data, (trial.client.name, trial.server.name) if options["bidir"] else None)
     if options["bytes"]:

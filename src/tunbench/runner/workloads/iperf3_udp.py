@@ -25,6 +25,7 @@ ABOUT = About(
         "parallel": iperf3.PARALLEL,
         "reverse": iperf3.REVERSE,
         "bidir": iperf3.BIDIR,
+        "dscp": iperf3.DSCP,
     },
     metrics={
         "throughput": Metric(
@@ -81,7 +82,8 @@ def execute(trial: Trial) -> None:
         *(trial, _expected(options), both if options["bidir"] else [both[bool(options["reverse"])]]),
         *("--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
         # The order of arrival is known to the receiver alone: the client's own report has 0 for what it sent.
-        *("--time", str(options["duration"]), *parallel, *iperf3.direction(options), "--get-server-output"),
+        *("--time", str(options["duration"]), *parallel, *iperf3.direction(options)),
+        *(*iperf3.marked(options), "--get-server-output"),
         server_arguments=("--json",),
     )
     names = (trial.client.name, trial.server.name) if options["bidir"] else None

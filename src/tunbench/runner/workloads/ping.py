@@ -21,6 +21,7 @@ ABOUT = About(
         ),
         # Below 16 bytes there is no room for the time of sending, and ping tells no round-trip time.
         "size": Option("size", "56", "payload in bytes, as ping's -s", low=16, high=65507),
+        "dscp": Option("count", "0", "DSCP of the requests, 46 is EF (RFC 2474)", low=0, high=63),
         "df": Option("switch", "off", "do not fragment: what does not fit is refused and lost, as ping's -M do"),
     },
     metrics={
@@ -73,6 +74,8 @@ def execute(trial: Trial) -> None:
     result = trial.client.try_run(
         *("ping", "-n", "-c", str(options["count"]), "-i", f"{options['interval']:g}", "-s", str(options["size"])),
         *(("-M", "do") if options["df"] else ()),
+        # ping takes the whole octet, of which the lower two bits are those of ECN: RFC 3168, section 5.
+        *(("-Q", str(int(options["dscp"]) << 2)) if options["dscp"] else ()),
         *("-W", f"{LINGER_SECONDS:g}", trial.target),
         # ping may send as late as a few ticks of the kernel after its interval.
         timeout=float(options["count"]) * (float(options["interval"]) + 0.02) + LINGER_SECONDS + 10,

@@ -51,6 +51,21 @@ class Ipsec(Tunnel):
             "auth": Option("choice", "psk", "shared key or certificates", choices=("psk", "cert")),
             "encap": Option("switch", "off", "ESP in UDP, as if there were a NAT (RFC 3948)"),
             "replay": Option("count", "32", "packets of the replay window, 0: none", low=0, high=4096),
+            "dpd-delay": Option(
+                "count", "0", "seconds of silence behind which the peer is asked for a sign, 0: never", high=86400
+            ),
+            "dpd-timeout": Option(
+                "count", "150", "with ike=1: seconds without a sign that it may live", low=1, high=86400
+            ),
+            "dpd-action": Option(
+                "choice", "clear", "what becomes of the SAs of a dead peer", choices=("clear", "trap", "restart")
+            ),
+            "rekey": Option(
+                "count", "3600", "strongSwan: seconds behind which the keys of ESP are new, 0: never", high=86400
+            ),
+            "rekey-bytes": Option(
+                "size", "0", "strongSwan: bytes behind which they are new, 0: any number", high=1 << 50
+            ),
         },
         families=(4, 6),
         outer=(4, 6),
@@ -194,6 +209,12 @@ def _lacking(options: Options) -> str:
         return "in transport mode the addresses are those below: take inner=ipv6 away"
     if transport and options["mtu"]:
         return "in transport mode the MTU follows from the interface below: take mtu away"
+    if options["ike"] == "2" and options["dpd-timeout"] != 150:
+        return "IKEv2 takes a peer for dead when its retransmissions end (RFC 7296, section 2.4): take dpd-timeout away"
+    if options["dpd-action"] != "clear" and not options["dpd-delay"]:
+        return "nobody is taken for dead: take dpd-action away, or add dpd-delay"
+    if options["daemon"] == "libreswan" and (options["rekey-bytes"] or options["rekey"] != 3600):
+        return "when keys are new is told to strongSwan alone: take rekey and rekey-bytes away"
     if options["ike"] == "1" and options["cipher"] == "chacha20poly1305":
         return "ChaCha20-Poly1305 is defined for IKEv2 alone (RFC 7634, section 4)"
     return ""

@@ -31,6 +31,7 @@ conn {connection}
     esp={proposal}
 {selectors}
     replay-window={replay}
+{dpd}
     encapsulation={encap}
     # Addresses and routes are made with what they belong to.
     leftupdown=%disabled
@@ -59,6 +60,14 @@ POLICIES = {"2": "", "1": "    # Since version 4.10 it is dropped by default.\n 
 
 JOINED = {"vti": f"    mark={modes.MARK}/0xffffffff", "xfrm": f"    ipsec-interface={modes.MARK}"}
 """What joins an interface and its policies, by mode."""
+
+DPD = """\
+    dpddelay={dpd-delay}
+    dpdtimeout={dpd-timeout}
+    dpdaction={action}"""
+
+DPD_ACTIONS = {"clear": "clear", "trap": "hold", "restart": "restart"}
+"""What Libreswan calls them."""
 
 SECRETS = f': PSK "{secrets.PLACEHOLDER}"\n'
 
@@ -109,6 +118,7 @@ def _connection(tunnel: Tunnel, node: Node, name: str, selectors: Selectors) -> 
         proposal=CIPHERS[str(options["cipher"])].libreswan,
         selectors="" if mode == "transport" else f"    leftsubnet={local}\n    rightsubnet={remote}",
         replay=options["replay"],
+        dpd=DPD.format(**options, action=DPD_ACTIONS[str(options["dpd-action"])]) if options["dpd-delay"] else "",
         encap="yes" if options["encap"] else "no",
         joined=JOINED.get(mode, ""),
     )

@@ -38,6 +38,8 @@ connections {{
         local_addrs = {here}
         remote_addrs = {there}
         encap = {encap}
+        dpd_delay = {dpd_delay}s
+        {dpd_timeout}
         local {{
             {local}
         }}
@@ -58,6 +60,9 @@ CHILD = """\
                 local_ts = {local}
                 remote_ts = {remote}
                 replay_window = {replay}
+                rekey_time = {rekey}s
+                rekey_bytes = {rekey_bytes}
+                dpd_action = {dpd_action}
                 # Nothing passes in the clear, and the next packet asks for an SA that was lost.
                 start_action = trap
                 {joined}
@@ -120,6 +125,9 @@ def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
             local=local,
             remote=remote,
             replay=options["replay"],
+            rekey=options["rekey"],
+            rekey_bytes=options["rekey-bytes"],
+            dpd_action=options["dpd-action"],
             joined=JOINED.get(mode, ""),
         )
         for name, (local, remote) in modes.selectors(tunnel, node).items()
@@ -131,6 +139,8 @@ def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
         here=tunnel.context.below[node.name].local,
         there=tunnel.context.below[peer].address,
         encap="yes" if options["encap"] else "no",
+        dpd_delay=options["dpd-delay"],
+        dpd_timeout=f"dpd_timeout = {options['dpd-timeout']}s" if options["ike"] == "1" else "",
         local=identity.format(name=node.name) + (f"\n            {certificates}" if certificates else ""),
         remote=identity.format(name=peer),
         children="\n            ".join((*children, *neighbours)),

@@ -52,6 +52,20 @@ class Openvpn(Tunnel):
                 high=1 << 30,
             ),
             "replay-window": Option("count", "0", "packets of the replay window; 0: the daemon's 64", high=65536),
+            "ping": Option(
+                "count", "10", "with tls: seconds of silence behind which a ping is sent", low=1, high=65535
+            ),
+            "ping-restart": Option(
+                "count",
+                "60",
+                "with tls: seconds without a packet behind which a client begins anew; the server waits twice as long",
+                low=2,
+                high=65535,
+            ),
+            "rekey": Option(
+                "count", "3600", "with tls: seconds behind which the keys of data are new, 0: never", high=1 << 30
+            ),
+            "tcp-nodelay": Option("switch", "off", "with proto=tcp: no packet waits for an acknowledgement"),
             "mssfix": Option("size", "0", "bytes of UDP payload to which the MSS is clamped; 0: not", high=65535),
         },
         families=(4, 6),
@@ -69,6 +83,8 @@ class Openvpn(Tunnel):
     @classmethod
     def with_options(cls, options: Options) -> About:
         """What it carries, adds and promises. Raises ValueError where the options do not go together."""
+        if reason := _lacking(options):
+            raise ValueError(f"openvpn: {reason}")
         return cls.about._replace(
             layer=2 if options["device"] == "tap" else 3,
             claims=AUTHS[str(options["auth"])].claims._replace(confidentiality=CIPHERS[cipher_of(options)].hides),
@@ -133,6 +149,7 @@ class Openvpn(Tunnel):
         """The lines of a configuration file, with the names of values in braces."""
         lines = [name for name in ("sndbuf", "rcvbuf", "replay-window") if self.options[name]]
         chosen = "".join(f"{name} {{{name}}}\n" for name in lines)
+        chosen += "socket-flags TCP_NODELAY\n" if self.options["tcp-nodelay"] else ""
         digest = "auth {digest}\n" if self.options["digest"] != "default" else ""
         return COMMON + chosen + auth.both + digest + (auth.first if first else auth.others)
 
@@ -173,3 +190,17 @@ class Openvpn(Tunnel):
         """Starts the daemon, which makes the interface and gives it its address."""
         config = self.file(node.name, "conf")
         self.start(node, "openvpn", "--config", str(config))
+
+
+def _lacking(options: Options) -> str:
+    """Why these options do not go together; empty where they do."""
+    timers = {"ping": 10, "ping-restart": 60, "rekey": 3600}
+    chosen = [name for name, usual in timers.items() if options[name] != usual]
+    if chosen and options["auth"] != "tls":
+        return f"auth={options['auth']} has no session that could be renewed: take {', '.join(chosen)} away"
+    ping, restart = int(options["ping"]), int(options["ping-restart"])
+    if restart < 2 * ping:
+        return f"ping-restart={restart} is less than two pings: make it {2 * ping} or more"
+    if options["tcp-nodelay"] and options["proto"] != "tcp":
+        return "tcp-nodelay is for proto=tcp: datagrams wait for nothing"
+    return ""

@@ -57,6 +57,7 @@ class Auth(NamedTuple):
 
 TLS = """\
 data-ciphers {cipher}
+reneg-sec {rekey}
 ca {ca}
 cert {certificate}
 key {key}
@@ -66,8 +67,8 @@ TLS_SERVER = """\
 {pool}
 # Elliptic curves instead of Diffie-Hellman parameters, as the project recommends.
 dh none
-# A peer that vanishes is noticed; the values of the project's own example.
-keepalive 10 60
+# A peer that vanishes is noticed; without options, by the values of the project's own example.
+keepalive {ping} {ping-restart}
 """
 
 POOL6 = """\

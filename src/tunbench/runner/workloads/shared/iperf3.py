@@ -29,6 +29,7 @@ TRIES = 3
 
 BYTES = Option("size", "0", "bytes to send; 0: for `duration`, whose place it takes", low=1, high=1e12, zero=True)
 PARALLEL = Option("count", "1", "streams at once", low=1, high=128)
+DSCP = Option("count", "0", "DSCP of what is sent, 46 is EF (RFC 2474)", low=0, high=63)
 REVERSE = Option("switch", "off", "the server sends")
 BIDIR = Option("switch", "off", "both send at once")
 # iperf3's MAX_TCP_BUFFER.
@@ -45,6 +46,11 @@ def direction(options: Options) -> list[str]:
     if options["reverse"] and options["bidir"]:
         raise ValueError("the options reverse and bidir exclude each other: with bidir both send")
     return ["--reverse"] if options["reverse"] else ["--bidir"] if options["bidir"] else []
+
+
+def marked(options: Options) -> list[str]:
+    """What iperf3 is told of the DSCP."""
+    return ["--dscp", str(options["dscp"])] if options["dscp"] else []
 
 
 def expected(options: Options) -> float:
