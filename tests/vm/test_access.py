@@ -126,3 +126,11 @@ def test_what_a_tunnel_sends_in_fragments_is_lost_where_none_passes(tmp_path: Pa
     assert min(carried[large, "cut"], carried[small, "cut"], carried[small, "whole"]) > 10e6
     dropped = {event["dropped"]["fragments"] > 0 for event in told(tmp_path / "run", "gateway")}
     assert dropped == {True, False}
+
+
+@pytest.mark.long
+def test_who_is_closed_speaks_first_after_each_start(tmp_path: Path) -> None:
+    access, workloads = '{ a = "cloud", b = "lte" }', ["connect:times=2", "recover:times=2"]
+    record = execute(tmp_path / "run", plan(["wireguard"], BASE, workloads, access=access))
+    assert {one.verdict for one in record.trials} == {"ok"}
+    assert max(values(record, "connect", "wireguard", whole=False)) < 1

@@ -83,6 +83,7 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
         def wait(layer: Tunnel, overlay: Mapping[str, Overlay]) -> None:
             # What is sent before both ends are up would be lost, and repeated after seconds.
             blocked_time.begin(trial.client, logs[layer])
+            stack.speak_first(trial.server, layer.context.above, trial.client.name, site.stack.closed)
             blocked_time.wait_for_answer(trial.client, logs[layer], layer)
 
         try:

@@ -84,11 +84,19 @@ def restart(site: Site, node: Node) -> None:
 
 
 def bring_up(site: Site, node: Node) -> None:
-    """Brings the stack up on one node: each layer but the uppermost must answer before the next one begins."""
+    """Brings the stack up on one node: each layer but the uppermost must answer before the next one begins.
+
+    Through that the node speaks first, where nothing reaches it before.
+    """
 
     def wait(layer: Tunnel, overlay: object) -> None:
+        above, closed = layer.context.above, site.stack.closed
         if layer is not site.stack.layers[-1]:
-            stack.wait_for_answers(layer, layer.context.above, site.endpoints, site.stack.closed)
+            stack.wait_for_answers(layer, above, site.endpoints, closed)
+        else:
+            for peer in site.endpoints:
+                if peer is not node:
+                    stack.speak_first(node, above, peer.name, closed)
 
     stack.lift(site.stack, site.members, wait, alone=node)
 
