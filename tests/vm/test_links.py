@@ -76,7 +76,7 @@ def test_a_rate_counts_what_ethernet_does(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_gigabit_carries_what_1000base_t_does(tmp_path: Path) -> None:
     text = plan(["none"], '["baseline"]', ["iperf3-tcp:duration=2"], link='"1G"')
-    machine = 'machine = { name = "fast", cpu.speed = 4000 }\n[lab]'
+    machine = 'machine = { name = "fast", cpu.speed = 8000 }\n[lab]'
     [throughput] = values(execute(tmp_path / "run", text.replace("[lab]", machine)), "throughput", "none")
     assert throughput == pytest.approx(1e9 * 1448 / 1538, rel=0.005)
 
