@@ -32,7 +32,7 @@ lint: setup
 
 # What measures this machine in real time has it alone.
 test: setup-tests lint
-	.venv/bin/pytest -m "not long and not native" -n auto --maxprocesses 4 --dist loadfile
+	.venv/bin/pytest -m "not long and not native" -n auto --maxprocesses 4 --dist loadfile --durations 25
 	.venv/bin/pytest -m "not long and native"
 
 test-all: setup-test-all lint

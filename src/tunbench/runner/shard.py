@@ -12,7 +12,7 @@ from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import drops, gateways, impairment, leftovers, tuning
+from tunbench.runner.network import drops, gateways, impairment, kernel_counters, leftovers, tuning
 from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
@@ -125,7 +125,11 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> 
     """Applies the profile, and executes one workload after the other."""
     _tell_phase(events, "impair")
     places = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
-    watches = (drops.Watch(places), gateways.Watch(site.underlay, site.nodes))
+    watches = (
+        drops.Watch(places),
+        gateways.Watch(site.underlay, site.nodes),
+        kernel_counters.Watch(site.nodes.values()),
+    )
     probes = spec.get("probes", registry.probe_names())
     while pending.workloads:
         workload = pending.workloads[0]

@@ -152,6 +152,17 @@ class WarningKind(StrEnum):
         "With the placement endpoints netem is the queue of the interface: give the link another queue. With another "
         "placement it holds 10 Gbit/s × the longest delay: lower the load of the workload.",
     )
+    FRAGMENTED = (
+        "fragmented",
+        "packets left a node in fragments: each has headers of its own, and where one is lost all of them are",
+        "Give the stack a smaller MTU (`tunbench overhead` says what fits), or clamp the MSS.",
+    )
+    LAYER_DROPS = (
+        "layer-drops",
+        "a layer of the stack dropped packets that the network had delivered, or could not send them",
+        "The reason stands beside it: a larger replay window where the network reorders (`ipsec:replay=1024`), other "
+        "timers where SAs had ended.",
+    )
     LINK_DIFFERS = (
         "link-differs",
         "the kernel made something else of a link than the plan asked for",
