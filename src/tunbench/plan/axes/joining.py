@@ -72,6 +72,18 @@ def _twice(name: str, exclusive: tuple[str, ...]) -> str:
     return f"{name} stands in it twice: give one of them another {' or '.join(exclusive)}, as {name}:{exclusive[0]}=…"
 
 
+def _check_fits(layer: Layer, below: Overlay, carrier: str) -> None:
+    """The kernel refuses some interfaces an MTU beyond that of what carries them."""
+    if not layer.about.fits_carrier:
+        return
+    asked, fits = int(layer.options["mtu"]), layer.kind.mtu({**layer.options, "mtu": 0}, below)
+    if asked > fits:
+        raise ValueError(
+            f"{layer.part} asks for an MTU of {asked} bytes, which the kernel refuses: over {carrier} with "
+            f"{below.mtu} bytes it takes {fits} at most"
+        )
+
+
 def _check_room(stack: str, layers: Sequence[Layer], ends: Mapping[str, Overlay], mtu: int) -> None:
     """Each layer runs over the address family that the one below it has, and leaves an MTU that is of use."""
     # What holds at one endpoint holds at all of them.
@@ -90,6 +102,7 @@ def _check_room(stack: str, layers: Sequence[Layer], ends: Mapping[str, Overlay]
             raise ValueError(
                 f"{layer.part} asks for another outer address family than {carrier} has: take the option away"
             )
+        _check_fits(layer, next(iter(below.values())), carrier)
         below, carrier = layer.kind.yields(layer.options, index, below), str(layer.part)
         top = next(iter(below.values()))
         if top.mtu < SMALLEST_MTU[top.family]:

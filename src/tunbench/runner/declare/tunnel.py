@@ -82,6 +82,8 @@ class About(NamedTuple):
 
     # The largest MTU that its program takes, in bytes.
     largest_mtu: int = 65535
+    # Whether the kernel refuses an MTU whose packets would not fit below; others send these in fragments, or drop them.
+    fits_carrier: bool = False
     # The MTU that its program gives the interface whatever is below, in bytes; 0: what fits.
     own_mtu: int = 0
     # Whether it rewrites the MSS of TCP connections.

@@ -51,6 +51,7 @@ class Macsec(Tunnel):
         name="macsec",
         summary="MACsec in the kernel (IEEE 802.1AE), keys static or by MKA",
         layer=2,
+        fits_carrier=True,
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
         # E and C, bits 4 and 3 of the TCI, which is the byte after the EtherType: IEEE 802.1AE-2018, section 9.5.
         evidence="ether proto 0x88e5 and ether[14] & 0x0c = 0x0c",

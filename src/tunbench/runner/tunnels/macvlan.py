@@ -15,6 +15,7 @@ class Macvlan(Tunnel):
         name="macvlan",
         summary="MACVLAN: an interface with its own MAC address on the Ethernet below",
         layer=2,
+        fits_carrier=True,
         claims=Claims(),
         # A locally administered prefix that nothing else in the lab has, and the position in the stack; at both ends.
         evidence="ether[0:4] = 0x02766c00 and ether[4] = {position}"

@@ -16,6 +16,7 @@ class Vxlan(Tunnel):
         name="vxlan",
         summary="VXLAN: Ethernet in UDP (RFC 7348)",
         layer=2,
+        fits_carrier=True,
         claims=Claims(),
         # RFC 7348, section 5: of the first four bytes only the I flag is set.
         evidence="udp dst port {port} and udp[8:4] = 0x08000000",
