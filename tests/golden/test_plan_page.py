@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tunbench.plan.axes import access, link, machine, tuning
-from tunbench.plan.axes.firewall import LISTS
 from tunbench.plan.keys import KEYS
 from tunbench.plan.load import check
-from tunbench.runner.declare.access import DSCP, FIREWALLS, FRAGMENTS, ICMP, NATS
+from tunbench.runner.declare.access import DSCP, FIREWALLS, FRAGMENTS, ICMP, LISTS, NATS
 from tunbench.runner.declare.axes import AXES, NAMES
 from tunbench.runner.declare.link import FRAMINGS, SEGMENTATIONS
 

@@ -86,26 +86,42 @@ def let_out(nodes: Nodes) -> Any:
     return {**found, "icmp": nodes["a"].ask("ping", "-n", "-c", "1", "-W", "0.6", SERVERS[0]).status == 0}
 
 
-def too_large(nodes: Nodes) -> Any:
+def ports_of_tcp(nodes: Nodes) -> Any:
+    """The ports that two servers see behind connections from 6000 and 6001."""
+    for address in SERVERS:
+        nodes["edge"].start(sys.executable, str(TALK), "tell_ports", address, "443", log=f"ports-{address}")
+        assert nodes["edge"].until("sh", "-c", f"ss -tlnH src {address} | grep -q .", timeout=10)
+    return [_said(nodes["a"], "seen_from", one, "443", own) for one, own in zip(SERVERS, ("6000", "6001"), strict=True)]
+
+
+def too_large(nodes: Nodes, there: str = SERVERS[0]) -> Any:
     """What becomes of packets that are too large for the link behind the gateway, and may not be cut."""
-    heard = _begun(nodes["edge"], "hear", "7000")
-    out = _said(nodes["a"], "send_large", SERVERS[0], "7000", "1472")
-    back = _begun(nodes["edge"], "large_back", SERVERS[0], "7001", "1472")
-    came = _said(nodes["a"], "call", SERVERS[0], "7001")
+    size = "1452" if ":" in there else "1472"
+    far = _far(nodes, there)
+    heard = _begun(far, "hear", "7000", gateway_talk.any_for(there))
+    out = _said(nodes["a"], "send_large", there, "7000", size)
+    back = _begun(far, "large_back", there, "7001", size)
+    came = _said(nodes["a"], "call", there, "7001")
     return {"out": _fate(out, heard()[0]), "in": _fate(back(), came)}
+
+
+def _far(nodes: Nodes, address: str) -> Node:
+    """The node that an address beyond the gateway belongs to: over IPv6 one with a role."""
+    return nodes[CONTROL if ":" in address else "edge"]
 
 
 def _fate(sent: str, came: int) -> str:
     return sent if sent == "refused" else "passed" if came else "lost"
 
 
-def in_fragments(nodes: Nodes) -> Any:
+def in_fragments(nodes: Nodes, there: str = SERVERS[0], here: str = "10.0.1.2") -> Any:
     """Whether datagrams of 3000 bytes pass, which leave in fragments."""
-    return {"out": _passes(nodes["a"], nodes["edge"], SERVERS[0]), "in": _passes(nodes["edge"], nodes["a"], "10.0.1.2")}
+    far = _far(nodes, there)
+    return {"out": _passes(nodes["a"], far, there), "in": _passes(far, nodes["a"], here)}
 
 
 def _passes(sender: Node, receiver: Node, address: str) -> bool:
-    heard = _begun(receiver, "hear", "7000")
+    heard = _begun(receiver, "hear", "7000", gateway_talk.any_for(address))
     _said(sender, "send", address, "7000", "3000")
     return bool(heard()[0] == 3000)
 
@@ -163,7 +179,8 @@ def main(access: str, kind: str, question: str, *words: str) -> None:
         network.connect(under, nodes, events)
         TALK.write_text(Path(gateway_talk.__file__).read_text())
         answer = globals()[question](nodes, *words)
-        dropped = {one.node: gateways.dropped(nodes[one.node]) for one in gateways.all_of(under)}
+        filtering = [*(one.node for one in under.all_gateways), under.middle]
+        dropped = {name: gateways.dropped(nodes[name]) for name in filtering}
     print(json.dumps([answer, dropped]))
 
 

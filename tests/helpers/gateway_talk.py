@@ -10,16 +10,25 @@ import time
 from contextlib import suppress
 
 IP_MTU_DISCOVER, DONT, DO = 10, 0, 2
+IPV6_MTU_DISCOVER = 23
 IP_TOS, IP_RECVTOS = socket.IP_TOS, 13
+ANY = {4: "0.0.0.0", 6: "::"}
 
 
-def datagrams(port: int, seconds: float = 2.0, discover: int | None = None, here: str = "0.0.0.0") -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def datagrams(port: int, seconds: float = 2.0, discover: int | None = None, here: str = ANY[4]) -> socket.socket:
+    sock = socket.socket(socket.AF_INET6 if ":" in here else socket.AF_INET, socket.SOCK_DGRAM)
     sock.bind((here, port))
     sock.settimeout(seconds)
-    if discover is not None:
+    if discover is not None and ":" in here:
+        sock.setsockopt(socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER, discover)
+    elif discover is not None:
         sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, discover)
     return sock
+
+
+def any_for(address: str) -> str:
+    """What to bind where one sends to an address."""
+    return ANY[6 if ":" in address else 4]
 
 
 def punch(port: str, peer: str, *moments: str) -> object:
@@ -79,9 +88,23 @@ def reach(kind: str, address: str, port: str) -> object:
     return False
 
 
+def tell_ports(here: str, port: str) -> object:
+    """Tells whoever comes by TCP from which port that is, until it is killed."""
+    server = socket.create_server((here, int(port)))
+    while True:
+        connection, source = server.accept()
+        connection.sendall(str(source[1]).encode())
+
+
+def seen_from(address: str, port: str, own: str) -> object:
+    """The port that another one sees behind a connection from one's own."""
+    with socket.create_connection((address, int(port)), 2, ("", int(own))) as sock:
+        return int(sock.recv(100))
+
+
 def send_large(address: str, port: str, size: str) -> object:
     """Sends datagrams that nobody may cut: whether the kernel has come to know that they are too large."""
-    sock = datagrams(0, 1, DO)
+    sock = datagrams(0, 1, DO, any_for(address))
     for _ in range(3):
         try:
             sock.sendto(bytes(int(size)), (address, int(port)))
@@ -106,28 +129,30 @@ def large_back(here: str, port: str, size: str) -> object:
 
 def call(address: str, port: str, size: str = "1") -> object:
     """Sends one datagram, which may be cut, and waits for one: how long that is."""
-    sock = datagrams(0, 1, DONT)
+    sock = datagrams(0, 1, DONT, any_for(address))
     sock.sendto(bytes(int(size)), (address, int(port)))
     with suppress(TimeoutError):
         return len(sock.recv(65535))
     return 0
 
 
-def hear(port: str) -> object:
-    """How long the first datagram is that comes, and how it is marked."""
-    sock = datagrams(int(port), 3)
-    sock.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
+def hear(port: str, here: str = ANY[4]) -> object:
+    """How long the first datagram is that comes, and how it is marked where it came over IPv4."""
+    sock = datagrams(int(port), 3, here=here)
+    if here != ANY[6]:
+        sock.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
     try:
         data, told, _, _ = sock.recvmsg(65535, 100)
     except TimeoutError:
         return [0, 0]
-    return [len(data), told[0][2][0]]
+    return [len(data), told[0][2][0] if told else 0]
 
 
 def send(address: str, port: str, size: str, tos: str = "0") -> object:
     """Sends one datagram, which may be cut."""
-    sock = datagrams(0, 1, DONT)
-    sock.setsockopt(socket.IPPROTO_IP, IP_TOS, int(tos))
+    sock = datagrams(0, 1, DONT, any_for(address))
+    if int(tos):
+        sock.setsockopt(socket.IPPROTO_IP, IP_TOS, int(tos))
     sock.sendto(bytes(int(size)), (address, int(port)))
     return "sent"
 

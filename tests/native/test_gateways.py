@@ -7,14 +7,19 @@ import pytest
 
 from tests.helpers.gateway_lab import asked
 from tunbench.runner.declare.access import NATS
+from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.network.underlay import ROLES
 
 pytestmark = [
     pytest.mark.native,
     pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("nft"), reason="needs root and nftables"),
 ]
 
-LINK = {"delay": "0s", "segmentation": "after"}
+LINK = {"delay": "0s"}
 """What every kernel can make."""
+
+OVER_IPV6 = f"fd00:0:0:{ROLES[CONTROL]:x}::2"
+"""The address of a node with no gateway before it."""
 
 
 @pytest.mark.parametrize("kind", NATS)
@@ -91,6 +96,39 @@ def test_what_is_too_large_is_refused_aloud_or_in_silence() -> None:
     answer, dropped = asked({**narrow, "icmp": "filtered"}, "too_large")
     assert answer == {"out": "lost", "in": "lost"}
     assert dropped["gateway-a"]["icmp-filtered"] > 0
+    assert dropped["router"]["icmp-filtered"] > 0
+
+
+@pytest.mark.parametrize("carrier", ["port-restricted", "one-to-one"])
+def test_before_a_carrier_both_ends_of_the_link_are_silent_too(carrier: str) -> None:
+    narrow = {"name": "x", "nat": "port-restricted", "carrier": carrier, "link": {**LINK, "mtu": 1400}}
+    answer, _ = asked(narrow, "too_large")
+    assert answer == {"out": "refused", "in": "refused"}
+    answer, dropped = asked({**narrow, "icmp": "filtered"}, "too_large")
+    assert answer == {"out": "lost", "in": "lost"}
+    assert dropped["gateway-a"]["icmp-filtered"] > 0
+    assert dropped["carrier-a"]["icmp-filtered"] > 0
+    assert dropped["router"] == {}
+
+
+@pytest.mark.parametrize(("icmp", "fate"), [("passed", "refused"), ("filtered", "lost")])
+def test_over_ipv6_what_is_too_large_is_refused_aloud_or_in_silence(icmp: str, fate: str) -> None:
+    narrow = {"name": "x", "icmp": icmp, "link": {**LINK, "mtu": 1400}}
+    answer, _ = asked(narrow, "too_large", OVER_IPV6, kind="ip6")
+    assert answer == {"out": fate, "in": fate}
+
+
+@pytest.mark.parametrize(("fragments", "passed"), [("passed", True), ("dropped", False)])
+def test_over_ipv6_fragments_pass_or_do_not(fragments: str, passed: bool) -> None:
+    access = {"name": "x", "firewall": "open", "fragments": fragments, "link": LINK}
+    answer, _ = asked(access, "in_fragments", OVER_IPV6, "fd00:0:0:1::2", kind="ip6")
+    assert answer == {"out": passed, "in": passed}
+
+
+@pytest.mark.parametrize("kind", NATS)
+def test_a_nat_keeps_the_ports_of_tcp(kind: str) -> None:
+    answer, _ = asked({"name": "x", "nat": kind, "link": LINK}, "ports_of_tcp")
+    assert answer == [6000, 6001]
 
 
 @pytest.mark.parametrize(("fragments", "passed"), [("passed", True), ("dropped", False)])

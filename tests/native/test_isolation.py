@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -57,6 +58,18 @@ def test_a_run_with_several_stacks_changes_nothing_of_the_host(
         f"{len(STACKS)} stacks: {len(found['before'])} lists, from links and routes to mounts and processes, and "
         f"{len(found['before']['sysctls'])} sysctls of the host are what they were",
     )
+
+
+@pytest.mark.skipif(not shutil.which("nft"), reason="gateways need nftables")
+def test_a_run_behind_gateways_changes_nothing_of_the_host(tmp_path: Path) -> None:
+    line = 'name = "line", link = { mtu = 1400 }, nat = "port-restricted", carrier = "full-cone", firewall = "no-udp"'
+    access = f'{{ a = {{ {line}, icmp = "filtered", fragments = "dropped", mss = "path", dscp = "cleared" }} }}'
+    text = plan(["none"], '["baseline"]', ["ping:count=5"], clock="real", access=access)
+    (tmp_path / "plan.toml").write_text(text.replace('"vm"', '"native"'))
+    run = ["run", f"{HERE}/plan.toml", "--out", f"{HERE}/run"]
+    found = looked_at(tmp_path, sys.executable, "-m", "tunbench", *run)
+    assert changed(found) == set(), found["stderr"]
+    assert verdicts(record_of(tmp_path / "run"))["none", "ping:count=5"] == ("ok", "")
 
 
 @pytest.mark.parametrize(

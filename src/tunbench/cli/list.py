@@ -106,6 +106,7 @@ def accesses(as_json: AsJson = False) -> None:
     """List the shipped accesses; a plan can write others inline.
 
     An access is a gateway before an endpoint, and the link behind it. Its delay is one way, on top of the link's own.
+    The firewall is that over IPv4; over IPv6 it is stateful unless an access says otherwise.
 
     \b
     Examples:
@@ -113,7 +114,7 @@ def accesses(as_json: AsJson = False) -> None:
       tunbench list accesses --json
     """
     rows = [access.spec() for access in shipped_accesses().values() if access]
-    columns = ("name", "up", "down", "delay", "mtu", "nat", "mapping", "firewall", "else")
+    columns = ("name", "down, up; queue", "delay", "what it does")
     print_rows(rows, as_json, columns, listings.access_row)
 
 

@@ -10,6 +10,7 @@ from tunbench.plan.shard import Shard
 from tunbench.runner.declare.access import NO_GATEWAYS, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_terms import number
+from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.declare.warnings import WarningKind
 
 LOSSES = ("loss", "gemodel_p", "state_p13", "state_p14")
@@ -38,6 +39,7 @@ class Condition(NamedTuple):
     link: Link
     machine: Machine | None
     access: Accesses = NO_GATEWAYS
+    endpoints: tuple[str, ...] = PAIR.endpoints
 
     @property
     def of_network(self) -> str:
@@ -45,10 +47,24 @@ class Condition(NamedTuple):
         return f"{self.profile.name} over {self.link.name}"
 
     @property
+    def of_path(self) -> str:
+        """The names of profile, link and access."""
+        return self.of_network + self._and_access
+
+    @property
     def of_machine(self) -> str:
-        """The names of link and machine."""
-        access = f" and {self.access.name}" if self.access.all else ""
-        return f"{self.machine.name if self.machine else ''} behind {self.link.name}{access}"
+        """The names of machine, link and access."""
+        return f"{self.machine.name if self.machine else ''} behind {self.link.name}{self._and_access}"
+
+    @property
+    def base_round_trip(self) -> float:
+        """Seconds of a round trip between the two endpoints that are nearest to each other, where nothing waits."""
+        there = map(self.access.of_endpoint, self.endpoints)
+        return self.link.base_round_trip + sum(sorted(one.base_round_trip if one else 0.0 for one in there)[:2])
+
+    @property
+    def _and_access(self) -> str:
+        return f" and {self.access.name}" if self.access.all else ""
 
 
 class Caution(NamedTuple):
@@ -68,10 +84,17 @@ def lines(shards: Iterable[Shard], clock: str) -> list[str]:
     """One line for each kind of caution of a plan, with its mend."""
     virtual = clock == "virtual"
     conditions = [
-        Condition(shard.profile, shard.link, shard.machine if virtual else None, shard.access) for shard in shards
+        Condition(
+            shard.profile,
+            shard.link,
+            shard.machine if virtual else None,
+            shard.access,
+            shard.layout.topology.endpoints,
+        )
+        for shard in shards
     ]
     found: dict[WarningKind, dict[str, list[str]]] = {}
-    for one in cautions({(one.of_network, one.of_machine): one for one in conditions}.values()):
+    for one in cautions({(one.of_network, one.of_machine, one.endpoints): one for one in conditions}.values()):
         found.setdefault(one.kind, {}).setdefault(one.text, []).append(one.where)
     return [
         f"{kind}: {'; '.join(f'{_listed(where)}: {text}' for text, where in texts.items())}. {kind.mend}"
@@ -96,9 +119,9 @@ def _of(one: Condition) -> Iterator[Caution]:
         why = "the link cuts none" if not one.link.cuts else f"netem sits above the cut ({one.profile.placement})"
         text = f"{why}; no ratio to none is given where packets are lost"
         yield Caution(WarningKind.GSO_AGGREGATES, one.of_network, text)
-    if _jitter(one.profile) and one.link.base_round_trip < LEAST_BASE_ROUND_TRIP:
-        text = f"a round trip takes {one.link.base_round_trip * 1e6:g} µs at least"
-        yield Caution(WarningKind.NO_BASE_ROUND_TRIP, one.of_network, text)
+    if _jitter(one.profile) and one.base_round_trip < LEAST_BASE_ROUND_TRIP:
+        text = f"a round trip takes {one.base_round_trip * 1e6:g} µs at least"
+        yield Caution(WarningKind.NO_BASE_ROUND_TRIP, one.of_path, text)
     for kind, text in (
         _of_machine([one.link, *(access.link for access in one.access.all)], one.machine) if one.machine else ()
     ):

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from tunbench.plan import cut
-from tunbench.plan.axes import access
+from tunbench.plan.axes import access_misfit
 from tunbench.plan.axes.topology import misfit
 from tunbench.plan.model import Plan
 from tunbench.plan.toml.bounds import MAX_SHARDS, MAX_TRIALS
@@ -70,9 +70,17 @@ def _check_accesses(plan: Plan) -> None:
         return
     left = [dict(zip(plan.values, one, strict=True)) for one in cut.regions(plan.axes, plan.include, plan.exclude)]
     for one, layout, stack in product(accesses, layouts, stacks):
-        reasons = (access.unknown_node(one, layout), access.misfit(one, stack))
-        if any(reasons) and _any_has(left, access=one.name, topology=layout.name, stack=stack.name):
-            raise MistakeAt(next(reason for reason in reasons if reason), "access")
+        reason = access_misfit.unknown_node(one, layout) or access_misfit.misfit(one, stack, layout)
+        if reason and _any_has(left, access=one.name, topology=layout.name, stack=stack.name):
+            raise MistakeAt(reason, "access")
+    for one in accesses:
+        there = [stack for stack in stacks if _any_has(left, access=one.name, stack=stack.name)]
+        if there and (role := access_misfit.lacking_role(one, there)):
+            raise MistakeAt(f'no stack beside "{one.name}" has a node "{role}": take "{role}" away', "access")
+    links: Any = plan.values["link"]
+    for one, link in product(accesses, links):
+        if (reason := access_misfit.bundles(one, link)) and _any_has(left, access=one.name, link=link.name):
+            raise MistakeAt(reason, "access")
 
 
 def _any_has(regions: Sequence[Mapping[str, Mapping[str, None]]], **names: str) -> bool:

@@ -9,8 +9,10 @@ import pytest
 from tests.helpers.runs import invoke, runs_here
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
+from tunbench.plan.axes.access import shipped as shipped_accesses
 from tunbench.report.export import tunnel_pages as page
 from tunbench.runner import registry
+from tunbench.runner.declare.access import NONE
 
 PACKAGES = {"linux-image-amd64": "6.1.99-1", "wireguard-tools": "1.0.20210914-1"}
 
@@ -91,3 +93,12 @@ def test_a_bound_that_is_not_there_is_null() -> None:
 
 def test_the_page_is_printed_as_it_is() -> None:
     assert invoke("list", "tunnels", "--markdown").stdout == page.markdown()
+
+
+def test_accesses_are_read_on_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = invoke("list", "accesses").stdout
+    assert names_in(printed) == [name for name in shipped_accesses() if name != NONE]
+    for words in ("home-cable-bloated", "300 Mbit/s, 20 ms", "± 10 ms", "carrier port-restricted", "firewall stateful"):
+        assert f" {words} " in re.sub(r"\s", " ", printed)
+    assert "derived" not in printed

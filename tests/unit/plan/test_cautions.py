@@ -21,7 +21,7 @@ def warned(text: str, clock: str = "virtual") -> list[str]:
 
 def condition(text: str) -> Condition:
     [shard] = expand(check(PLAN + text, "x.toml"))
-    return Condition(shard.profile, shard.link, shard.machine)
+    return Condition(shard.profile, shard.link, shard.machine, shard.access, shard.layout.topology.endpoints)
 
 
 def kinds(text: str) -> list[WarningKind]:
@@ -62,6 +62,23 @@ def test_jitter_over_no_base_is_told() -> None:
     link = '\nlink = { name = "bare", delay = "20us" }'
     assert kinds(f'profiles = ["low"]{link}') == [WarningKind.NO_BASE_ROUND_TRIP]
     assert kinds(f'profiles = ["baseline"]{link}') == []
+
+
+@pytest.mark.parametrize(
+    ("access", "told"),
+    [
+        ('"satellite"', []),
+        ('{ a = "satellite" }', []),
+        ('{ default = { name = "x", link = { delay = "5us" }, delay = "5us" } }', ["low over bare and x"]),
+        # Two of three are as near to each other as without.
+        ('{ a = "satellite" }\ntopology = "mesh:nodes=3"', ["low over bare and none,a=satellite"]),
+    ],
+)
+def test_an_access_with_a_delay_is_part_of_the_base(access: str, told: list[str]) -> None:
+    text = f'profiles = ["low"]\nlink = {{ name = "bare", delay = "10us" }}\naccess = {access}'
+    found = [one for one in cautions([condition(text)]) if one.kind == WarningKind.NO_BASE_ROUND_TRIP]
+    assert [one.where for one in found] == told
+    assert not told or found[0].text == f"a round trip takes {80 if 'x' in told[0][-1] else 40} µs at least"
 
 
 def test_a_fast_machine_wants_a_link_with_a_rate() -> None:

@@ -15,7 +15,7 @@ from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import IP, UDP, Header
 from tunbench.runner.declare.tunnel import About, Claims
 from tunbench.runner.network import underlay
-from tunbench.runner.network.links import OUTSIDE
+from tunbench.runner.network.links import NETWORKS
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import LayerContext, Nodes, Tunnel, address, common_options
@@ -94,7 +94,7 @@ def test_the_endpoints_of_a_layer_share_its_network(family: int, index: int, num
 def test_layers_have_networks_apart_from_each_other_and_from_the_underlay(family: int, index: int, other: int) -> None:
     here, there = network(family, index), network(family, other)
     assert here.overlaps(there) == (index == other)
-    underlay, lab, _ = (ipaddress.ip_network(one) for one in OUTSIDE[family])
+    underlay, lab, _ = (ipaddress.ip_network(one) for one in NETWORKS[family])
     assert not here.overlaps(underlay)
     assert here.subnet_of(lab)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from tunbench.journal.record import Record, Warned
 from tunbench.plan.axes.machine import FULL_SPEED, Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.cautions import LOSSES, Condition, cautions, judges_bundles
-from tunbench.runner.declare import access, link
+from tunbench.runner.declare import access, link, topology
 
 Cell = Mapping[str, Any]
 
@@ -43,6 +43,7 @@ def _condition(cell: Cell, record: Record) -> Condition | None:
         link.of_spec(of_link),
         _machine(machine) if record.clock == "virtual" else None,
         access.of_spec(table("access") or cell["access"]),
+        topology.read(cell["topology"]).endpoints,
     )
 
 

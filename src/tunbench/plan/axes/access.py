@@ -1,26 +1,27 @@
 """Reads the accesses of a plan: one for all endpoints, or a table that gives each its own; by name or inline."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 
 from tunbench.plan.axes import link, named_table
-from tunbench.plan.axes.firewall import LISTS, read_firewall
-from tunbench.plan.axes.named_table import TableForm
+from tunbench.plan.axes.firewall import read_firewall
+from tunbench.plan.axes.link import MAX_DELAY_SECONDS
+from tunbench.plan.axes.named_table import TableForm, duration_of, one_of
 from tunbench.plan.axes.reader import AxisReader
-from tunbench.plan.axes.stack import PlannedStack
-from tunbench.plan.axes.topology import Layout
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.access import (
+    DERIVED,
     DSCP,
     FRAGMENTS,
     ICMP,
     KEPT,
     NATS,
     NONE,
+    PASSED,
     PATH,
     TCP_MAPPING_SECONDS,
     UDP_MAPPING_SECONDS,
@@ -28,6 +29,7 @@ from tunbench.runner.declare.access import (
     Accesses,
 )
 from tunbench.runner.declare.link import Link
+from tunbench.runner.declare.netem_terms import WIDEST_JITTER
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.topology import CONTROL, RELAY
 
@@ -48,13 +50,16 @@ NODE = re.compile(r"[a-z]{1,2}")
 
 EXAMPLE = '{ default = "home-fibre", a = "cloud" }'
 
-MAX_DELAY_SECONDS = 60.0
-
 MIN_MAPPING_SECONDS, MAX_MAPPING_SECONDS = 1.0, 432_000.0
 """The kernel counts whole seconds, and keeps TCP's for five days (nf_conntrack_tcp_timeout_established)."""
 
 MIN_MSS_BYTES, MAX_MSS_BYTES = 88, 65_495
 """What Linux takes at least (TCP_MIN_MSS), and what is left of the largest packet of IPv4."""
+
+BYTES = re.compile(r"[0-9]{1,9}")
+
+TO_ENDPOINT = "segmentation belongs to the key link of the plan: what leaves an endpoint is cut there, or passes uncut"
+"""Why the link behind a gateway has none: a gateway passes on what it is given."""
 
 
 @cache
@@ -74,6 +79,7 @@ def read_accesses(value: object) -> Iterator[Accesses]:
     if not value:
         raise ValueError(f"the table is empty: write for example {EXAMPLE}")
     found = {key: list(_of_node(key, one)) for key, one in value.items()}
+    _check_named_once(found)
     nodes = [key for key in found if key != DEFAULT]
     for default, *own in product(found.get(DEFAULT, [(NONE, None)]), *(found[node] for node in nodes)):
         named = [f"{node}={name}" for node, (name, _) in zip(nodes, own, strict=True)]
@@ -82,11 +88,22 @@ def read_accesses(value: object) -> Iterator[Accesses]:
         yield Accesses(",".join([default[0], *named]) if there else NONE, default[1], accesses if there else {})
 
 
+def _check_named_once(found: Mapping[str, Sequence[tuple[str, Access | None]]]) -> None:
+    """Raises MistakeAt where nodes have accesses of one name that are not the same."""
+    known: dict[str, Access | None] = {}
+    for key, accesses in found.items():
+        for name, one in accesses:
+            if known.setdefault(name, one) != one:
+                raise MistakeAt(f'"{name}" is the name of another access of this table: rename one of them', key)
+
+
 def _of_node(key: str, value: object) -> Iterator[tuple[str, Access | None]]:
     """The accesses that one key of a table of accesses stands for."""
     if key not in (DEFAULT, CONTROL, RELAY) and not NODE.fullmatch(key):
         known = nearest(key, [DEFAULT, CONTROL, RELAY, *FORM.keys])
         raise MistakeAt(f'"{key}" is neither a node nor a key of an access: write for example {EXAMPLE}{known}', key)
+    if value == []:
+        raise MistakeAt(f"the list is empty: name at least one, such as {EXAMPLE}", key)
     try:
         for one in value if isinstance(value, list) else [value]:
             yield from _read(one)
@@ -110,26 +127,26 @@ def _read(value: object) -> Iterator[tuple[str, Access | None]]:
 
 def _from_table(table: Mapping[str, object]) -> Access:
     name = named_table.name_of(FORM, table)
-    delay, jitter = _duration(table, "delay"), _duration(table, "jitter")
+    delay, jitter = duration_of(table, "delay", MAX_DELAY_SECONDS), duration_of(table, "jitter", WIDEST_JITTER)
     if jitter > delay:
         raise MistakeAt(
             f"a jitter of {jitter:g} s is more than the delay of {delay:g} s: no packet comes early", "jitter"
         )
-    udp, tcp = _mapping(table.get("mapping", {}))
+    udp, tcp = _mapping(table["mapping"]) if "mapping" in table else (UDP_MAPPING_SECONDS, TCP_MAPPING_SECONDS)
     access = Access(
         name,
         _link(name, table.get("link", "wire")),
         delay,
         jitter,
-        _one_of(table, "nat", (NONE, *NATS)),
-        _one_of(table, "carrier", (NONE, *NATS)),
+        one_of(table, "nat", (NONE, *NATS), NONE),
+        one_of(table, "carrier", (NONE, *NATS), NONE),
         udp,
         tcp,
         *read_firewall(table.get("firewall")),
-        _one_of(table, "icmp", tuple(ICMP)),
-        _one_of(table, "fragments", tuple(FRAGMENTS)),
+        one_of(table, "icmp", ICMP, PASSED),
+        one_of(table, "fragments", FRAGMENTS, PASSED),
         _mss(table.get("mss", KEPT)),
-        _one_of(table, "dscp", tuple(DSCP)),
+        one_of(table, "dscp", DSCP, KEPT),
     )
     _check_together(table, access)
     return access
@@ -140,10 +157,10 @@ def _check_together(table: Mapping[str, object], access: Access) -> None:
         raise MistakeAt(
             "a carrier's NAT is the second one: write nat as well, or nat in the place of carrier", "carrier"
         )
-    if "mapping" in table and access.nat == NONE and access.firewall == "open":
+    if "mapping" in table and access.nat == NONE and access.firewall in ("open", DERIVED):
         raise MistakeAt(
-            "mapping does nothing without nat and a firewall that keeps what passes: take it away, or "
-            'write for example nat = "port-restricted"',
+            "mapping does nothing without nat or a firewall that keeps what passes: take it away, or "
+            'write for example nat = "port-restricted" or firewall = "stateful"',
             "mapping",
         )
 
@@ -153,9 +170,13 @@ def _link(name: str, value: object) -> Link:
     if isinstance(value, str):
         if value not in link.shipped():
             raise MistakeAt(f'unknown link "{value}"{nearest(value, link.shipped())}', "link")
+        if not link.shipped()[value].cuts:
+            raise MistakeAt(f'{TO_ENDPOINT}; write another one than "{value}"', "link")
         return link.shipped()[value]
     if not isinstance(value, dict):
         raise MistakeAt(f'{quoted(value)} is not a link: write a name, or a table such as {{ rate = "50M" }}', "link")
+    if "segmentation" in value:
+        raise MistakeAt(TO_ENDPOINT, "link", "segmentation")
     try:
         named_table.check_keys(value, [key for key in link.FORM.keys if key != "name"])
         return link.from_table({**value, "name": name})
@@ -163,21 +184,13 @@ def _link(name: str, value: object) -> Link:
         raise MistakeAt(str(mistake), "link", *mistake.at) from None
 
 
-def _duration(table: Mapping[str, object], key: str) -> float:
-    try:
-        found = quantity.duration(str(table.get(key, "0s")), bare="")
-    except ValueError as error:
-        raise MistakeAt(str(error), key) from None
-    if not 0 <= found <= MAX_DELAY_SECONDS:
-        raise MistakeAt(f'"{table[key]}" is out of range: a {key} is 0 to {MAX_DELAY_SECONDS:g} s', key)
-    return found
-
-
 def _mapping(value: object) -> tuple[float, float]:
     """For how long a mapping of UDP lives, and one of TCP: each its own, or both the same."""
     if not isinstance(value, dict):
         both = _lifetime(value)
         return both, both
+    if not value:
+        raise MistakeAt('the table is empty: write for example mapping = { udp = "30s" }', "mapping")
     named_table.check_keys(value, ("udp", "tcp"), "mapping")
     udp = _lifetime(value["udp"], "udp") if "udp" in value else UDP_MAPPING_SECONDS
     return udp, _lifetime(value["tcp"], "tcp") if "tcp" in value else TCP_MAPPING_SECONDS
@@ -201,46 +214,13 @@ def _mss(value: object) -> str | int:
     if value in (KEPT, PATH):
         return str(value)
     text = str(value)
-    if isinstance(value, bool | float) or not text.isdecimal():
+    if isinstance(value, bool | float) or not BYTES.fullmatch(text):
         raise MistakeAt(
             f'{quoted(value)} is no MSS: write "{PATH}" to clamp it to the path, or bytes such as 1360', "mss"
         )
     if not MIN_MSS_BYTES <= int(text) <= MAX_MSS_BYTES:
         raise MistakeAt(f"{text} is out of range: an MSS is {MIN_MSS_BYTES} to {MAX_MSS_BYTES} bytes", "mss")
     return int(text)
-
-
-def _one_of(table: Mapping[str, object], key: str, choices: tuple[str, ...]) -> str:
-    value = table.get(key, choices[0])
-    if not isinstance(value, str) or value not in choices:
-        raise MistakeAt(f"unknown {key} {quoted(value)}{nearest(str(value), list(choices))}", key)
-    return value
-
-
-def unknown_node(accesses: Accesses, layout: Layout) -> str:
-    """What is wrong where a node has an access that a topology has not; empty where nothing is."""
-    nodes = [*layout.topology.endpoints, CONTROL, RELAY]
-    strange = next((name for name in accesses.own if name not in nodes), None)
-    if strange is None:
-        return ""
-    return f'there is no node "{strange}" in {layout.name}{nearest(strange, nodes)}'
-
-
-def misfit(accesses: Accesses, stack: PlannedStack) -> str:
-    """Why a stack cannot come up behind these accesses, with the mend; empty where a plan cannot tell."""
-    mend = f'take one of them away, or exclude = [{{ access = "{accesses.name}", stack = "{stack.name}" }}]'
-    if stack.underlay == "ethernet":
-        return f"{stack.name} needs Ethernet between its endpoints, and a gateway passes IP packets: {mend}"
-    lowest = stack.layers[0]
-    for traffic in (one.format(**lowest.options) for one in lowest.about.control):
-        for one in accesses.all:
-            # Whoever lists what is dropped wants to see what comes of it.
-            if one.firewall != LISTS and not one.lets_out(traffic):
-                return (
-                    f'{stack.name} reaches its control plane by {traffic}, which "{one.name}" drops ({one.firewall}): '
-                    f'{mend}, or ask for it by firewall = {{ deny = ["{traffic}"] }}'
-                )
-    return ""
 
 
 READER = AxisReader(f'access = ["none", {EXAMPLE}]', alone(read_accesses))

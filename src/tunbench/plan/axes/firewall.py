@@ -5,15 +5,13 @@ from collections.abc import Sequence
 
 from tunbench.plan.axes import named_table
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
-from tunbench.runner.declare.access import DERIVED, FIREWALLS, PROTOCOLS
+from tunbench.runner.declare.access import DERIVED, FIREWALLS, LISTS, PROTOCOLS
 from tunbench.runner.declare.options import nearest
-
-LISTS = "lists"
-"""The kind of a firewall that is written as a table."""
 
 EXAMPLE = 'firewall = { allow = ["udp:51820", "tcp:443"] }'
 
-TRAFFIC = re.compile(r"(?P<protocol>[a-z]+|[0-9]{1,3})(:(?P<port>[0-9]{1,5}))?")
+TRAFFIC = re.compile(r"(?P<protocol>[a-z]+|[1-9][0-9]{0,2})(:(?P<port>0|[1-9][0-9]{0,4}))?")
+"""nftables reads a number with a zero before it as octal."""
 
 MAX_PORT, MAX_PROTOCOL, MAX_TRAFFIC = 65_535, 255, 100
 
@@ -55,8 +53,10 @@ def _traffic(value: object, key: str) -> tuple[str, ...]:
         if found["port"] and (found["protocol"] not in WITH_PORT or not 0 < int(found["port"]) <= MAX_PORT):
             sentence = f"{quoted(one)} has a port that there is not: tcp and udp have 1 to {MAX_PORT}"
             raise MistakeAt(sentence, "firewall", key, number)
+        if one in value[:number]:
+            raise MistakeAt(f"{quoted(one)} is listed twice: take one of them away", "firewall", key, number)
     return tuple(value)
 
 
 def _is_protocol(text: str) -> bool:
-    return text in PROTOCOLS or (text.isdecimal() and 0 < int(text) <= MAX_PROTOCOL)
+    return text in PROTOCOLS or (text.isdecimal() and int(text) <= MAX_PROTOCOL)

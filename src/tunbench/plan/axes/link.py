@@ -20,7 +20,6 @@ from tunbench.runner.declare.link import (
     Direction,
     Link,
 )
-from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.overlay import SMALLEST_MTU
 
 OF_DIRECTION = ("rate", "delay", "queue")
@@ -43,6 +42,9 @@ FORM = TableForm(
     name_letters="letters, digits and -, a letter or digit first",
 )
 
+BUNDLES_ARE_POLICED = "a policer drops every bundle of packets that is larger than a frame"
+"""Why a link that cuts nothing has none: net/sched/act_police.c of Linux 6.1 drops what is above its mtu."""
+
 RATE_ALONE = re.compile(r"[0-9]{1,9}[KkMG](bit)?")
 """A rate in the place of a link, as the names of some are."""
 
@@ -58,6 +60,9 @@ LEAST_BURST_FRAMES, BURST_SECONDS = 10, 0.005
 Juniper, "Determining Proper Burst Size for Traffic Policers"."""
 
 MAX_BURST_BYTES = 1_000_000_000
+
+LONGEST_BURST_SECONDS = 274.0
+"""What a policer's bucket holds of its rate at most: the kernel is told it in 32 bits of 64 ns (struct tc_police)."""
 
 MAX_MTU_BYTES = 65_535
 """More, a veth does not take (Linux 6.1, ETH_MAX_MTU)."""
@@ -83,24 +88,30 @@ def read_links(value: object) -> Iterator[Link]:
 def from_table(table: Mapping[str, object]) -> Link:
     """The link of a table without sweeps. Raises ValueError; MistakeAt where it is in one key."""
     name = named_table.name_of(FORM, table)
-    framing = _one_of(table, "framing", FRAMINGS, "ethernet")
+    framing = named_table.one_of(table, "framing", FRAMINGS, "ethernet")
     mtu = _mtu(table.get("mtu", FRAMINGS[framing].mtu))
+    frame = FRAMINGS[framing].wire_bytes(mtu + ETHERNET_HEADER)
     both = _direction(table, Direction())
     link = Link(
         name,
-        _with_burst(_one_way(table, "up", both), mtu),
-        _with_burst(_one_way(table, "down", both), mtu),
+        _one_way(table, "up", both, frame),
+        _one_way(table, "down", both, frame),
         mtu,
         framing,
-        _one_of(table, "segmentation", SEGMENTATIONS, "before"),
+        named_table.one_of(table, "segmentation", SEGMENTATIONS, "before"),
     )
+    if link.polices and not link.cuts:
+        raise MistakeAt(
+            f'{BUNDLES_ARE_POLICED}: write segmentation = "before", or take another queue',
+            "segmentation",
+        )
     if "queue" in table and not (link.up.rate or link.down.rate):
         raise MistakeAt("queue does nothing without rate: write rate as well, or take queue away", "queue")
     return link
 
 
-def _one_way(table: Mapping[str, object], way: str, both: Direction) -> Direction:
-    """One direction: what its own table says, and else what holds for both."""
+def _one_way(table: Mapping[str, object], way: str, both: Direction, frame: int) -> Direction:
+    """One direction: what its own table says, and else what holds for both; a full frame has so many bytes."""
     own = table.get(way, {})
     if not isinstance(own, dict):
         raise MistakeAt(f'{quoted(own)} is not a table: write for example {way} = {{ rate = "10M" }}', way)
@@ -111,7 +122,10 @@ def _one_way(table: Mapping[str, object], way: str, both: Direction) -> Directio
             raise MistakeAt("queue does nothing without rate: write rate as well, or take queue away", "queue")
     except MistakeAt as mistake:
         raise MistakeAt(str(mistake), way, *mistake.at) from None
-    return found
+    try:
+        return _with_burst(found, frame)
+    except MistakeAt as mistake:
+        raise MistakeAt(str(mistake), *([way] if "queue" in own else []), *mistake.at) from None
 
 
 def _direction(table: Mapping[str, object], usual: Direction) -> Direction:
@@ -119,7 +133,7 @@ def _direction(table: Mapping[str, object], usual: Direction) -> Direction:
     if "rate" in table:
         found = found._replace(rate=_rate(table["rate"]))
     if "delay" in table:
-        found = found._replace(delay=_delay(table["delay"]))
+        found = found._replace(delay=named_table.duration_of(table, "delay", MAX_DELAY_SECONDS))
     if "queue" in table:
         found = _with_queue(found, table["queue"])
     return found
@@ -139,16 +153,6 @@ def _rate(value: object) -> float:
             f'"{text}" is out of range: a rate is 1K to 1000G; take the key away for a link without limit', "rate"
         )
     return rate
-
-
-def _delay(value: object) -> float:
-    try:
-        delay = quantity.duration(str(value), bare="")
-    except ValueError as error:
-        raise MistakeAt(str(error), "delay") from None
-    if not 0 <= delay <= MAX_DELAY_SECONDS:
-        raise MistakeAt(f'"{value}" is out of range: a delay is 0 to {MAX_DELAY_SECONDS:g} s', "delay")
-    return delay
 
 
 def _with_queue(direction: Direction, value: object) -> Direction:
@@ -193,16 +197,28 @@ def _burst(text: str, options: str) -> int:
     return burst
 
 
-def _with_burst(direction: Direction, mtu: int) -> Direction:
-    """The direction of a policer with a bucket that one frame fits into at least."""
-    if not direction.polices:
+def _with_burst(direction: Direction, frame: int) -> Direction:
+    """The direction of a policer with a bucket that a full frame of so many bytes on the wire fits into at least."""
+    if not direction.polices or not direction.rate:
         return direction
-    frame = mtu + ETHERNET_HEADER
     usual = max(LEAST_BURST_FRAMES * frame, round(BURST_SECONDS * direction.rate / 8))
-    burst = direction.burst or usual
+    burst, largest = direction.burst or usual, int(LONGEST_BURST_SECONDS * direction.rate / 8)
+    if largest < frame:
+        raise MistakeAt(
+            f"at {direction.rate:g} bit/s a full frame of {frame} B takes more than the {LONGEST_BURST_SECONDS:g} s "
+            "that the kernel counts for a policer: raise the rate, or take another queue",
+            "queue",
+        )
     if burst < frame:
         raise MistakeAt(
-            f"a burst of {burst} B lets no frame of {frame} B pass: make it larger, or take it away for {usual} B",
+            f"a burst of {burst} B lets no full frame pass, which takes {frame} B on the wire: make it larger, or take "
+            f"it away for {min(usual, largest)} B",
+            "queue",
+        )
+    if burst > largest:
+        raise MistakeAt(
+            f"a burst of {burst} B takes more than the {LONGEST_BURST_SECONDS:g} s that the kernel counts: write "
+            f'queue = "policer:burst={largest}B" at most',
             "queue",
         )
     return direction._replace(burst=burst)
@@ -216,13 +232,6 @@ def _mtu(value: object) -> int:
         raise MistakeAt(f"{quoted(value)} is not a whole number of bytes: write for example mtu = 9000", "mtu")
     if not SMALLEST_MTU[4] <= value <= MAX_MTU_BYTES:
         raise MistakeAt(f"{value} is out of range: allowed is {SMALLEST_MTU[4]} to {MAX_MTU_BYTES} bytes", "mtu")
-    return value
-
-
-def _one_of(table: Mapping[str, object], key: str, choices: Mapping[str, object], usual: str) -> str:
-    value = table.get(key, usual)
-    if not isinstance(value, str) or value not in choices:
-        raise MistakeAt(f"unknown {key} {quoted(value)}{nearest(str(value), list(choices))}", key)
     return value
 
 

@@ -12,6 +12,7 @@ from tunbench.plan.axes import sweep
 from tunbench.plan.toml.bounds import MAX_NAME_CHARACTERS
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.positions import Path
+from tunbench.runner.declare import quantity
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.spelling import NAME
 
@@ -104,3 +105,22 @@ def name_of(form: TableForm, table: TomlTable) -> str:
     if not isinstance(name, str) or not form.name.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
         raise MistakeAt(f"{quoted(name)} is not a name: write {form.name_letters}", "name")
     return name
+
+
+def one_of(table: TomlTable, key: str, choices: Collection[str], usual: str) -> str:
+    """The word at a key, or the usual one where there is none. Raises MistakeAt."""
+    value = table.get(key, usual)
+    if not isinstance(value, str) or value not in choices:
+        raise MistakeAt(f"unknown {key} {quoted(value)}{nearest(str(value), list(choices))}", key)
+    return value
+
+
+def duration_of(table: TomlTable, key: str, longest: float) -> float:
+    """The seconds at a key, 0 where there is none. Raises MistakeAt, also where they are more than the longest."""
+    try:
+        found = quantity.duration(str(table.get(key, "0s")), bare="")
+    except ValueError as error:
+        raise MistakeAt(str(error), key) from None
+    if not 0 <= found <= longest:
+        raise MistakeAt(f'"{table[key]}" is out of range: a {key} is 0 to {longest:g} s', key)
+    return found

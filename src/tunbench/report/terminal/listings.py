@@ -8,7 +8,8 @@ from rich.table import Table
 
 from tunbench.plan.extent import duration_in_words
 from tunbench.report import units
-from tunbench.runner.declare.access import KEPT, NONE, PASSED
+from tunbench.runner.declare.access import Access, access_of_spec
+from tunbench.runner.declare.link import DEFAULT_QUEUE_PACKETS
 from tunbench.runner.declare.netem_terms import TERMS
 
 
@@ -97,17 +98,30 @@ def link_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def access_row(row: Mapping[str, Any]) -> list[str]:
-    """An access: the rates and queues of its link, its delay, its NAT, and what else it does to packets."""
+    """An access: the rates and queues of its link down and up, its delay, and what it does to packets, a line each."""
     link = row["link"]
-    ways = ["\n".join(_direction(link[way]).splitlines()[::2]) for way in ("up", "down")]
-    delay = units.plain(row["delay"], "s") + (f" ± {units.plain(row['jitter'], 's')}" if row["jitter"] else "")
-    nats = [row["nat"], *([f"carrier: {row['carrier']}"] if row["carrier"] != NONE else [])]
-    mapping = [f"{name} {row[f'{name}_mapping']:g} s" for name in ("udp", "tcp")]
+    delay = [units.plain(row["delay"], "s"), *([f"± {units.plain(row['jitter'], 's')}"] if row["jitter"] else [])]
     lists = [f"{way} {', '.join(row[way])}" for way in ("allow", "deny") if row[way]]
-    usual = {"icmp": PASSED, "fragments": PASSED, "mss": KEPT, "dscp": KEPT}
-    others = [f"{key} {row[key]}" for key, value in usual.items() if row[key] != value]
-    joined = ("\n".join(some) for some in (nats, mapping, [row["firewall"], *lists], others))
-    return [row["name"], *ways, delay, str(link["mtu"]), *joined]
+    done = [f"nat {row['nat']}", f"firewall {access_of_spec(row).firewall_over(4)}", *lists, *_unusual(row)]
+    return [
+        row["name"],
+        "\n".join(_rate_and_queue(link[way]) for way in ("down", "up")),
+        *map("\n".join, (delay, done)),
+    ]
+
+
+def _unusual(row: Mapping[str, Any]) -> list[str]:
+    """What an access does besides, where it is another thing than goes without saying."""
+    usual = Access("usual").spec()
+    keys = ("carrier", "udp_mapping", "tcp_mapping", "icmp", "fragments", "mss", "dscp")
+    mtu = [f"mtu {row['link']['mtu']}"] if row["link"]["mtu"] != usual["link"]["mtu"] else []
+    return [*(f"{key.replace('_', ' ')} {row[key]}" for key in keys if row[key] != usual[key]), *mtu]
+
+
+def _rate_and_queue(one: Mapping[str, Any]) -> str:
+    rate, _, *queue = _direction(one).splitlines()
+    usual = one.get("queue_packets") == DEFAULT_QUEUE_PACKETS
+    return rate if usual else ", ".join([rate, *(text.removeprefix("queue ") for text in queue)])
 
 
 def _direction(one: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """An access: what stands between a node and the network, which is a gateway with its link, its NAT and its filters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -34,17 +34,21 @@ NATS = {
     "symmetric": Nat(BY_ADDRESS_AND_PORT, BY_ADDRESS_AND_PORT, False, "another port for every destination"),
     "one-to-one": Nat(INDEPENDENT, INDEPENDENT, False, "an address of one's own: whoever the firewall lets in gets in"),
 }
-"""The kinds of NAT; the first four are RFC 3489's, for UDP. TCP is kept by its ports as in port-restricted."""
+"""The kinds of NAT; the first four are RFC 3489's, for UDP. TCP and ICMP keep their ports and numbers as in
+port-restricted."""
 
 DERIVED = "derived"
 """The firewall that one has who says nothing: stateful with NAT and with IPv6, and open without."""
+
+LISTS = "lists"
+"""The kind of a firewall that is written as a table."""
 
 FIREWALLS = {
     "open": "lets everything pass",
     "stateful": "lets in what answers",
     "no-udp": "as stateful, and no UDP passes",
     "tcp-443": "as stateful, and only TCP to port 443 goes out",
-    "lists": "as stateful, and lets out what is listed, or all but that",
+    LISTS: "as stateful, and lets out what is listed, or all but that",
 }
 
 PROTOCOLS = ("tcp", "udp", "icmp", "esp")
@@ -91,6 +95,11 @@ class Access:
     dscp: str = KEPT
 
     @property
+    def base_round_trip(self) -> float:
+        """Seconds that it adds to a round trip of the node behind it, where nothing waits."""
+        return self.link.crossing_delay + 2 * self.delay
+
+    @property
     def nats(self) -> list[str]:
         """The kind of NAT of each gateway, from the node to the network; `none` where one translates nothing."""
         return [self.nat, *([self.carrier] if self.carrier != NONE else [])]
@@ -103,21 +112,17 @@ class Access:
 
     def lets_in(self, family: int) -> bool:
         """Whether packets that answer nothing reach the node."""
-        translated = family == 4 and any(nat not in (NONE, "one-to-one") for nat in self.nats)
-        return not translated and self.firewall_over(family) == "open"
+        # A carrier's gateway lets in what answers, whatever its NAT.
+        hidden = family == 4 and (self.carrier != NONE or self.nat not in (NONE, "one-to-one"))
+        return not hidden and self.firewall_over(family) == "open"
 
     def lets_out(self, traffic: str) -> bool:
-        """Whether a packet such as `udp:51820` leaves for the network."""
-        listed = (traffic, traffic.partition(":")[0])
+        """Whether a packet such as `udp:51820` leaves for the network; lists drop what somebody asked them to."""
         match self.firewall:
             case "no-udp":
-                return listed[1] != "udp"
+                return not traffic.startswith("udp")
             case "tcp-443":
                 return traffic == "tcp:443"
-            case "lists":
-                return not any(one in self.deny for one in listed) and (
-                    not self.allow or any(one in self.allow for one in listed)
-                )
         return True
 
     def spec(self) -> dict[str, Any]:
@@ -138,7 +143,11 @@ class Accesses:
     def all(self) -> list[Access]:
         """Every one that a node may have, each once."""
         found = [one for one in (self.default, *self.own.values()) if one]
-        return list({one.name: one for one in found}.values())
+        return list(dict.fromkeys(found))
+
+    def of_endpoints(self, names: Iterable[str]) -> list[Access]:
+        """Those that these endpoints have, each once."""
+        return list(dict.fromkeys(one for one in map(self.of_endpoint, names) if one))
 
     def of_endpoint(self, name: str) -> Access | None:
         """The access of an endpoint."""
@@ -163,12 +172,12 @@ def of_spec(spec: Any) -> Accesses:
     """The value that a shard names."""
     if not isinstance(spec, Mapping):
         return Accesses(str(spec))
-    return Accesses(spec["name"], _of_spec(spec["default"]), {node: _of_spec(one) for node, one in spec["own"].items()})
+    own = {node: one and access_of_spec(one) for node, one in spec["own"].items()}
+    return Accesses(spec["name"], spec["default"] and access_of_spec(spec["default"]), own)
 
 
-def _of_spec(spec: Mapping[str, Any] | None) -> Access | None:
-    if spec is None:
-        return None
+def access_of_spec(spec: Mapping[str, Any]) -> Access:
+    """The access that a shard names."""
     return Access(
         **{**spec, "link": link.of_spec(spec["link"]), "allow": tuple(spec["allow"]), "deny": tuple(spec["deny"])}
     )

@@ -107,13 +107,18 @@ class Link:
         return self.segmentation == "before"
 
     @property
+    def polices(self) -> bool:
+        """Whether one of its directions drops what is above the rate instead of letting it wait."""
+        return any(way.polices for way in (self.up, self.down) if way.rate)
+
+    @property
     def largest_frame(self) -> int:
         """Bytes of the largest frame as the kernel counts it."""
         return self.mtu + ETHERNET_HEADER
 
     @property
     def crossing_delay(self) -> float:
-        """Seconds that the two links between two endpoints take, one way."""
+        """Seconds that both directions take: two links between two endpoints one way, or one there and back."""
         return self.up.delay + self.down.delay
 
     @property

@@ -62,8 +62,8 @@ def _of_link(place: Place, there: Mapping[str, Any]) -> dict[str, int]:
     """What the shaper or the policer of a link has counted, and the marks of a queue that marks."""
     way = place.direction or Direction()
     if way.polices and place.end:
-        return qdiscs.counters(qdiscs.policer(*place.end))
-    counted = qdiscs.counters(there.get(link_command.SHAPERS.get(way.queue, "tbf"), {}))
+        return qdiscs.counters(qdiscs.policer(*place.end), qdiscs.OF_POLICER)
+    counted = qdiscs.counters(there.get(link_command.shaper_kind(way), {}))
     return counted if way.queue == FIFO else {**counted, "marks": qdiscs.marks(there.get(way.queue, {}))}
 
 

@@ -26,11 +26,13 @@ INSIDE, OUTSIDE = "lan", "wan"
 NODES = ("gateway", "carrier")
 """What the gateways before a leaf are called, the one that is nearest to it first: `gateway-a`."""
 
+USUAL_MTU = 1500
+"""Bytes that the network itself carries at least, whatever a leaf's own link does."""
+
 OTHER_NETWORKS = {4: ("10.2.", "10.3."), 6: ("fd02:", "fd03:")}
 """How the networks around that in which a leaf is reached begin, by address family; theirs begins as PUBLIC says."""
 
 PUBLIC = {4: "10.0.", 6: "fd00:"}
-
 
 CARRIER = Access("carrier", firewall="stateful")
 """What a carrier's gateway does besides."""
@@ -79,8 +81,10 @@ class Gateway(NamedTuple):
 def before(name: str, access: Access, leaf: Overlay) -> tuple[Gateway, ...]:
     """The gateways before a leaf, the one that is nearest to it first; `leaf` is what it would have without them.
 
-    Over IPv6 nothing is translated, and no carrier's NAT is there.
+    Over IPv6 nothing is translated, and no carrier's NAT is there. The access's link is that of the innermost gateway:
+    what joins a carrier's with the network is never the narrower one, so that none but the ends of the link refuse.
     """
+    mtu = access.link.mtu
     nats = access.nats if leaf.family == 4 else [NONE]
     translating = [number for number, nat in enumerate(nats, start=1) if nat != NONE]
     networks = _networks(len(nats) + 1, max(translating, default=0), leaf.family)
@@ -91,7 +95,7 @@ def before(name: str, access: Access, leaf: Overlay) -> tuple[Gateway, ...]:
             nat,
             access,
             there[number]._replace(interface=INSIDE, address=first_of(there[number].address)),
-            there[number + 1]._replace(interface=OUTSIDE, mtu=access.link.mtu),
+            there[number + 1]._replace(interface=OUTSIDE, mtu=mtu if number == 0 else max(USUAL_MTU, mtu)),
             access.link if number == 0 else None,
             there[number].address,
         )

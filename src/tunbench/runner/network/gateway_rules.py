@@ -5,9 +5,10 @@ stands behind a gateway. What a kind of NAT lets in beyond that is a map of the 
 """
 
 from collections.abc import Iterator
-from ipaddress import ip_address
+from ipaddress import ip_network
 
-from tunbench.runner.declare.access import KEPT, PASSED, PATH
+from tunbench.runner.declare import access
+from tunbench.runner.declare.access import KEPT, LISTS, PASSED, PATH
 from tunbench.runner.network.gateway import INSIDE, OUTSIDE, Gateway
 
 TABLE = "gateway"
@@ -37,15 +38,16 @@ def tracks(gateway: Gateway) -> bool:
 
 
 def silent(reached: list[str]) -> str:
-    """The rules of the middle where packets for these addresses are too large for their access, and nobody hears of it.
+    """The rules of the middle where packets for these addresses and networks are too large for their access.
 
-    They look into the packet that an error is about: its destination stands 24 bytes behind the error's beginning, or
-    32 over IPv6.
+    Nobody hears of it. They look into the packet that an error is about: its destination stands 24 bytes behind the
+    error's beginning, or 32 over IPv6.
     """
     found = []
-    for address in map(ip_address, reached):
-        kind, offset = (TOO_BIG[0], 192) if address.version == 4 else (TOO_BIG[1], 256)
-        found.append(f"{kind} @th,{offset},{address.max_prefixlen} {int(address):#x} {_drop('icmp-filtered')}")
+    for network in map(ip_network, reached):
+        kind, offset = (TOO_BIG[0], 192) if network.version == 4 else (TOO_BIG[1], 256)
+        prefix = int(network.network_address) >> (network.max_prefixlen - network.prefixlen)
+        found.append(f"{kind} @th,{offset},{network.prefixlen} {prefix:#x} {_drop('icmp-filtered')}")
     body = [_counter("icmp-filtered"), *_chain("output", "filter hook output priority filter", found)]
     return _table(f"table inet {TABLE}", body)
 
@@ -84,14 +86,14 @@ def _firewall(gateway: Gateway) -> Iterator[str]:
     match gateway.firewall:
         case "no-udp":
             yield f"meta l4proto udp {_drop('no-udp')}"
-        case "lists" if gateway.own.deny:
-            yield from (f'iifname "{INSIDE}" {traffic(one)} {_drop("lists")}' for one in gateway.own.deny)
+        case access.LISTS if gateway.own.deny:
+            yield from (f'iifname "{INSIDE}" {traffic(one)} {_drop(LISTS)}' for one in gateway.own.deny)
     yield "ct state established,related accept"
     match gateway.firewall:
         case "tcp-443":
             yield from _nothing_but(["tcp:443"], "tcp-443")
-        case "lists" if gateway.own.allow:
-            yield from _nothing_but(gateway.own.allow, "lists")
+        case access.LISTS if gateway.own.allow:
+            yield from _nothing_but(gateway.own.allow, LISTS)
     if gateway.firewall != "open":
         mapped = "ct status & dnat == 0 " if gateway.nat in LETS_IN else ""
         yield f'iifname "{OUTSIDE}" ct state new {mapped}{_drop("unasked")}'
@@ -131,8 +133,9 @@ def _nat(gateway: Gateway) -> tuple[str, list[str]]:
         return head, []
     if gateway.nat == "one-to-one":
         return head, _one_to_one(gateway)
-    words = " random,fully-random" if gateway.nat == "symmetric" else ""
-    out = [f'oifname "{OUTSIDE}" masquerade{words}']
+    out = [f'oifname "{OUTSIDE}" masquerade']
+    if gateway.nat == "symmetric":
+        out.insert(0, f'oifname "{OUTSIDE}" meta l4proto udp masquerade random,fully-random')
     if gateway.nat not in LETS_IN:
         return head, list(_chain("out", "nat hook postrouting priority srcnat", out))
     from_outside, from_inside = LETS_IN[gateway.nat]

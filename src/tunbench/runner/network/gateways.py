@@ -6,7 +6,7 @@ from tunbench.runner.declare.access import PASSED
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network import gateway_rules
 from tunbench.runner.network.gateway import Gateway
-from tunbench.runner.network.underlay import Underlay
+from tunbench.runner.network.underlay import Underlay, lans
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.json_output import table, value_at
 from tunbench.runner.node.node import Node
@@ -17,29 +17,36 @@ TCP_TIMEOUTS = ("nf_conntrack_tcp_timeout_established",)
 
 
 def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-    """Gives each gateway its rules, once the links are there. Raises Unsupported, CommandFailed."""
-    for one in all_of(underlay):
-        _install(nodes[one.node], gateway_rules.rules(one))
+    """Gives gateways and the middle their rules, once the links are there. Raises Unsupported, CommandFailed."""
+    for name, rules in _rules(underlay).items():
+        _install(nodes[name], rules)
+    for one in underlay.all_gateways:
         if gateway_rules.tracks(one):
             nodes[one.node].run("sysctl", "-qw", *_timeouts(one))
-    # Both ends of a link refuse what is too large for it: the far one is the middle, or a carrier's gateway.
-    reached = [
-        underlay.leaves[name].address
-        for name, some in underlay.gateways.items()
-        if len(some) == 1 and some[0].access.icmp != PASSED
-    ]
-    if reached:
-        _install(nodes[underlay.middle], gateway_rules.silent(reached))
 
 
-def all_of(underlay: Underlay) -> list[Gateway]:
-    """All gateways of an underlay."""
-    return [one for some in underlay.gateways.values() for one in some]
+def _rules(underlay: Underlay) -> dict[str, str]:
+    """The rules of each node that has any."""
+    found = {one.node: gateway_rules.rules(one) for one in underlay.all_gateways}
+    silenced = _silenced(underlay)
+    found[underlay.middle] = gateway_rules.silent(silenced) if silenced else ""
+    return {name: rules for name, rules in found.items() if rules}
+
+
+def _silenced(underlay: Underlay) -> list[str]:
+    """The addresses and networks of which the middle tells nobody what is too large for their access.
+
+    Both ends of a link refuse what is: the far one is the middle, or a carrier's gateway, which has a rule of its own.
+    """
+    behind = lans(underlay.topology, underlay.endpoints)
+    found = []
+    for name, some in underlay.gateways.items():
+        if len(some) == 1 and some[0].access.icmp != PASSED:
+            found += [underlay.leaves[name].address, *([behind[name].network] if name in behind else [])]
+    return found
 
 
 def _install(node: Node, rules: str) -> None:
-    if not rules:
-        return
     if not node.has("nft"):
         raise Unsupported("the program nft is not installed, which gateways need: apt-get install nftables")
     file = node.home / "gateway.nft"
@@ -60,15 +67,14 @@ Counters = dict[str, int]
 
 
 class Watch:
-    """The gateways of a shard, and what their rules had dropped when they were looked at last."""
+    """The nodes of a shard that filter, and what their rules had dropped when they were looked at last."""
 
     def __init__(self, underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-        names = [one.node for one in all_of(underlay) if gateway_rules.rules(one)]
-        self.nodes = [nodes[name] for name in names]
+        self.nodes = [nodes[name] for name in _rules(underlay)]
         self.before = {node.name: dropped(node) for node in self.nodes}
 
     def tell(self, workload: str, events: Events) -> None:
-        """Tells what each gateway has dropped during a workload, by rule."""
+        """Tells what each node has dropped during a workload, by rule."""
         for node in self.nodes:
             now = dropped(node)
             before, self.before[node.name] = self.before[node.name], now

@@ -20,8 +20,13 @@ RATE_ROUNDING = 8
 """Bits a second that the kernel rounds away: it keeps whole bytes."""
 
 
-SHAPERS = {"cake": "cake"}
-"""The qdisc that keeps the rate, by the kind of queue; it is tbf for those that are not here."""
+SHAPE_THEMSELVES = ("cake",)
+"""The kinds of queue that keep the rate, too."""
+
+
+def shaper_kind(direction: Direction) -> str:
+    """The kind of qdisc that keeps the rate of a direction of a link."""
+    return direction.queue if direction.queue in SHAPE_THEMSELVES else "tbf"
 
 
 def shaper(interface: str, link: Link, direction: Direction, parent: str = "root") -> list[str]:
@@ -35,7 +40,7 @@ def shaper(interface: str, link: Link, direction: Direction, parent: str = "root
     if not direction.rate or direction.polices:
         return []
     framing = FRAMINGS[link.framing]
-    if direction.queue == "cake":
+    if direction.queue in SHAPE_THEMSELVES:
         # It counts from the packet on, without its header of Ethernet.
         beside = (
             f"overhead {framing.beside + ETHERNET_HEADER} mpu {framing.least} {'atm' if framing.cells else 'noatm'}"
@@ -105,7 +110,7 @@ def differences(link: Link, direction: Direction, there: Mapping[str, Any]) -> l
     rate.
     """
     framing = FRAMINGS[link.framing]
-    with_header = direction.polices or direction.queue in SHAPERS
+    with_header = direction.polices or direction.queue in SHAPE_THEMSELVES
     asked = framing.beside + (ETHERNET_HEADER if with_header else 0)
     shown = there if direction.polices else there.get("options", {})
     rate = 8 * float(value_at(shown, "bandwidth") or value_at(shown, "rate") or 0)

@@ -13,7 +13,7 @@ FORWARDING = {4: "net.ipv4.ip_forward=1", 6: "net.ipv6.conf.all.forwarding=1"}
 NO_REDIRECTS = ("net.ipv4.conf.all.send_redirects=0", "net.ipv4.conf.default.send_redirects=0")
 """A hub passes packets on to where they came from, and must not tell spokes to go there by themselves."""
 
-OUTSIDE = {
+NETWORKS = {
     4: ("10.0.0.0/16", "10.0.0.0/8", "0.0.0.0/0"),
     6: ("fd00::/16", "fd00::/8", "::/0"),
 }
@@ -24,7 +24,7 @@ def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     """Builds an underlay between the nodes. Raises CommandFailed."""
     if underlay.kind == "ip6":
         # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
-        for router in (underlay.middle, *(one.node for some in underlay.gateways.values() for one in some)):
+        for router in (underlay.middle, *(one.node for one in underlay.all_gateways)):
             nodes[router].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
     nodes[ROOT_NODE].ip(*map(_veth, underlay.wires))
     (_bridge if underlay.kind == "ethernet" else _route)(underlay, nodes)
@@ -77,15 +77,10 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
             for name, gateway in gateways.items()
         ),
         f"route add default via {edge.address}",
-        *(
-            f"route add {one.network} via {one.outside.address}"
-            for some in underlay.gateways.values()
-            for one in some
-            if not one.translates
-        ),
+        *(f"route add {one.network} via {one.outside.address}" for one in underlay.all_gateways if not one.translates),
     )
     nodes[underlay.middle].run("sysctl", "-qw", FORWARDING[edge.family])
-    for one in (one for some in underlay.gateways.values() for one in some):
+    for one in underlay.all_gateways:
         _pass_on(nodes[one.node], one)
     for name, leaf in leaves.items():
         _connect(nodes[name], leaf, "" if name == EDGE else first_of(leaf.local))
@@ -125,6 +120,6 @@ def _connect(node: Node, leaf: Overlay, gateway: str) -> None:
 
 def _everything(family: int, gateway: str) -> list[str]:
     """What makes a node the end of the world: every address outside the lab is its own, and answered at once."""
-    underlay, lab, all_there_is = OUTSIDE[family]
+    underlay, lab, all_there_is = NETWORKS[family]
     back = [f"route add {underlay} via {gateway}"] if gateway else []
     return [*back, f"route add unreachable {lab}", f"route add local {all_there_is} dev lo"]

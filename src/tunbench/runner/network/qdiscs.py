@@ -20,6 +20,7 @@ UNKNOWN = {
 """What tc prints where the kernel has no such thing, and what it may be."""
 
 COUNTERS = ("packets", "bytes", "drops", "qlen")
+OF_POLICER = ("packets", "drops", "qlen")
 
 
 def install(node: Node, lines: Sequence[str]) -> None:
@@ -49,7 +50,8 @@ def on(node: Node, interface: str) -> dict[str, dict[str, Any]]:
 def policer(node: Node, interface: str) -> dict[str, Any]:
     """What `tc` says of the policer that packets pass as they arrive at an interface. Raises WorkloadFailed.
 
-    The kernel counts as packets what it drops, too; here they are those that passed.
+    The kernel counts what it drops among packets and bytes. Here packets are those that passed; nobody knows their
+    bytes.
     """
     filters = tables(node.ask("tc", "-s", "-j", "filter", "show", "dev", interface, "ingress").stdout, "tc")
     actions = [action for one in filters for action in one.get("options", {}).get("actions", [])]
@@ -58,7 +60,7 @@ def policer(node: Node, interface: str) -> dict[str, Any]:
         return {}
     stats = found.get("stats", {})
     passed = stats.get("packets", 0) - stats.get("drops", 0)
-    return {**found, **stats, "packets": passed}
+    return {**found, **{name: stats[name] for name in stats if name != "bytes"}, "packets": passed}
 
 
 def by_kind(text: str) -> dict[str, dict[str, Any]]:
@@ -71,13 +73,13 @@ def marks(qdisc: Mapping[str, Any]) -> int:
     return sum(int(one.get("ecn_mark", 0)) for one in qdisc.get("tins", [qdisc]))
 
 
-def counters(qdisc: Mapping[str, Any]) -> dict[str, int]:
-    """What a qdisc has carried, dropped and still holds since it was installed. Raises WorkloadFailed.
+def counters(qdisc: Mapping[str, Any], names: Sequence[str] = COUNTERS) -> dict[str, int]:
+    """What a qdisc or policer has carried, dropped and still holds since it was installed. Raises WorkloadFailed.
 
     Where there is none, it has carried nothing.
     """
     missing = None if qdisc else 0
-    found: dict[str, Any] = {name: qdisc.get(name, missing) for name in COUNTERS}
+    found: dict[str, Any] = {name: qdisc.get(name, missing) for name in names}
     for name, value in found.items():
         # The kernel's counters have 64 bits.
         if type(value) is not int or not 0 <= value < 1 << 64:

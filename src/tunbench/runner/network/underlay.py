@@ -13,7 +13,7 @@ from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
 from tunbench.runner.network import gateway
 from tunbench.runner.network.gateway import Gateway
 
-MTU = 1500
+MTU = gateway.USUAL_MTU
 """MTU of what stands in the network itself, in bytes."""
 
 WIRE = Link("wire")
@@ -75,8 +75,13 @@ class Underlay(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names of all its nodes."""
-        before = [one.node for some in self.gateways.values() for one in some]
+        before = [one.node for one in self.all_gateways]
         return [*self.endpoints, *self.topology.hosts.values(), *self.roles, *before, self.middle, EDGE]
+
+    @property
+    def all_gateways(self) -> list[Gateway]:
+        """The gateways of all leaves."""
+        return [one for some in self.gateways.values() for one in some]
 
     @property
     def passed(self) -> list[str]:

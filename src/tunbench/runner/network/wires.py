@@ -141,4 +141,4 @@ def installed(entrance: Entrance, nodes: Mapping[str, Node]) -> dict[str, Any]:
     if entrance.way.polices:
         return qdiscs.policer(nodes[entrance.end.node], entrance.end.name)
     there = qdiscs.on(nodes[entrance.interface.node], entrance.interface.name)
-    return there.get(link_command.SHAPERS.get(entrance.way.queue, "tbf"), {})
+    return there.get(link_command.shaper_kind(entrance.way), {})

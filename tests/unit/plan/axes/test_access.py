@@ -112,6 +112,7 @@ def test_a_firewall_follows_from_nat_and_family() -> None:
         # Whatever a firewall says, an address that is not there cannot be sent to.
         ({"nat": "full-cone", "firewall": "open"}, False, True),
         ({"nat": "one-to-one", "carrier": "symmetric", "firewall": "open"}, False, True),
+        ({"nat": "one-to-one", "carrier": "one-to-one", "firewall": "open"}, False, True),
     ],
 )
 def test_what_lets_in_whoever_comes(keys: dict[str, Any], over_ipv4: bool, over_ipv6: bool) -> None:
@@ -124,10 +125,6 @@ def test_what_lets_in_whoever_comes(keys: dict[str, Any], over_ipv4: bool, over_
         ({}, {"udp:53", "tcp:443", "tcp:80"}),
         ({"firewall": "no-udp"}, {"tcp:443", "tcp:80"}),
         ({"firewall": "tcp-443"}, {"tcp:443"}),
-        ({"firewall": "lists", "allow": ("udp",)}, {"udp:53"}),
-        ({"firewall": "lists", "allow": ("tcp:80", "udp:1")}, {"tcp:80"}),
-        ({"firewall": "lists", "deny": ("tcp",)}, {"udp:53"}),
-        ({"firewall": "lists", "deny": ("tcp:80",)}, {"udp:53", "tcp:443"}),
     ],
 )
 def test_what_a_firewall_lets_out(keys: dict[str, Any], out: set[str]) -> None:
@@ -140,6 +137,26 @@ def test_a_plan_that_cuts_away_what_does_not_fit_is_no_mistake() -> None:
     assert [(one.access.name, one.stack.name) for one in shards] == [("none", "zerotier")]
     asked_for = {"name": "shut", "firewall": {"deny": ["udp:9993"]}}
     assert len(expand(plan(stacks=["zerotier"], access=asked_for))) == 1
+    policed = {"name": "x", "link": {"rate": "10M", "queue": "policer"}}
+    exclude = [{"access": "x", "link": "aggregates"}]
+    assert len(expand(plan(link=["wire", "aggregates"], access=["none", policed], exclude=exclude))) == 3
+
+
+def test_a_control_plane_behind_a_gateway_must_let_others_in() -> None:
+    """What it sends itself is no question, and beside a stack without one it is no mistake."""
+    shards = expand(plan(stacks=["none", "headscale"], access={"control": "cloud"}))
+    assert len(shards) == 2
+    silent = {"name": "mute", "nat": "one-to-one", "firewall": "tcp-443"}
+    with pytest.raises(ValueError, match='has its control plane behind "mute", which lets in what answers alone'):
+        plan(stacks=["zerotier"], access={"control": silent})
+
+
+def test_two_accesses_of_one_name_in_a_table_are_told_apart_by_what_they_are() -> None:
+    line = {"name": "x", "nat": "symmetric"}
+    [one] = read({"default": line, "a": dict(line)})
+    assert len(one.all) == 1
+    both = Accesses("any", Access("x"), {"a": Access("x", nat="symmetric")})
+    assert [access.nat for access in both.all] == [NONE, "symmetric"]
 
 
 def test_names_of_shards_say_the_access_where_there_is_one() -> None:

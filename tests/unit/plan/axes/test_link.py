@@ -88,6 +88,23 @@ def test_sweeps_are_named_by_their_values() -> None:
     assert len(named) == 6
 
 
+@pytest.mark.parametrize(
+    ("keys", "frame"),
+    [({}, 1538), ({"mtu": 576}, 614), ({"framing": "atm", "mtu": 1500}, 33 * 53), ({"framing": "none"}, 1514)],
+)
+def test_a_policer_holds_full_frames_as_they_are_on_the_wire(keys: dict[str, Any], frame: int) -> None:
+    assert link(rate="1M", queue="policer", **keys).up.burst == 10 * frame
+    assert link(rate="1M", queue=f"policer:burst={frame}", **keys).down.burst == frame
+    with pytest.raises(ValueError, match=f"lets no full frame pass, which takes {frame} B"):
+        link(rate="1M", queue=f"policer:burst={frame - 1}", **keys)
+
+
+def test_a_policer_holds_no_more_of_its_rate_than_the_kernel_counts() -> None:
+    assert link(rate="8K", queue="policer:burst=274kB").up.burst == 274_000
+    # The direction without a rate has no bucket.
+    assert link(up={"rate": "8K"}, queue="policer").down.spec() == USUAL.spec()
+
+
 @pytest.mark.parametrize("name", ["50M", "1-to-1", "A", "line"])
 def test_a_link_may_be_named_by_its_rate(name: str) -> None:
     [found] = read_links({"name": name, "rate": "50M"})

@@ -90,7 +90,7 @@ def test_links_and_routes_lead_through_the_gateways() -> None:
         "link add lan netns gateway-a type veth peer name eth0 netns a\n",
         "link add to-a netns router mtu 1400 type veth peer name wan netns gateway-a mtu 1400\n",
         "link add lan netns carrier-b mtu 1400 type veth peer name wan netns gateway-b mtu 1400\n",
-        "link add to-b netns router mtu 1400 type veth peer name wan netns carrier-b mtu 1400\n",
+        "link add to-b netns router type veth peer name wan netns carrier-b\n",
         "address add 10.2.1.1/24 dev to-a\n",
         "route add 10.0.1.0/24 via 10.2.1.2\n",
         "address add 10.0.2.1/24 dev to-b\n",
@@ -159,7 +159,10 @@ def test_a_carrier_translates_and_lets_in_answers_and_no_more() -> None:
         "ct state established,related accept",
         'iifname "wan" ct state new counter name unasked drop',
     ]
-    assert body(gateway_rules.rules(far), "out") == ['oifname "wan" masquerade random,fully-random']
+    assert body(gateway_rules.rules(far), "out") == [
+        'oifname "wan" meta l4proto udp masquerade random,fully-random',
+        'oifname "wan" masquerade',
+    ]
     assert body(gateway_rules.rules(near), "in") == ['iifname "wan" ip daddr 10.3.1.2 dnat to 10.2.1.2']
     assert near.link is access.link
     assert far.link is None
@@ -174,6 +177,68 @@ def test_errors_that_are_filtered_are_those_of_both_ends() -> None:
     [rule] = [line for line in body(files["router"], "output") if "icmp type" in line]
     assert "@th,192,32 0xa000102" in rule
     assert len(body(files["gateway-a"], "forward")) == len(body(files["gateway-a"], "output")) == 2
+
+
+def test_before_a_carrier_the_network_is_no_narrower_than_a_large_link() -> None:
+    jumbo = Access("x", Link("jumbo", mtu=9000), nat="port-restricted", carrier="port-restricted")
+    assert [one.outside.mtu for one in laid_out(jumbo).gateways["a"]] == [9000, 9000]
+    assert [one.outside.mtu for one in laid_out(TWICE).gateways["a"]] == [1400, 1500]
+
+
+@pytest.mark.parametrize(
+    ("kind", "networks"),
+    [
+        ("ip", ["@th,192,32 0xa000102", "@th,192,24 0xa0101", "@th,192,32 0xa000202", "@th,192,24 0xa0102"]),
+        (
+            "ip6",
+            [
+                "@th,256,128 0xfd000000000000010000000000000002",
+                "@th,256,64 0xfd01000000000001",
+                "@th,256,128 0xfd000000000000020000000000000002",
+                "@th,256,64 0xfd01000000000002",
+            ],
+        ),
+    ],
+)
+def test_errors_about_hosts_behind_an_endpoint_are_filtered_too(kind: str, networks: list[str]) -> None:
+    access = Access("x", icmp="filtered", firewall="open")
+    under = underlay.of(kind, read("site-to-site"), accesses=Accesses("any", access))
+    nodes, events = made(under)
+    gateways.build(under, nodes)
+    [router] = [one["text"] for one in events.of("file") if one["node"] == "router"]
+    found = [line.partition(" @")[2].partition(" counter")[0] for line in body(router, "output") if "@th" in line]
+    assert [f"@{one}" for one in found] == networks
+
+
+def test_what_the_middle_keeps_to_itself_is_told() -> None:
+    under = laid_out(
+        None, a=Access("x", icmp="filtered"), b=Access("y", icmp="filtered", carrier="symmetric", nat="symmetric")
+    )
+    nodes, events = made(under, {"nft -j list counters": listed(**{"icmp-filtered": 4})})
+    gateways.Watch(under, nodes).tell("pmtu", events)
+    assert [one["node"] for one in events.of("gateway")] == ["gateway-a", "gateway-b", "carrier-b", "router"]
+
+
+def test_fragments_are_looked_for_before_they_are_put_together() -> None:
+    rules = gateway_rules.rules(first(Access("x", fragments="dropped")))
+    # The kernel puts together at -400: NF_IP_PRI_CONNTRACK_DEFRAG.
+    assert "type filter hook prerouting priority -450;" in rules
+    # More fragments, or an offset: the first one has no offset, and the last one no mark.
+    assert body(rules, "leaving")[0] == "ip frag-off & 0x3fff != 0 counter name fragments drop"
+
+
+@pytest.mark.parametrize("kind", NATS)
+def test_what_a_map_leads_in_is_asked_for(kind: str) -> None:
+    last = body(gateway_rules.rules(first(Access("x", nat=kind))), "forward")[-1]
+    mapped = "ct status & dnat == 0 " if kind in ("full-cone", "address-restricted") else ""
+    assert last == f'iifname "wan" ct state new {mapped}counter name unasked drop'
+
+
+def test_counters_of_one_name_in_several_tables_are_added() -> None:
+    named = [{"counter": {"name": "fragments", "table": table, "packets": 3}} for table in ("inet", "netdev")]
+    answer = json.dumps({"nftables": [{"metainfo": {"version": "1.0.6"}}, *named]})
+    nodes, _ = made(laid_out(HOME), {"nft -j list counters": answer})
+    assert gateways.dropped(nodes["gateway-a"]) == {"fragments": 6}
 
 
 def test_without_nft_gateways_are_unsupported() -> None:

@@ -1,0 +1,87 @@
+"""Which accesses cannot stand before the nodes of a plan, with the mend: what stacks, topologies and links rule out."""
+
+from collections.abc import Sequence
+
+from tunbench.plan.axes.link import BUNDLES_ARE_POLICED
+from tunbench.plan.axes.stack import PlannedStack
+from tunbench.plan.axes.topology import Layout
+from tunbench.runner.declare.access import Accesses
+from tunbench.runner.declare.link import Link
+from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.overlay import SMALLEST_MTU
+from tunbench.runner.declare.topology import CONTROL, RELAY
+
+
+def unknown_node(accesses: Accesses, layout: Layout) -> str:
+    """What is wrong where a node has an access that a topology has not; empty where nothing is."""
+    nodes = [*layout.topology.endpoints, CONTROL, RELAY]
+    strange = next((name for name in accesses.own if name not in nodes), None)
+    if strange is None:
+        return ""
+    return f'there is no node "{strange}" in {layout.name}{nearest(strange, nodes)}'
+
+
+def lacking_role(accesses: Accesses, stacks: Sequence[PlannedStack]) -> str:
+    """The role that an access is of and that none of these stacks has a node for; empty where there is none."""
+    roles = {role for stack in stacks for role in stack.roles}
+    return next((name for name in accesses.own if name in (CONTROL, RELAY) and name not in roles), "")
+
+
+def misfit(accesses: Accesses, stack: PlannedStack, layout: Layout) -> str:
+    """Why a stack cannot come up behind these accesses, with the mend; empty where a plan cannot tell."""
+    mend = f'take one of them away, or exclude = [{{ access = "{accesses.name}", stack = "{stack.name}" }}]'
+    if stack.underlay == "ethernet":
+        return f"{stack.name} needs Ethernet between its endpoints, and a gateway passes IP packets: {mend}"
+    family = 6 if stack.underlay == "ip6" else 4
+    return (
+        _narrow(accesses, stack, layout, SMALLEST_MTU[family])
+        or _shut_out(accesses, stack, layout, mend)
+        or _closed(accesses, stack, family, mend)
+    )
+
+
+def _narrow(accesses: Accesses, stack: PlannedStack, layout: Layout, least: int) -> str:
+    """What is wrong where a link behind a gateway carries no packets of the underlay's family."""
+    there = [*accesses.of_endpoints(layout.topology.endpoints), *filter(None, map(accesses.of_role, stack.roles))]
+    narrow = next((one for one in there if one.link.mtu < least), None)
+    if not narrow:
+        return ""
+    return (
+        f'"{stack.name}" needs an underlay MTU of {least} bytes, and the link of "{narrow.name}" has '
+        f"{narrow.link.mtu}: give it a larger mtu"
+    )
+
+
+def _shut_out(accesses: Accesses, stack: PlannedStack, layout: Layout, mend: str) -> str:
+    """What is wrong where a firewall before an endpoint drops what that sends to the control plane."""
+    lowest = stack.layers[0]
+    for traffic in (one.format(**lowest.options) for one in lowest.about.control):
+        for one in accesses.of_endpoints(layout.topology.endpoints):
+            if not one.lets_out(traffic):
+                return (
+                    f'{stack.name} reaches its control plane by {traffic}, which "{one.name}" drops ({one.firewall}): '
+                    f'{mend}, or ask for it by firewall = {{ deny = ["{traffic}"] }}'
+                )
+    return ""
+
+
+def _closed(accesses: Accesses, stack: PlannedStack, family: int, mend: str) -> str:
+    """What is wrong where nothing reaches the control plane, which stands behind a gateway."""
+    one = accesses.of_role(CONTROL) if CONTROL in stack.roles else None
+    if not one or one.lets_in(family):
+        return ""
+    return (
+        f'{stack.name} has its control plane behind "{one.name}", which lets in what answers alone: {mend}, or let '
+        f'others in by nat = "one-to-one" and firewall = "open"'
+    )
+
+
+def bundles(accesses: Accesses, outer: Link) -> str:
+    """What is wrong where an access polices what comes uncut through the link before it; empty where nothing is."""
+    one = next((one for one in accesses.all if one.link.polices), None)
+    if not one or outer.cuts:
+        return ""
+    return (
+        f'{BUNDLES_ARE_POLICED}: "{one.name}" has a policer, and "{outer.name}" cuts nothing before it; take one '
+        f'of them away, or exclude = [{{ access = "{accesses.name}", link = "{outer.name}" }}]'
+    )
