@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tunbench.plan.axes.link import BUNDLES_ARE_POLICED
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.topology import Layout
-from tunbench.runner.declare.access import Accesses
+from tunbench.runner.declare.access import NONE, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.overlay import SMALLEST_MTU
@@ -66,14 +66,15 @@ def _shut_out(accesses: Accesses, stack: PlannedStack, layout: Layout, mend: str
 
 
 def _closed(accesses: Accesses, stack: PlannedStack, family: int, mend: str) -> str:
-    """What is wrong where nothing reaches the control plane, which stands behind a gateway."""
-    one = accesses.of_role(CONTROL) if CONTROL in stack.roles else None
-    if not one or one.lets_in(family):
-        return ""
-    return (
-        f'{stack.name} has its control plane behind "{one.name}", which lets in what answers alone: {mend}, or let '
-        f'others in by nat = "one-to-one" and firewall = "open"'
-    )
+    """What is wrong where others do not reach a node with a role by the address on which it listens."""
+    for role in (CONTROL, RELAY):
+        one = accesses.of_role(role) if role in stack.roles else None
+        if one and not (one.lets_in(family) and (family == 6 or one.nat == NONE)):
+            return (
+                f'{stack.name} has its node {role} behind "{one.name}", and others do not reach it by the address on '
+                f'which it listens: {mend}, or give it one without nat and with firewall = "open"'
+            )
+    return ""
 
 
 def bundles(accesses: Accesses, outer: Link) -> str:

@@ -144,11 +144,12 @@ def test_a_plan_that_cuts_away_what_does_not_fit_is_no_mistake() -> None:
 
 def test_a_control_plane_behind_a_gateway_must_let_others_in() -> None:
     """What it sends itself is no question, and beside a stack without one it is no mistake."""
-    shards = expand(plan(stacks=["none", "headscale"], access={"control": "cloud"}))
+    routed = {"name": "routed", "delay": "5ms"}
+    shards = expand(plan(stacks=["none", "headscale"], access={"control": routed}))
     assert len(shards) == 2
-    silent = {"name": "mute", "nat": "one-to-one", "firewall": "tcp-443"}
-    with pytest.raises(ValueError, match='has its control plane behind "mute", which lets in what answers alone'):
-        plan(stacks=["zerotier"], access={"control": silent})
+    for access in ({"name": "mute", "firewall": "stateful"}, {"name": "translated", "nat": "one-to-one"}):
+        with pytest.raises(ValueError, match=f'has its node control behind "{access["name"]}"'):
+            plan(stacks=["zerotier"], access={"control": access})
 
 
 def test_two_accesses_of_one_name_in_a_table_are_told_apart_by_what_they_are() -> None:

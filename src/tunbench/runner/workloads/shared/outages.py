@@ -108,7 +108,7 @@ def cut(site: Site, node: Node, seconds: float) -> float:
     before the other end has seen its carrier is lost: the question is repeated only after a second (RFC 1122, 2.3.2.1).
     """
     middle, interface = site.nodes[site.underlay.middle], site.underlay.towards[node.name].name
-    # With a gateway before the node it is the link of the access that is cut.
+    # With a gateway before the node the link of the access is cut; with a carrier, the wire from there to the router.
     name, leaf = site.underlay.outermost(node.name)
     beyond = [one for one in site.underlay.gateways.get(node.name, ()) if not one.translates]
     if leaf.family == 6:
@@ -149,7 +149,11 @@ def _remembering(node: Node, interface: str) -> Iterator[None]:
 
 
 def other_address(leaf: Overlay) -> Overlay:
-    """Another address of the same network; behind a NAT others go on to reach the node where they did."""
+    """Another address of the same network.
+
+    Behind a NAT that hides ports others go on to reach the node where they did. Behind one-to-one they do not: it leads
+    to the address that the node has left.
+    """
     mark = ":" if leaf.family == 6 else "."
     head, _, last = leaf.local.rpartition(mark)
     other = f"{head}{mark}{int(last) + OTHER_ADDRESS_OFFSET}"
