@@ -84,8 +84,6 @@ def test_a_direct_path_between_two_symmetric_nats_is_not_there(tmp_path: Path) -
         "unsupported",
         "without a tunnel nothing of a reaches b, whose gateway (lte) lets in what answers alone",
     )
-    unasked = [one["dropped"]["unasked"] for one in told(tmp_path / "run", "gateway")]
-    assert any(unasked)
 
 
 @pytest.mark.long

@@ -19,5 +19,6 @@ def test_what_ipsec_loses_to_reordering_came_later_than_its_replay_window_holds(
     late = sum(one.get("XfrmInStateSeqError", 0) for one in counted)
     sent = 20e6 / 8 / 1400
     assert loss > 0.2
-    assert late == pytest.approx(loss * sent, abs=5)
+    # Some are of the connection by which iperf3 begins and ends, which repeats them.
+    assert 0 <= late - loss * sent < 20
     assert "layer-drops" in {one.name for one in record.warnings}
