@@ -161,7 +161,9 @@ def _said(node: Node, *words: str) -> Any:
 def _begun(node: Node, *words: str) -> Callable[[], Any]:
     """Begins a conversation that waits for another node; what is returned waits for its end."""
     process, log = node.start(sys.executable, str(TALK), *words, log=words[0]), node.log(words[0])
-    assert node.until("sh", "-c", "ss -lunH | grep -q :[67]00", timeout=10)
+    # Another conversation of the node may have a port of its own.
+    port = next(word for word in words if word.isdigit() and len(word) == 4)
+    assert node.until("sh", "-c", f"ss -lunH | grep -q ':{port} '", timeout=10)
 
     def ended() -> Any:
         assert wait_until(lambda: process.poll() is not None, 10)
