@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunbench.runner.declare.link import FRAMINGS, SEGMENTATIONS, USUAL, Direction, Link, of_spec
+from tunbench.runner.declare.link import FIFO, FRAMINGS, POLICER, QUEUES, SEGMENTATIONS, USUAL, Direction, Link, of_spec
 from tunbench.runner.network import link_command
 
 
@@ -66,13 +66,21 @@ def test_a_queue_of_so_much_time_holds_the_frames_that_leave_in_it(link: Link, f
 
 
 RATES = st.floats(1e3, 1e12).map(round).map(float)
-DIRECTIONS = st.builds(
+DELAYS = st.floats(0, 60)
+FIFOS = st.builds(
     Direction,
     rate=st.just(0.0) | RATES,
-    delay=st.floats(0, 60),
+    delay=DELAYS,
     queue_packets=st.integers(1, 10_000_000),
     queue_seconds=st.just(0.0) | st.floats(1e-6, 60),
+    queue=st.just(FIFO),
+    burst=st.just(0),
 )
+# Other kinds keep what a fifo would hold at its default.
+OTHERS = st.tuples(RATES, DELAYS, st.sampled_from(sorted({*QUEUES} - {FIFO})), st.integers(1514, 10_000_000)).map(
+    lambda drawn: Direction(*drawn[:2], queue=drawn[2], burst=drawn[3] if drawn[2] == POLICER else 0)
+)
+DIRECTIONS = FIFOS | OTHERS
 LINKS = st.builds(
     Link,
     name=st.just("any"),
@@ -97,7 +105,7 @@ def test_what_the_runner_gets_is_the_link_of_the_plan(link: Link) -> None:
 @given(LINKS)
 def test_a_queue_of_so_much_time_is_right_by_half_a_frame(link: Link) -> None:
     for way in (link.up, link.down):
-        if way.rate and way.queue_seconds:
+        if way.rate and way.queue == FIFO and way.queue_seconds:
             one = 8 * FRAMINGS[link.framing].wire_bytes(link.largest_frame) / way.rate
             frames = link.queue_bytes(way) / link.largest_frame
             assert frames >= 1 and frames == int(frames)
