@@ -12,7 +12,7 @@ ALPHA = 3 * (1 - BETA) / (1 + BETA)
 
 def window_of_even_losses(loss: float, round_trip: float) -> float:
     """The mean window in segments where every 1 / `loss`-th packet is lost: section 5.1, figure 5."""
-    return (C * (3 + BETA) / (4 * (1 - BETA))) ** 0.25 * (round_trip / loss) ** 0.75
+    return float((C * (3 + BETA) / (4 * (1 - BETA))) ** 0.25 * (round_trip / loss) ** 0.75)
 
 
 def window_of_random_losses(loss: float, round_trip: float, losses: int = 20_000, seed: int = 1) -> float:
