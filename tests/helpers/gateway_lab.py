@@ -154,6 +154,12 @@ def echoes(nodes: Nodes) -> Any:
     return [nodes[name].ask(*ping, f"fd00:0:0:{number[there]}::2").status == 0 for name, there in places]
 
 
+def outside(nodes: Nodes, *addresses: str) -> Any:
+    """Whether the end of the world answers for addresses outside the lab."""
+    # The edge looks for duplicates of its address first.
+    return [nodes["a"].ask("ping", "-n", "-c", "1", "-W", "4", address).status == 0 for address in addresses]
+
+
 def _said(node: Node, *words: str) -> Any:
     return json.loads(node.run(sys.executable, str(TALK), *words, timeout=30))
 

@@ -119,7 +119,10 @@ def _connect(node: Node, leaf: Overlay, gateway: str) -> None:
 
 
 def _everything(family: int, gateway: str) -> list[str]:
-    """What makes a node the end of the world: every address outside the lab is its own, and answered at once."""
+    """What makes a node the end of the world: every address outside the lab is its own, and answered at once.
+
+    Its answers find the lab in the same table, where the narrower route wins: IPv6 asks `local` before all others.
+    """
     underlay, lab, all_there_is = NETWORKS[family]
     back = [f"route add {underlay} via {gateway}"] if gateway else []
-    return [*back, f"route add unreachable {lab}", f"route add local {all_there_is} dev lo"]
+    return [*back, f"route add unreachable {lab}", f"route add local {all_there_is} dev lo table main"]

@@ -114,7 +114,7 @@ def test_a_bridge_stands_between_endpoints_that_need_ethernet() -> None:
 def test_everything_else_ends_at_the_edge(kind: str) -> None:
     commands = built(kind).commands
     everything = "::/0" if kind == "ip6" else "0.0.0.0/0"
-    assert f"route add local {everything} dev lo" in commands[-1]
+    assert f"route add local {everything} dev lo table main" in commands[-1]
     assert commands[-1].startswith("ip netns exec edge ")
     server = underlay.PAIR_UNDERLAYS[kind].name_server
     assert any(
