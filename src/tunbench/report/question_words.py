@@ -1,6 +1,7 @@
 """What a question of the first screen is called: its metric in words, and where and how it was measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from string import Formatter
 
 from tunbench.analysis.findings.questions import Asked
 from tunbench.runner import registry
@@ -62,9 +63,6 @@ EVENTS = {
 ONE_WAY = "throughput"
 """The metric that its receiver tells: a question of it names the way that the bytes went."""
 
-SAID = {"recover": ("event",)}
-"""Options that the name of a metric has in it already."""
-
 LENGTHS = {"duration", "count", "interval", "times", "samples"}
 """Options that say how long something is measured and how often: they name a question where nothing else does."""
 
@@ -74,7 +72,8 @@ def name(asked: Asked, among: Sequence[Asked]) -> str:
     program, options = _read(asked.workload)
     known = NAMES.get((program, asked.metric), f"{asked.metric} of {program}" if program != asked.metric else program)
     alike = [one for one in among if one.metric == asked.metric and _read(one.workload)[0] == program]
-    told = [*_options(asked, alike, options), *_places(asked, alike)]
+    said = [field for _, field, _, _ in Formatter().parse(known) if field]
+    told = [*_options(asked, alike, options, said), *_places(asked, alike)]
     words = f"{known.format(event=event(asked))}{_way(asked)}"
     return f"{words} ({', '.join(told)})" if told else words
 
@@ -88,12 +87,14 @@ def event(asked: Asked) -> str:
     return EVENTS.get(str(chosen), f"after {chosen}")
 
 
-def _options(asked: Asked, alike: Sequence[Asked], options: Mapping[str, str]) -> list[str]:
-    """The options in which the question differs from those of the same metric; lengths where nothing else does."""
+def _options(asked: Asked, alike: Sequence[Asked], options: Mapping[str, str], said: Collection[str]) -> list[str]:
+    """The options in which the question differs from those of the same metric; lengths where nothing else does.
+
+    Those that are `said` are in its name already.
+    """
     others = [_read(one.workload)[1] for one in alike if one.workload != asked.workload]
     if not others:
         return []
-    said = SAID.get(_read(asked.workload)[0], ())
     differing = [key for key in options if key not in said and any(one.get(key) != options[key] for one in others)]
     main = [key for key in differing if key not in LENGTHS]
     equal = [one for one in others if all(one.get(key) == options.get(key) for key in {*one, *options} - LENGTHS)]

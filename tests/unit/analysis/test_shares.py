@@ -18,7 +18,7 @@ def drawn(seed: int, count: int = 10) -> list[float]:
 
 
 def test_seeds_that_have_nothing_in_common_are_no_pairs() -> None:
-    a, b = drawn(1), drawn(2)
+    a, b = drawn(1), drawn(5)
     found, moved = ratio(trials(b), trials(a)), relative(a, b)
     assert found and moved and not found.paired
     assert found.median == pytest.approx((sorted(b)[4] + sorted(b)[5]) / (sorted(a)[4] + sorted(a)[5]))

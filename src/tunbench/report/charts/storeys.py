@@ -38,7 +38,7 @@ def draw(storeys: Sequence[Storey], named: Sequence[tuple[str, Mark]], name: str
         body.append(_storey(storey, across, top + TOP))
         top += HEIGHT + BETWEEN
     bottom = top - BETWEEN + TOP
-    body.append(canvas.x_axis(across, LEFT, WIDTH - EDGE, bottom + 16, TOP, bottom + 4))
+    body.append(canvas.x_axis(across, LEFT, WIDTH - EDGE, bottom + 16, bottom, bottom + 4))
     body.append(canvas.text(WIDTH - EDGE, bottom + 32, "seconds of the trial", "t", "end"))
     body.append(legend.draw(named, bottom + 50, lined=True))
     full = bottom + 50 + legend.height([one for one, _ in named])
@@ -50,18 +50,21 @@ def _storey(storey: Storey, across: axes.Span, top: float) -> str:
     scale = units.scale(sorted(values)[len(values) // 2], storey.unit)
     up = axes.from_zero_or_wide([value / scale.factor for value in values])
 
-    def place(at: float, value: float) -> tuple[float, float]:
-        share = min(1.0, max(0.0, up.share(value / scale.factor)))
-        return LEFT + (WIDTH - LEFT - EDGE) * across.share(at), top + HEIGHT * (1 - share)
+    def x(at: float) -> float:
+        return LEFT + (WIDTH - LEFT - EDGE) * across.share(at)
+
+    def y(value: float) -> float:
+        return top + HEIGHT * (1 - min(1.0, max(0.0, up.share(value / scale.factor))))
 
     log = ", logarithmic" if up.log else ""
     body = [
         canvas.text(0, top - 8, f"{storey.title}, {scale.symbol}{log}", "t"),
         canvas.y_axis(up, LEFT, WIDTH - EDGE, top, top + HEIGHT),
+        *(canvas.line(x(tick), top, x(tick), top + HEIGHT, "g") for tick in axes.marks(across)),
     ]
     for line in storey.lines:
         run = f' data-r="{line.mark.run}"' if line.mark.run else ""
-        way = canvas.polyline([place(*point) for point in line.points])
+        way = canvas.polyline([(x(at), y(value)) for at, value in line.points])
         own = f'style="color:{line.mark.colour}" data-s="{line.mark.stack}"{run}'
         body.append(f'<g {own}><path class="l" d="{way}"/></g>')
     return "".join(body)

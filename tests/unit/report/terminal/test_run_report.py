@@ -29,14 +29,14 @@ def test_the_first_screen_is_the_golden_one(repeats: int, width: int) -> None:
 
 
 def test_sentences_stand_first_and_warnings_by_name_below_them() -> None:
-    lines = [line for line in shown(realistic(10), 200).splitlines() if line]
+    lines = [line for line in shown(realistic(10), 300).splitlines() if line]
     assert lines[0] == "• 1 of 40 trials of openvpn:cipher=AES-256-GCM failed; they are in none of these numbers."
     assert [line.startswith("•") for line in lines[:7]] == [True] * 6 + [False]
     assert lines[6] == "warnings: netem-limit 1"
 
 
 def test_brackets_in_a_name_are_no_markup() -> None:
-    hostile = "[bold red]x[/bold red]"
+    hostile = "[red]x"
     assert hostile in shown(record([trial(cell(hostile, workload=TCP), [("throughput", "bit/s", 1e6)])]))
 
 
@@ -91,4 +91,4 @@ def test_a_narrow_terminal_parts_the_table_and_loses_nothing() -> None:
     text = shown(record(trials), width=60)
     assert "…" not in text and "\n20.0" not in text
     assert text.count("20.0\N{NO-BREAK SPACE}Mbit/s") == 16
-    assert "with bidir" in re.sub(r"\s+", " ", text)
+    assert "bidir)" in text
