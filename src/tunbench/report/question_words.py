@@ -61,7 +61,12 @@ EVENTS = {
 """The events of `recover`."""
 
 ONE_WAY = "throughput"
-"""The metric that its receiver tells: a question of it names the way that the bytes went."""
+"""The metric of which a question names the way that the bytes went."""
+
+SENT_BY_CLIENT = ("iperf3-tcp", "iperf3-udp", "iperf2-tcp", "iperf2-udp")
+"""Programs whose client sends, unless `reverse` lets the server do so. Where both do, the receiver is told."""
+
+REVERSE = "reverse"
 
 LENGTHS = {"duration", "count", "interval", "times", "samples"}
 """Options that say how long something is measured and how often: they name a question where nothing else does."""
@@ -72,9 +77,10 @@ def name(asked: Asked, among: Sequence[Asked]) -> str:
     program, options = _read(asked.workload)
     known = NAMES.get((program, asked.metric), f"{asked.metric} of {program}" if program != asked.metric else program)
     alike = [one for one in among if one.metric == asked.metric and _read(one.workload)[0] == program]
-    said = [field for _, field, _, _ in Formatter().parse(known) if field]
-    told = [*_options(asked, alike, options, said), *_places(asked, alike)]
-    words = f"{known.format(event=event(asked))}{_way(asked)}"
+    way = _way(asked, alike)
+    said = [*(field for _, field, _, _ in Formatter().parse(known) if field), *([REVERSE] if way else [])]
+    told = [*_options(asked, alike, options, said), *([] if way else _places(asked, alike))]
+    words = f"{known.format(event=event(asked))}{f' {way}' if way else ''}"
     return f"{words} ({', '.join(told)})" if told else words
 
 
@@ -111,18 +117,19 @@ def _in_words(option: str, value: str) -> str:
             return f"{option} {value}"
 
 
-def _way(asked: Asked) -> str:
-    """Which way the bytes went, where the receiver tells."""
-    ends = asked.pair.rsplit("-", 1)
-    if asked.metric != ONE_WAY or len(ends) != 2 or asked.node not in ends:
+def _way(asked: Asked, alike: Sequence[Asked]) -> str:
+    """Which way the bytes went, such as `a→b`; empty where that is not known."""
+    program, options = _read(asked.workload)
+    client, _, server = asked.pair.rpartition("-")
+    if asked.metric != ONE_WAY or program not in SENT_BY_CLIENT or not client:
         return ""
-    return f" {ends[0] if asked.node == ends[1] else ends[1]}→{asked.node}"
+    receivers = {one.node for one in alike if (one.workload, one.pair) == (asked.workload, asked.pair)}
+    backwards = asked.node == client if len(receivers) > 1 else options.get(REVERSE) == "on"
+    return f"{server}→{client}" if backwards else f"{client}→{server}"
 
 
 def _places(asked: Asked, alike: Sequence[Asked]) -> list[str]:
     """Between whom and at which node something was measured, where there are several."""
-    if _way(asked):
-        return []
     several = [len({getattr(one, field) for one in alike}) > 1 for field in ("pair", "node")]
     return [asked.pair] * several[0] + [f"at {asked.node}"] * several[1]
 

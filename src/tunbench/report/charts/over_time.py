@@ -43,7 +43,8 @@ class Lines(NamedTuple):
 def figures(view: View) -> list[Figure]:
     """For each workload with both: a panel a condition, throughput above and delay below, a line a stack."""
     found = _found(view)
-    drawn, made = marks(view), []
+    drawn = marks(view)
+    made: list[Figure] = []
     for number, workload in enumerate(view.workloads):
         panels = []
         for index, condition in enumerate(view.conditions):

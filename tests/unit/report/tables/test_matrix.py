@@ -1,6 +1,7 @@
 """The matrix: every question of a run, one number each, and who is ahead only where that is beyond doubt."""
 
 import random
+from typing import Any
 
 from tests.helpers.pages import page_of, view_of
 from tests.helpers.records import PING, TCP, cell, realistic, record, trial
@@ -48,12 +49,12 @@ def test_below_six_trials_there_is_a_range_and_no_winner() -> None:
 
 def test_of_stacks_and_questions_those_stand_across_that_are_fewer() -> None:
     wide = matrix.table(view_of(realistic(1)))
-    assert [column.heading for column in wide.columns[:3]] == ["stack", "profile", "TCP throughput b→a"]
+    assert [column.heading for column in wide.columns[:3]] == ["stack", "profile", "TCP throughput a→b"]
     two = [one for one in realistic(1).trials if one.cell["stack"] in ("none", "gre")]
     tall = matrix.table(view_of(record(two)))
     assert [column.heading for column in tall.columns] == ["", "profile", "none", "gre"]
     assert [row.fields[0].text for row in tall.rows[:6]] == [
-        *("TCP throughput b→a", "round-trip time", "loss of pings", "cost of a byte of TCP", "first connection"),
+        *("TCP throughput a→b", "round-trip time", "loss of pings", "cost of a byte of TCP", "first connection"),
         "trials",
     ]
 
@@ -67,7 +68,7 @@ def test_another_number_of_trials_stands_beside_its_value() -> None:
 
 def test_no_two_questions_have_one_name() -> None:
     spelled = (TCP, f"{TCP},parallel=8", "iperf3-tcp:duration=9", "iperf2-tcp", "recover", "recover:event=link", PING)
-    values = [("throughput", "bit/s", 1e6, None, node) for node in ("a", "b")]
+    values: list[tuple[Any, ...]] = [("throughput", "bit/s", 1e6, None, node) for node in ("a", "b")]
     values += [("blocked", "s", 1.0, 0.0), ("rtt", "s", 1.0, 0.0, "a", "a-b"), ("rtt", "s", 1.0, 0.0, "a", "a-c")]
     view = view_of(record([trial(cell("gre", workload=name), values) for name in spelled]))
     asked = view.answers[0].questions
@@ -83,3 +84,13 @@ def test_warnings_and_sentences_stand_before_the_table() -> None:
         page.index(text) for text in ("no stack can be told from another", "<code>too-few-trials</code>", 'id="matrix"')
     ]
     assert first == sorted(first)
+
+
+def test_a_direction_is_that_of_the_bytes() -> None:
+    value = [("throughput", "bit/s", 1e6, None, "a")]
+    spelled = ("iperf3-tcp", "iperf3-tcp:reverse=on", "iperf3-tcp:parallel=4,reverse=on", "scp")
+    view = view_of(record([trial(cell("gre", workload=name), value) for name in spelled]))
+    asked = view.answers[0].questions
+    assert {question_words.name(one, asked) for one in asked} == {
+        *("TCP throughput a→b", "TCP throughput b→a", "TCP throughput b→a (parallel 4)", "throughput of scp")
+    }
