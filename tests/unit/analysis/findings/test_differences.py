@@ -95,7 +95,9 @@ def test_too_few_trials_tell_nobody_apart_and_say_how_many_would(repeats: int, t
     assert bool(told.differences) == (not needed)
 
 
-@pytest.mark.parametrize(("tests", "needed"), [(1, 6), (23, 6), (24, 7), (300, 8), (5000, 11)])
+@pytest.mark.parametrize(
+    ("tests", "needed"), [(1, 6), (23, 6), (24, 7), (85, 7), (321, 8), (1215, 9), (4618, 10), (4619, 11)]
+)
 def test_how_many_trials_would_do_is_what_the_smallest_p_can_reach(tests: int, needed: int) -> None:
     assert needed_for(tests) == needed
 
