@@ -1,7 +1,10 @@
 """What a question of the first screen is called: its metric in words, and where and how it was measured."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from string import Formatter
+from typing import NamedTuple
 
 from tunbench.analysis.findings.questions import Asked
 from tunbench.runner import registry
@@ -72,16 +75,31 @@ LENGTHS = {"duration", "count", "interval", "times", "samples"}
 """Options that say how long something is measured and how often: they name a question where nothing else does."""
 
 
+class Alike(NamedTuple):
+    """What the questions of one program and metric differ in.
+
+    `options` are the values that each option has, None where it is not given; `others` is how many workloads share
+    all options but those of LENGTHS; `nodes` are where each pair of a workload was measured.
+    """
+
+    options: Mapping[str, Collection[str | None]]
+    others: Mapping[frozenset[tuple[str, str]], int]
+    places: tuple[Collection[str], Collection[str]]
+    nodes: Mapping[tuple[str, str], Collection[str]]
+
+
 def name(asked: Asked, among: Sequence[Asked]) -> str:
     """What a question is called, as no other one among those of its table is."""
-    program, options = _read(asked.workload)
-    known = NAMES.get((program, asked.metric), f"{asked.metric} of {program}" if program != asked.metric else program)
-    alike = [one for one in among if one.metric == asked.metric and _read(one.workload)[0] == program]
-    way = _way(asked, alike)
-    said = [*(field for _, field, _, _ in Formatter().parse(known) if field), *([REVERSE] if way else [])]
-    told = [*_options(asked, alike, options, said), *([] if way else _places(asked, alike))]
-    words = f"{known.format(event=event(asked))}{f' {way}' if way else ''}"
-    return f"{words} ({', '.join(told)})" if told else words
+    return names(among)[asked]
+
+
+def names(among: Sequence[Asked]) -> dict[Asked, str]:
+    """What each question of a table is called."""
+    groups: dict[tuple[str, str], list[Asked]] = {}
+    for one in among:
+        groups.setdefault((_read(one.workload)[0], one.metric), []).append(one)
+    alike = {key: _alike(those) for key, those in groups.items()}
+    return {one: _name(one, alike[_read(one.workload)[0], one.metric]) for one in among}
 
 
 def event(asked: Asked) -> str:
@@ -93,18 +111,42 @@ def event(asked: Asked) -> str:
     return EVENTS.get(str(chosen), f"after {chosen}")
 
 
-def _options(asked: Asked, alike: Sequence[Asked], options: Mapping[str, str], said: Collection[str]) -> list[str]:
-    """The options in which the question differs from those of the same metric; lengths where nothing else does.
+def _alike(questions: Sequence[Asked]) -> Alike:
+    workloads = [_read(one)[1] for one in dict.fromkeys(one.workload for one in questions)]
+    given = {option for options in workloads for option in options}
+    nodes: dict[tuple[str, str], set[str]] = {}
+    for one in questions:
+        nodes.setdefault((one.workload, one.pair), set()).add(one.node)
+    return Alike(
+        {option: {options.get(option) for options in workloads} for option in given},
+        Counter(map(_main, workloads)),
+        ({one.pair for one in questions}, {one.node for one in questions}),
+        nodes,
+    )
+
+
+def _name(asked: Asked, alike: Alike) -> str:
+    program, options = _read(asked.workload)
+    known = NAMES.get((program, asked.metric), f"{asked.metric} of {program}" if program != asked.metric else program)
+    way = _way(asked, alike)
+    said = [*(field for _, field, _, _ in Formatter().parse(known) if field), *([REVERSE] if way else [])]
+    told = [*_options(alike, options, said), *([] if way else _places(asked, alike))]
+    words = f"{known.format(event=event(asked))}{f' {way}' if way else ''}"
+    return f"{words} ({', '.join(told)})" if told else words
+
+
+def _options(alike: Alike, options: Mapping[str, str], said: Collection[str]) -> list[str]:
+    """The options in which a question differs from those of the same metric; lengths where nothing else does.
 
     Those that are `said` are in its name already.
     """
-    others = [_read(one.workload)[1] for one in alike if one.workload != asked.workload]
-    if not others:
-        return []
-    differing = [key for key in options if key not in said and any(one.get(key) != options[key] for one in others)]
-    main = [key for key in differing if key not in LENGTHS]
-    equal = [one for one in others if all(one.get(key) == options.get(key) for key in {*one, *options} - LENGTHS)]
-    return [_in_words(key, options[key]) for key in (differing if equal else main)]
+    differing = [key for key in options if key not in said and len(alike.options[key]) > 1]
+    shared = alike.others[_main(options)] > 1
+    return [_in_words(key, options[key]) for key in differing if shared or key not in LENGTHS]
+
+
+def _main(options: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset((option, value) for option, value in options.items() if option not in LENGTHS)
 
 
 def _in_words(option: str, value: str) -> str:
@@ -117,23 +159,24 @@ def _in_words(option: str, value: str) -> str:
             return f"{option} {value}"
 
 
-def _way(asked: Asked, alike: Sequence[Asked]) -> str:
+def _way(asked: Asked, alike: Alike) -> str:
     """Which way the bytes went, such as `a→b`; empty where that is not known."""
     program, options = _read(asked.workload)
     client, _, server = asked.pair.rpartition("-")
     if asked.metric != ONE_WAY or program not in SENT_BY_CLIENT or not client:
         return ""
-    receivers = {one.node for one in alike if (one.workload, one.pair) == (asked.workload, asked.pair)}
-    backwards = asked.node == client if len(receivers) > 1 else options.get(REVERSE) == "on"
+    both = len(alike.nodes[asked.workload, asked.pair]) > 1
+    backwards = asked.node == client if both else options.get(REVERSE) == "on"
     return f"{server}→{client}" if backwards else f"{client}→{server}"
 
 
-def _places(asked: Asked, alike: Sequence[Asked]) -> list[str]:
+def _places(asked: Asked, alike: Alike) -> list[str]:
     """Between whom and at which node something was measured, where there are several."""
-    several = [len({getattr(one, field) for one in alike}) > 1 for field in ("pair", "node")]
-    return [asked.pair] * several[0] + [f"at {asked.node}"] * several[1]
+    pairs, nodes = (len(each) > 1 for each in alike.places)
+    return [asked.pair] * pairs + [f"at {asked.node}"] * nodes
 
 
+@lru_cache(maxsize=10_000)
 def _read(workload: str) -> tuple[str, Mapping[str, str]]:
     """The program of a workload and its options; the text as it is where that cannot be read."""
     try:

@@ -85,7 +85,7 @@ SECTIONS = (
         (
             Exhibit(_one(matrix.table), Medium.PAGE | Medium.TERMINAL),
             Exhibit(_one(matrix.by_stack), Medium.EXPORT),
-            Exhibit(_one(ratios.table, Question.FAST), Medium.TERMINAL),
+            Exhibit(partial(ratios.of_few_conditions, question=Question.FAST), Medium.TERMINAL),
         ),
     ),
     Section(

@@ -30,11 +30,11 @@ class Stack(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What the table is made of."""
+    """What the table is made of: `questions` with what each is called, and how many trials most values have."""
 
     view: View
     stacks: list[Stack]
-    questions: list[Asked]
+    questions: Mapping[Asked, str]
     cells: Cells
     usual: int
 
@@ -69,7 +69,8 @@ def _content(view: View) -> Content:
     }
     counted = Counter(row["n"] for row in cells.values())
     usual = counted.most_common(1)[0][0] if counted else 0
-    return Content(view, stacks, asked(view.cells, view.workloads), cells, usual)
+    questions = question_words.names(asked(view.cells, view.workloads))
+    return Content(view, stacks, questions, cells, usual)
 
 
 def _questions_down(content: Content) -> Table:
@@ -79,10 +80,10 @@ def _questions_down(content: Content) -> Table:
     columns += [Column(one.name, True, stack=at.stacks[one.stack], run=at.labels[one.run]) for one in content.stacks]
     rows = []
     for condition in content.view.conditions:
-        for question in content.questions:
+        for question, name in content.questions.items():
             fields = [_field(content, one, condition, question) for one in content.stacks]
             if any(field.text != units.NOTHING for field in fields):
-                first = Field(question_words.name(question, content.questions), kind="question")
+                first = Field(name, kind="question")
                 rows.append(_row(content, (first, *_condition(content, condition)), fields, condition, question))
         verdicts = [_verdict(content, one, condition) for one in content.stacks]
         rows.append(_row(content, (Field(FAILURES), *_condition(content, condition)), verdicts, condition))
@@ -102,8 +103,7 @@ def _stacks_down(content: Content) -> Table:
     at = content.view.places
     columns = [Column("stack"), *_profile(content)]
     columns += [
-        Column(question_words.name(one, content.questions), True, one.unit, workload=at.workloads[one.workload])
-        for one in content.questions
+        Column(name, True, one.unit, workload=at.workloads[one.workload]) for one, name in content.questions.items()
     ]
     rows = []
     most = max(1, MAX_FIELDS // (len(columns) + 1))

@@ -12,6 +12,9 @@ from tunbench.report.tables.table import FEW, Column, Field, Table, TableRow
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
 
+FEW_CONDITIONS = 6
+"""Conditions of which a terminal shows the ratios."""
+
 
 def table(view: View, question: Question) -> Table:
     """For each workload with the metric that stands for a question: its ratio to `none`, stacks by conditions."""
@@ -34,6 +37,11 @@ def table(view: View, question: Question) -> Table:
 def of_several_conditions(view: View, question: Question) -> list[Table]:
     """The table, unless there is one condition alone."""
     return [table(view, question)] if len(view.conditions) > 1 else []
+
+
+def of_few_conditions(view: View, question: Question) -> list[Table]:
+    """The table, unless a screen has no room for its columns."""
+    return [table(view, question)] if len(view.conditions) <= FEW_CONDITIONS else []
 
 
 def _relatives(view: View, workload: str, metric: str) -> Iterator[TableRow]:

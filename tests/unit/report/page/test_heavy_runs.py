@@ -80,16 +80,13 @@ def test_why_a_cell_has_no_ratio_is_not_searched_for_among_all_values() -> None:
     assert seconds(matrix.table, view_of(record([*trials, *fast]))) < 4
 
 
-@pytest.mark.parametrize("workloads", [1, 4])
-def test_a_terminal_has_no_more_rows_than_are_read(workloads: int) -> None:
-    names = [f"{TCP},port={number}" for number in range(1, workloads + 1)]
-    many = record([one for name in names for one in crossed(60, name).trials])
-    out = StringIO()
-    assert seconds(Console(file=out, width=200).print, run_report.rendered(view_of(many))) < 8
+def test_a_terminal_has_no_more_rows_than_are_read() -> None:
+    out, stacks = StringIO(), MAX_ROWS // 2 + 20
+    many = view_of(crossed(stacks))
+    assert seconds(Console(file=out, width=200).print, run_report.rendered(many)) < 8
     shown = [line for line in out.getvalue().splitlines() if re.match(r" *(none|wireguard)", line)]
     assert len(shown) == MAX_ROWS
-    more = 60 * 61 * workloads - MAX_ROWS
-    assert f"… and {more} rows more; tunbench samples prints every value" in out.getvalue()
+    assert "… and 40 rows more; tunbench samples prints every value" in out.getvalue()
 
 
 def test_samples_are_written_in_slices_that_make_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
