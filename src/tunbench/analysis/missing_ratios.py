@@ -6,6 +6,9 @@ from tunbench.analysis.ratios import underlay
 from tunbench.analysis.run_analysis import RunAnalysis, verdict_of
 from tunbench.runner.declare.verdicts import Verdict
 
+NO_NONE = "the plan has no stack none"
+"""Why there is no ratio at all in a run."""
+
 
 def reason(analysis: RunAnalysis, stack: str, condition: str, workload: str, metric: str) -> str:
     """Why a stack's metric has no ratio to `none` in a condition, in words."""
@@ -13,7 +16,7 @@ def reason(analysis: RunAnalysis, stack: str, condition: str, workload: str, met
         return "bundles of packets were lost as one packet each: stacks were not judged alike"
     bare = analysis.bare.get(underlay(stack))
     if not underlay(stack) or bare is None:
-        return "the stack none was not run on the same kind of underlay"
+        return "the stack none was not run on the same kind of underlay" if analysis.bare else NO_NONE
     verdict = verdict_of(analysis, bare, condition, workload)
     if verdict in (Verdict.FAILED, Verdict.UNSUPPORTED):
         return f"the stack {bare} {'failed' if verdict == 'failed' else 'was unsupported'}"
@@ -22,11 +25,7 @@ def reason(analysis: RunAnalysis, stack: str, condition: str, workload: str, met
     values = analysis.measured_bare.get((bare, condition, workload, metric))
     if not values:
         return f"the stack {bare} has no value of it"
-    return (
-        f"the stack {bare} is 0 under a seed"
-        if 0 in values
-        else f"no trial of the stack {bare} with the same seed is ok"
-    )
+    return f"the stack {bare} is 0 in a trial" if 0 in values else "a value is below 0"
 
 
 def reasons_with_conditions(reasons: Iterable[tuple[str, str]]) -> list[str]:

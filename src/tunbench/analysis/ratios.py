@@ -1,15 +1,25 @@
-"""Ratios to the bare underlay: each trial against the trial of `none` that had the same seed."""
+"""Ratios to the bare underlay: each cell against that of `none` over the same kind of underlay."""
 
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
 import polars as pl
 
-from tunbench.analysis.cells import METRIC, estimates
+from tunbench.analysis.cells import ESTIMATE, METRIC
 from tunbench.analysis.samples import CELL, TRIAL
+from tunbench.analysis.shares import Ratio, Trials, ratio
 from tunbench.plan.axes.stack import underlay_below
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.network.underlay import UNDERLAY_KINDS
+
+RATIO: dict[str, type[pl.DataType]] = {**ESTIMATE, "paired": pl.Boolean}
+"""The columns of a ratio: see `shares.Ratio`."""
+
+PLACE = (*CELL, *METRIC)
+
+STACK = PLACE.index("stack")
 
 
 @cache
@@ -31,16 +41,6 @@ def is_baseline(stack: str) -> bool:
         return False
 
 
-def paired(values: pl.DataFrame) -> pl.DataFrame:
-    """`per_trial`'s values divided by those of `none`: same seed, same kind of underlay, same everything else.
-
-    The columns are those of `per_trial`. A trial without its counterpart has no row. Where `none` is 0 under any seed,
-    as losses often are, no trial of the cell has one: to leave out such seeds alone would favour the others.
-    """
-    joined = beside_none(values).filter((pl.col("baseline") != 0).all().over(*CELL, *METRIC))
-    return joined.with_columns(value=pl.col("value") / pl.col("baseline")).select(values.columns).sort(values.columns)
-
-
 def beside_none(values: pl.DataFrame) -> pl.DataFrame:
     """`per_trial`'s values with the column `baseline`: that of `none` under the same seed, over the same underlay.
 
@@ -54,12 +54,42 @@ def beside_none(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def ratios(values: pl.DataFrame) -> pl.DataFrame:
-    """One row a cell, metric and statistic: the estimate of the ratio to `none` over `paired`'s values.
+    """One row a cell, metric and statistic of `per_trial`'s values that has a ratio to `none`: same everything else.
 
-    It is the median of ratios, not the ratio of medians, so that what a seed does to both cancels. The columns are
-    CELL, METRIC and `cells.ESTIMATE`; ratios have no unit, the column `unit` names that of the metric.
+    The columns are CELL, METRIC and RATIO; ratios have no unit, the column `unit` names that of the metric.
     """
-    return estimates(paired(values), (*CELL, *METRIC))
+    found = _trials(values)
+    bare = {_beside(key): trials for key, trials in reversed(list(found.items())) if is_baseline(key[STACK])}
+    rows = list(_ratios(found, bare))
+    schema: dict[str, type[pl.DataType]] = {**dict.fromkeys(PLACE, pl.String), **RATIO}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort(PLACE)
+
+
+def _ratios(found: Mapping[tuple[str, ...], Trials], bare: Mapping[Any, Trials]) -> Iterator[tuple[Any, ...]]:
+    for key, trials in found.items():
+        baseline = bare.get(_beside(key))
+        share = _share(trials, baseline) if underlay(key[STACK]) and baseline else None
+        if share:
+            yield (*key, *share)
+
+
+def _share(trials: Trials, baseline: Trials) -> Ratio | None:
+    """The ratio of a cell to that of `none`, which is itself 1 and nothing else."""
+    own = ratio(trials, baseline)
+    return own._replace(median=1.0, low=1.0, high=1.0) if own and trials is baseline else own
+
+
+def _trials(values: pl.DataFrame) -> Mapping[tuple[str, ...], Trials]:
+    """The values of each cell, metric and statistic, by repeat and seed."""
+    found: dict[tuple[str, ...], dict[tuple[int, int], float]] = {}
+    for *key, repeat, seed, value in values.select(*PLACE, "repeat", "seed", "value").iter_rows():
+        found.setdefault(tuple(key), {})[repeat, seed] = value
+    return found
+
+
+def _beside(key: tuple[str, ...]) -> tuple[str, ...]:
+    """What a cell has in common with that of `none`: all but the stack, of which it is the kind of underlay."""
+    return (*key[:STACK], underlay(key[STACK]), *key[STACK + 1 :])
 
 
 def _of_stacks(function: object, kind: type[pl.DataType]) -> pl.Expr:

@@ -10,9 +10,9 @@ import polars as pl
 from tunbench.analysis import order, stopping
 from tunbench.analysis.audit import conditions as audited_conditions
 from tunbench.analysis.audit.warnings import WarningGroup, warnings
-from tunbench.analysis.cells import CENTRAL, ESTIMATE, METRIC, cells, per_trial
+from tunbench.analysis.cells import CENTRAL, METRIC, cells, per_trial
 from tunbench.analysis.costs import costs
-from tunbench.analysis.ratios import is_baseline, ratios, underlay
+from tunbench.analysis.ratios import RATIO, is_baseline, ratios, underlay
 from tunbench.analysis.samples import CELL, good_samples
 from tunbench.analysis.verdicts import FailureGroup, executed, failing, summaries
 from tunbench.journal.record import Record
@@ -39,9 +39,9 @@ class RunAnalysis:
     def cells(self) -> pl.DataFrame:
         """One row a cell, metric and statistic: CELL, METRIC, ESTIMATE, `condition`, and the ratio to `none`.
 
-        The estimate of the ratio is `ratio_n`, `ratio_median`, `ratio_low`, `ratio_high`, …: null where there is none.
+        The ratio is `ratio_n`, `ratio_median`, `ratio_low`, … as in `shares.Ratio`: null where there is none.
         """
-        compared = ratios(self._comparable_values).rename({name: f"ratio_{name}" for name in ESTIMATE})
+        compared = ratios(self._comparable_values).rename({name: f"ratio_{name}" for name in RATIO})
         joined = cells(self.values).join(compared, on=[*CELL, *METRIC], how="left", maintain_order="left")
         return _in_order(joined, self.stacks, self.conditions)
 

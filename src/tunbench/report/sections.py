@@ -15,11 +15,12 @@ from tunbench.report.charts import (
     forest,
     metric_strips,
     option_sweeps,
+    over_time,
     pareto_fronts,
 )
 from tunbench.report.charts.figure import Figure
 from tunbench.report.charts.study import predictions, rank_slopes
-from tunbench.report.tables import costs, every_cell, headline, medians, narrow, ratios, run_summary, study
+from tunbench.report.tables import costs, every_cell, matrix, medians, narrow, ratios, study
 from tunbench.report.tables.table import Table
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
@@ -81,7 +82,11 @@ SECTIONS = (
     Section(
         "overview",
         "Overview",
-        (Exhibit(_one(headline.table)), Exhibit(run_summary.tables, Medium.TERMINAL)),
+        (
+            Exhibit(_one(matrix.table), Medium.PAGE | Medium.TERMINAL),
+            Exhibit(_one(matrix.by_stack), Medium.EXPORT),
+            Exhibit(partial(ratios.of_few_conditions, question=Question.FAST), Medium.TERMINAL),
+        ),
     ),
     Section(
         "study",
@@ -126,6 +131,12 @@ SECTIONS = (
             "solid mark is the median over trials of each trial’s median, with its interval; few values stand as "
             "dots."
         ),
+    ),
+    Section(
+        "time",
+        "Over time",
+        charts=(Exhibit(over_time.figures),),
+        reading="What a load does to those who wait behind it: throughput above, delay below, over the same time.",
     ),
     Section(
         Question.COSTLY,

@@ -4,6 +4,8 @@ import math
 from typing import NamedTuple
 
 NBSP = "\N{NO-BREAK SPACE}"
+NARROW = "\N{NARROW NO-BREAK SPACE}"
+"""What stands between the thousands of a whole number."""
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 """What stands where there is no value."""
@@ -113,7 +115,7 @@ def seconds(value: float) -> str:
 
 def _text(value: float, unit: str, chosen: Scale) -> str:
     if unit == "count" and value == int(value):
-        return f"{int(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
+        return f"{int(value):,}".replace(",", NARROW).replace("-", MINUS)
     return number(value / chosen.factor)
 
 

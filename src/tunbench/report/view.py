@@ -10,9 +10,11 @@ import polars as pl
 from tunbench.analysis import order
 from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
+from tunbench.analysis.findings.findings import Answers, answers
 from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.verdicts import executed
 from tunbench.journal.record import TrialResult
+from tunbench.report import finding_wording
 from tunbench.report.reported_run import ReportedRun
 from tunbench.runner.declare.verdicts import Verdict
 
@@ -77,6 +79,16 @@ class View:
             return compare(*self.runs)
         except CompareError as error:
             return str(error)
+
+    @cached_property
+    def answers(self) -> tuple[Answers, ...]:
+        """What each run answers."""
+        return tuple(answers(run, workloads_of(run)) for run in self.runs)
+
+    @cached_property
+    def sentences(self) -> tuple[list[str], ...]:
+        """The sentences on each run with which a report begins."""
+        return tuple(finding_wording.sentences(run, own) for run, own in zip(self.runs, self.answers, strict=True))
 
     @cached_property
     def trials(self) -> dict[tuple[str, str, str, str], list[tuple[TrialResult, str]]]:

@@ -4,7 +4,7 @@ from tunbench.journal.record import Record, TrialResult
 from tunbench.report.charts import metric_strips
 from tunbench.report.charts.figure import marks
 from tunbench.report.page import html
-from tunbench.report.tables import headline
+from tunbench.report.tables import matrix
 from tunbench.runner.declare.metrics import Question
 
 BIDIR = "iperf3-tcp:duration=1,bidir=on"
@@ -38,7 +38,7 @@ def test_no_two_rows_of_a_chart_have_one_name() -> None:
 def test_runs_stand_side_by_side() -> None:
     both = view_of(realistic(2), realistic(3, seed=2), labels=("old", "new"), bases=("../old", "."))
     assert len(both.cells) == sum(len(run.cells) for run in both.runs)
-    table = headline.table(both)
+    table = matrix.by_stack(both)
     first = [row.fields[0].text for row in table.rows[:4]]
     assert first == ["none · old", "none · new", "ipip · old", "ipip · new"]
     page = html.page(both)

@@ -56,8 +56,8 @@ class EffectSize(NamedTuple):
     word: str
 
 
-def mann_whitney(a: Sequence[float], b: Sequence[float]) -> RankSumTest:
-    """Tests whether values of b tend to be larger or smaller than of a; UNDECIDED below FEWEST_FOR_TEST of a side.
+def mann_whitney(a: Sequence[float], b: Sequence[float], fewest: int = FEWEST_FOR_TEST) -> RankSumTest:
+    """Tests whether values of b tend to be larger or smaller than of a; UNDECIDED below `fewest` of a side.
 
     U is the number of pairs in which b is larger, and half of those that tie. p is exact where both sides have at most
     LARGEST_EXACT values, with ties or without. Else it is that of the normal distribution, whose variance is corrected
@@ -66,12 +66,13 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> RankSumTest:
     Wolfe, Nonparametric Statistical Methods, 2nd edition (1999), section 4.1; computed by scipy.stats.mannwhitneyu.
     """
     u = _u(a, b)
-    if min(len(a), len(b)) < FEWEST_FOR_TEST:
+    if min(len(a), len(b)) < fewest:
         return RankSumTest(u, None, UNDECIDED)
     if len({*a, *b}) == 1:
         return RankSumTest(u, 1.0, CONSTANT)
     if max(len(a), len(b)) <= LARGEST_EXACT:
-        return RankSumTest(u, _exact_p(a, b), EXACT)
+        ties = len({*a, *b}) < len(a) + len(b)
+        return RankSumTest(u, _exact_p(a, b) if ties else _p_without_ties(u, len(a), len(b)), EXACT)
     return RankSumTest(
         u, float(stats.mannwhitneyu(b, a, alternative="two-sided", method="asymptotic").pvalue), ASYMPTOTIC
     )
@@ -80,6 +81,15 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> RankSumTest:
 def smallest_p(m: int, n: int) -> float:
     """The smallest two-sided p that m and n values without ties can have: 2 of all their orders are as extreme."""
     return 2 / math.comb(m + n, m)
+
+
+def _p_without_ties(u: float, m: int, n: int) -> float:
+    """The two-sided p of U where nothing ties: twice the share of orders whose U is as far from the middle or farther.
+
+    It is what `_exact_p` counts, from the distribution that all samples of these sizes share.
+    """
+    below = _cumulated(min(m, n), max(m, n))
+    return min(1.0, 2 * below[int(min(u, m * n - u))])
 
 
 def _exact_p(a: Sequence[float], b: Sequence[float]) -> float:

@@ -22,13 +22,14 @@ def table(view: View) -> Table:
         *PLACE_COLUMNS,
         *(Column("workload"), Column("metric"), Column("unit"), Column("n", True), Column("median", True)),
         *(Column("low", True), Column("high", True), Column("kind"), Column("÷ none", True)),
-        *(Column("ratio low", True), Column("ratio high", True)),
+        *(Column("ratio low", True), Column("ratio high", True), Column("ratio of")),
         *(Column("CV", True), Column("CV low", True), Column("CV high", True)),
     )
     caption = (
         "One row a cell and metric: the median over n trials, and its interval. What a workload has as a series is "
-        "first reduced to each trial’s median, p95 or p99. The ratio is to none, and is empty where none has no trial "
-        "of the same seed that is ok, or is 0. CV is the coefficient of variation "
+        "first reduced to each trial’s median, p95 or p99. The ratio is to none, of medians, or where both move "
+        "together with the seed, which it says, the median of ratios within a seed; it is empty where none has no "
+        "trial that is ok, or one of 0. CV is the coefficient of variation "
         f"between trials; it has its BCa interval where there are at least {FEWEST_FOR_INTERVAL} of them, and at most "
         f"{MAX_ROWS_WITH_INTERVAL} rows."
     )
@@ -59,6 +60,7 @@ def _measured(view: View, row: Mapping[str, Any]) -> tuple[Field, ...]:
         high,
         Field(kind, kind="quiet"),
         *(ratio_field(row[f"ratio_{name}"]) for name in ("median", "low", "high")),
+        Field({None: "", True: "pairs", False: "medians"}[row["ratio_paired"]], kind="quiet"),
     )
 
 

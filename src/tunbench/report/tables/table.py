@@ -8,7 +8,7 @@ from tunbench.report.view import View
 
 
 class Column(NamedTuple):
-    """A column: its heading, whether it holds numbers and in which SI unit, and its condition's number, or −1.
+    """A column: its heading, whether it holds numbers and in which SI unit, and its numbers in the filters, or −1.
 
     Without a unit, its numbers are ratios or counts, or the column `unit` names that of each row. On a narrow terminal
     it keeps `least` characters, and is broken nowhere where it is `whole`.
@@ -20,6 +20,13 @@ class Column(NamedTuple):
     condition: int = -1
     least: int | None = None
     whole: bool = False
+    stack: int = -1
+    workload: int = -1
+    run: int = 0
+
+
+BEST, TIED, FEW = "best", "tied", "few"
+"""Kinds of fields: ahead of all others, not told from the best, and of too few trials to be either."""
 
 
 class Field(NamedTuple):
@@ -46,7 +53,10 @@ class TableRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table with what it says of itself: its caption, how many rows are left out, and what is noted below it."""
+    """A table with what it says of itself: its caption, how many rows are left out, and what is noted below it.
+
+    It is `sortable` where the fields of a column can be compared.
+    """
 
     id: str
     caption: str
@@ -54,6 +64,7 @@ class Table(NamedTuple):
     rows: list[TableRow]
     left_out: int = 0
     notes: tuple[str, ...] = ()
+    sortable: bool = True
 
 
 PLACE_COLUMNS = (Column("stack"), Column("profile"))

@@ -1,4 +1,4 @@
-"""What the terminal says of a run at its end: the tables of its sections, the warnings below them, and where all is."""
+"""What the terminal says of a run at its end: sentences, the tables of its sections, the warnings, and where all is."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,9 +39,13 @@ def remarks(reported: ReportedRun, folder: Path, changed: Sequence[str]) -> Iter
 
 
 def rendered(view: View) -> RenderableType:
-    """Every table that a terminal shows, in the order of the sections, and each kind of warning with what to do."""
+    """What follows in sentences, the warnings by name, every table of a terminal, and what to do about each warning."""
     tables = [part for table in tables_on(Medium.TERMINAL, view) for part in rich_tables.rendered(table)]
-    return Group(*tables, *(_warning(one) for run in view.runs for one in run.warnings))
+    told = [Text(f"• {sentence}") for sentences in view.sentences for sentence in sentences]
+    warned = [one for run in view.runs for one in run.warnings]
+    names = ", ".join(f"{one.name} {len(one.found)}" for one in warned)
+    listed = [Text(f"warnings: {names}", style="yellow")] if warned else []
+    return Group(Text(""), *told, *listed, *tables, *map(_warning, warned))
 
 
 def _warning(warning: WarningGroup) -> Text:

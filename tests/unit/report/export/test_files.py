@@ -15,7 +15,7 @@ from tests.helpers.records import PING, TCP, cell, realistic, record, trial
 from tunbench.report import units
 from tunbench.report.export import files
 from tunbench.report.export.latex import escaped, latex, no_formula, spreadsheet
-from tunbench.report.tables import headline
+from tunbench.report.tables import matrix
 from tunbench.report.tables.table import Column, Field, Table, TableRow
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "export"
@@ -29,10 +29,10 @@ def golden(name: str, text: str) -> None:
     assert (GOLDEN / name).read_bytes().decode() == text
 
 
-def test_the_headline_is_the_golden_one() -> None:
-    table = headline.table(view_of(realistic(6)))
-    golden("headline.tex", latex(table))
-    golden("headline.csv", spreadsheet(table))
+def test_the_matrix_is_the_golden_one() -> None:
+    table = matrix.by_stack(view_of(realistic(6)))
+    golden("matrix.tex", latex(table))
+    golden("matrix.csv", spreadsheet(table))
 
 
 @given(st.text())
@@ -94,7 +94,7 @@ def test_every_file_is_in_the_index(exported: Path) -> None:
     with (exported / files.INDEX).open(newline="") as file:
         listed = [row["file"] for row in csv.DictReader(file)]
     assert sorted([*listed, files.INDEX]) == sorted(path.name for path in exported.iterdir())
-    assert {"table-headline.csv", "table-measured.tex"} <= set(listed)
+    assert {"table-matrix.csv", "table-measured.tex"} <= set(listed)
     assert sum(name.endswith(".svg") for name in listed) == sum(name.endswith(".pdf") for name in listed) > 3
     assert [path.name for path in exported.parent.iterdir()] == ["made"]
 

@@ -44,7 +44,7 @@ def test_the_address_filters_tables_and_charts(browser: Browser, page: str) -> N
     browser.open(f"{page}#fast&stack=none&stack=wireguard&profile=medium")
     assert browser.ask(NAMES) == ["none", "wireguard"]
     shown = browser.ask(
-        "[...document.querySelectorAll('#headline tbody tr')].filter(row => row.checkVisibility())"
+        "[...document.querySelectorAll('#matrix tbody tr')].filter(row => row.checkVisibility())"
         ".map(row => row.cells[0].textContent + ' ' + row.cells[1].textContent)"
     )
     assert shown == ["none medium", "wireguard medium"]
@@ -88,8 +88,8 @@ def test_marks_tell_of_themselves_by_keyboard(browser: Browser, page: str) -> No
 
 def test_a_table_sorts_and_finds(browser: Browser, page: str) -> None:
     browser.open(page)
-    browser.ask("document.querySelectorAll('#headline thead button')[2].click()")
-    speeds = browser.ask("[...document.querySelectorAll('#headline tbody tr')].map(row => row.cells[2].dataset.key)")
+    browser.ask("document.querySelectorAll('#matrix thead button')[2].click()")
+    speeds = browser.ask("[...document.querySelectorAll('#matrix tbody tr')].map(row => row.cells[2].dataset.key)")
     known = [float(speed) for speed in speeds if speed]
     assert known == sorted(known) and len(known) < len(speeds)
     browser.ask(

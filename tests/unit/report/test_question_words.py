@@ -1,0 +1,28 @@
+"""Whatever stands on the first screen has a name in words."""
+
+import pytest
+
+from tunbench.analysis import metrics
+from tunbench.analysis.findings.questions import ASKED
+from tunbench.report.question_words import EVENTS, NAMES
+from tunbench.runner import registry
+from tunbench.runner.catalogue import metrics_by_name
+from tunbench.runner.declare.metrics import BRING_UP
+from tunbench.runner.workloads import recover
+
+
+@pytest.mark.parametrize("workload", [*registry.workload_names(), BRING_UP])
+def test_every_workload_has_a_question_and_each_of_its_questions_a_name(workload: str) -> None:
+    shown = [metric for metric in ASKED if metric in metrics.declared(workload)]
+    assert shown
+    assert [metric for metric in shown if (workload, metric) not in NAMES] == []
+
+
+def test_no_name_is_of_what_is_not_there() -> None:
+    assert set(ASKED) <= set(metrics_by_name())
+    assert {metric for _, metric in NAMES} == set(ASKED)
+    assert len(set(NAMES.values())) == len(NAMES)
+
+
+def test_every_event_is_in_words() -> None:
+    assert set(EVENTS) == set(recover.EVENTS)
