@@ -112,7 +112,13 @@ def _build(definition: Definition, mirror: str, versions: Mapping[str, Versions]
 
 @app.command()
 def info(as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest.")] = False) -> None:
-    """Show what the base image holds: every package with its version."""
+    """Show what the base image holds: every package with its version.
+
+    \b
+    Examples:
+      tunbench lab info
+      tunbench lab info --json
+    """
     with bad_input_exits(image.ImageError):
         manifest = image.check(BASE)
     if as_json:
@@ -158,7 +164,12 @@ def shell(
 
 @app.command()
 def clean() -> None:
-    """Remove all images from the cache, and the templates that were made from them."""
+    """Remove all images from the cache, and the templates that were made from them.
+
+    \b
+    Example:
+      tunbench lab clean
+    """
     for name in ("images", "templates"):
         with bad_input_exits(OSError):
             remove(cache() / name)
