@@ -37,7 +37,7 @@ def test_plans_and_studies_are_offered_and_files_that_may_be_one() -> None:
 def test_tunnels_are_offered_also_behind_a_plus() -> None:
     assert set(completed("tunbench choose ")) == set(registry.tunnel_names())
     assert completed("tunbench overhead wireguard+vxl") == ["wireguard+vxlan"]
-    assert completed("tunbench list tunnels wirea") == ["wireguard"]
+    assert completed("tunbench list tunnels wireg") == ["wireguard"]
 
 
 def test_patterns_are_those_of_the_plan_on_the_line() -> None:

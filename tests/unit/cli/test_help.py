@@ -14,7 +14,7 @@ from tunbench import cli
 
 ROOT = get_command(cli.app)
 
-EXAMPLE = re.compile(r"^ *tunbench (.*?)(?:   .*)?$", re.MULTILINE)
+EXAMPLE = re.compile(r"^ *tunbench (.*?)(?:  .*)?$", re.MULTILINE)
 """A command of an example, before the words that some have behind it."""
 
 READING = ("list", "plan", "study list", "study show")

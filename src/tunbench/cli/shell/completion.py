@@ -77,7 +77,8 @@ def _of_plan(ctx: typer.Context, axis: str, incomplete: str) -> list[str]:
 
 
 def _plan_on_line(ctx: typer.Context) -> str:
-    return str(ctx.params.get("plan") or ctx.params.get("name") or "")
+    """The plan that stands before the option whose value is completed; where that one lacks it, no word is read yet."""
+    return str(ctx.params.get("plan") or ctx.params.get("name") or next(iter(ctx.args), ""))
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
