@@ -10,6 +10,7 @@ import pytest
 from tests.helpers.documentation import DOCS, named, rows
 from tests.helpers.metric_labs import measuring
 from tests.helpers.runs import invoke, runs_here
+from tunbench.analysis import e_model
 from tunbench.plan.choice import PURPOSES, QUEUE
 from tunbench.plan.estimate import host_pace
 from tunbench.plan.expand import expand
@@ -54,6 +55,13 @@ def test_every_purpose_has_a_row_with_its_metrics_and_its_width() -> None:
         "".join(named(cells[0])): (named(cells[2]), cells[2].rpartition(": ")[2]) for cells in rows(PAGE, "`--for`")
     }
     assert told == {name: (list(one.metrics), one.width.replace("%", " %")) for name, one in PURPOSES.items()}
+
+
+def test_the_call_of_the_page_has_the_rating_of_its_delay_and_loss() -> None:
+    [told] = re.findall(r"^wireguard: R ([\d.]+) .* MOS ([\d.]+); ([\d.]+) ms .* ([\d.]+) % not played$", PAGE, re.M)
+    rating, opinion, milliseconds, percent = map(float, told)
+    computed = e_model.rating(milliseconds / 1000, percent / 100)
+    assert (round(computed, 1), round(e_model.opinion(computed), 2)) == (rating, opinion)
 
 
 def test_the_queue_of_the_page_is_the_one_of_the_plan() -> None:
