@@ -7,6 +7,7 @@ import typer
 from tunbench import __version__
 from tunbench.cli import lab, machine, plan, study, toolbox
 from tunbench.cli import list as listing
+from tunbench.cli.choose import choose
 from tunbench.cli.compare import compare
 from tunbench.cli.digest import digest
 from tunbench.cli.doctor import doctor
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, pack, verify, report, compare, gate, digest, samples, overhead, doctor):
+for command in (choose, run, pack, verify, report, compare, gate, digest, samples, overhead, doctor):
     app.command()(command)
 app.add_typer(listing.app, name="list")
 app.add_typer(plan.app, name="plan")
@@ -59,6 +60,8 @@ def tunbench(
     Examples:
       tunbench list tunnels             what can be measured
       tunbench overhead wireguard+vxlan what it adds to a packet, computed and measured
+      tunbench choose none wireguard openvpn --line 300M/40M --delay 35ms
+                                        which of them is the better one over that line
       tunbench plan show quick          what a shipped plan runs, and how long
       tunbench plan show quick --text   the plan itself: a start for your own
       tunbench plan check my-plan.toml  whether a plan can run

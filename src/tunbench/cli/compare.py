@@ -9,11 +9,16 @@ from tunbench.cli.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.console import screen, show
 from tunbench.cli.errors import BAD_INPUT
 from tunbench.cli.listing import print_json
+from tunbench.cli.shell import completion
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A run's folder: what it was.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="A run's folder: what it has become.")],
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="A run's folder: what it was.", autocompletion=completion.runs)
+    ],
+    b: Annotated[
+        Path, typer.Argument(metavar="B", help="A run's folder: what it has become.", autocompletion=completion.runs)
+    ],
     metric: Metrics = "",
     stack: Stacks = "*",
     workload: Workloads = "*",

@@ -15,6 +15,11 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON."
     """Tell what this machine can run, and the exact mend for what it cannot.
 
     Exit code 2 where it cannot run the vm lab on the virtual clock, which most plans want.
+
+    \b
+    Examples:
+      tunbench doctor
+      tunbench doctor --json
     """
     checks = examine.host_checks()
     if as_json:

@@ -1,20 +1,22 @@
-"""What commands that execute a run share: how it is gone through, and what may stop it."""
+"""What commands that execute a run share: how it is gone through, what may stop it, and what is told at its end."""
 
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
-from tunbench.cli.console import say
+from tunbench.cli.console import say, screen, show
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
 from tunbench.labs.lab import LabError
 from tunbench.plan.estimate.host_pace import estimate
+from tunbench.plan.load import Loaded
 from tunbench.report.terminal.progress import Display
 from tunbench.run import execution
 from tunbench.run.interrupt import INTERRUPTED
 from tunbench.run.order import Order, RunError
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox.command import ToolError
 
 SOME_FAILED = 1
@@ -24,7 +26,14 @@ MISTAKES = (RunError, JournalError, ImageError, LabError, ToolError)
 """What stops a run with a message for whoever started it."""
 
 
-def execute(folder: Path, order: Order, workers: int, console: Console, interrupted: str = "") -> list[str]:
+def execute(
+    folder: Path,
+    order: Order,
+    workers: int,
+    console: Console,
+    interrupted: str = "",
+    over: execution.Over = execution.never,
+) -> list[str]:
     """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
 
     Ends the command on Ctrl-C, and says how to go on, or what else is to be said then.
@@ -38,8 +47,22 @@ def execute(folder: Path, order: Order, workers: int, console: Console, interrup
         say(console, line)
     try:
         with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
-            return execution.go(folder, order, workers, display.watch, host)
+            return execution.go(folder, order, workers, display.watch, host, over)
     except KeyboardInterrupt:
         kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"
         say(console, f"\nInterrupted; {interrupted or kept}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def conclude(folder: Path, loaded: Loaded, changed: list[str], console: Console) -> int:
+    """Writes what follows from the journal, and tells of it; returns the exit code."""
+    from tunbench.report.conclusion import finish
+    from tunbench.report.terminal import run_report
+
+    # The published numbers of a study stand beside the copy that a run has of its plan.
+    reported = finish(folder, loaded._replace(path=folder / "plan.toml"))
+    show(screen(), run_report.results(reported))
+    show(console, run_report.remarks(reported, folder, changed))
+    record = reported.analysis.record
+    failed = any(trial.verdict == Verdict.FAILED for trial in record.trials)
+    return SOME_FAILED if failed or changed or record.interrupted else 0

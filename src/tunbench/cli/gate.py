@@ -9,6 +9,7 @@ from tunbench.cli.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.console import screen, show
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.listing import print_json
+from tunbench.cli.shell import completion
 from tunbench.runner.declare import quantity
 
 STOPPED = 1
@@ -16,8 +17,12 @@ STOPPED = 1
 
 
 def gate(
-    base: Annotated[Path, typer.Argument(metavar="BASE", help="The run's folder of what is in use.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The run's folder of what shall be.")],
+    base: Annotated[
+        Path, typer.Argument(metavar="BASE", help="The run's folder of what is in use.", autocompletion=completion.runs)
+    ],
+    new: Annotated[
+        Path, typer.Argument(metavar="NEW", help="The run's folder of what shall be.", autocompletion=completion.runs)
+    ],
     tolerance: Annotated[str, typer.Option(metavar="PERCENT", help="By how much a cell may get worse.")] = "2%",
     metric: Metrics = "",
     stack: Stacks = "*",

@@ -12,6 +12,8 @@ from rich.text import Text
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.listing import print_json
+from tunbench.cli.shell import completion
+from tunbench.cli.shell.narrowing import ProfileOption, StackOption
 from tunbench.journal.journal import JournalError
 from tunbench.labs import image
 from tunbench.labs.image import cache, remove
@@ -19,11 +21,14 @@ from tunbench.labs.lab import LabError
 from tunbench.labs.vm import explore, image_build, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.image_packages import Versions
+from tunbench.plan.expand import expand
+from tunbench.plan.load import load
 from tunbench.report.terminal import listings
 from tunbench.run.order import RunError
 from tunbench.run.verify import listed, their_run
 from tunbench.run.verify.listed import ListedImage
 from tunbench.run.verify.their_run import TheirRun
+from tunbench.runner.declare import axes
 from tunbench.toolbox import selection
 from tunbench.toolbox.command import ToolError
 
@@ -112,7 +117,13 @@ def _build(definition: Definition, mirror: str, versions: Mapping[str, Versions]
 
 @app.command()
 def info(as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest.")] = False) -> None:
-    """Show what the base image holds: every package with its version."""
+    """Show what the base image holds: every package with its version.
+
+    \b
+    Examples:
+      tunbench lab info
+      tunbench lab info --json
+    """
     with bad_input_exits(image.ImageError):
         manifest = image.check(BASE)
     if as_json:
@@ -135,15 +146,31 @@ def shell(
             help="What a stack needs beyond the base: an add-on image, an installed tool, a program that you bring.",
         ),
     ] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLAN", help="Bring up the nodes of this plan, with a stack.", autocompletion=completion.plans
+        ),
+    ] = None,
+    stack: StackOption = None,
+    profile: ProfileOption = None,
 ) -> None:
     """Open a shell in a VM with two nodes and a router up, on the real clock.
 
+    With --plan it has the nodes, links and gateways of a plan's first shard that matches, its stack up and proved, and
+    its profile in force, as the shard's workloads find them.
+
     \b
     Examples:
+      tunbench lab shell --plan quick --stack wireguard --profile medium
       tunbench lab shell --script runs/…/commands.sh    repeat one trial by hand, in a fresh VM
       tunbench lab shell --with headscale --with tailscale
     """
     with bad_input_exits(image.ImageError, LabError, ToolError, OSError):
+        if plan is not None:
+            raise typer.Exit(_shell_of_plan(plan, stack, profile, with_others=bool(script or beyond)))
+        if stack or profile:
+            raise LabError("--stack and --profile choose of a plan: name it with --plan")
         image.check(BASE)
         images = selection.images(beyond or [])
         qemu.check_installed()
@@ -151,14 +178,41 @@ def shell(
             printed, status = explore.script(script, seed, "virtual", images)
             sys.stdout.write(printed)
             raise typer.Exit(status)
-        if not sys.stdin.isatty():
-            raise LabError("a shell needs a terminal; to run a script there is --script FILE")
+        _check_terminal()
         raise typer.Exit(explore.shell("real", images))
+
+
+def _shell_of_plan(plan: str, stack: list[str] | None, profile: list[str] | None, with_others: bool) -> int:
+    """Opens a shell on the nodes of a plan's first shard that matches. Returns QEMU's exit status."""
+    if with_others:
+        raise LabError("--plan has what its stack needs, and no script: give it with --stack and --profile alone")
+    shard, *_ = expand(load(plan, stack=stack or None, profile=profile or None).plan)
+    for one in (BASE, *(ADDONS[name] for name in shard.stack.addons)):
+        image.check(one)
+    qemu.check_installed()
+    needs = selection.needs_of({shard.stack}, {})
+    extras = selection.at_hand(needs)
+    _check_terminal()
+    for told in needs.notes:
+        complain(told)
+    cell = {axis: value for axis, value in shard.cell_of("").items() if axis in axes.SHARD}
+    complain(f"{', '.join(f'{axis} {value}' for axis, value in cell.items())}; on the real clock and this machine")
+    return explore.shell_of_shard(shard, "real", extras)
+
+
+def _check_terminal() -> None:
+    if not sys.stdin.isatty():
+        raise LabError("a shell needs a terminal; to run a script there is --script FILE")
 
 
 @app.command()
 def clean() -> None:
-    """Remove all images from the cache, and the templates that were made from them."""
+    """Remove all images from the cache, and the templates that were made from them.
+
+    \b
+    Example:
+      tunbench lab clean
+    """
     for name in ("images", "templates"):
         with bad_input_exits(OSError):
             remove(cache() / name)

@@ -7,6 +7,7 @@ import typer
 
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_rows, print_table
+from tunbench.cli.shell import completion
 from tunbench.labs import image
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.axes.access import shipped as shipped_accesses
@@ -32,7 +33,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.command()
 def tunnels(
-    names: Annotated[list[str] | None, typer.Argument(help="Tunnels to show with all their options.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Tunnels to show with all their options.", autocompletion=completion.tunnels),
+    ] = None,
     as_json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/tunnels.md.")] = False,
 ) -> None:

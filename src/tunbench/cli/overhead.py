@@ -9,6 +9,7 @@ from tunbench.cli.console import screen
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.listing import print_json
+from tunbench.cli.shell import completion
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.report.export import overhead as exported
@@ -19,7 +20,12 @@ from tunbench.run.order import default_folder, read_order
 
 
 def overhead(
-    stacks: Annotated[list[str], typer.Argument(help="Stacks, such as wireguard or ipsec:mode=transport+gre.")],
+    stacks: Annotated[
+        list[str],
+        typer.Argument(
+            help="Stacks, such as wireguard or ipsec:mode=transport+gre.", autocompletion=completion.tunnels
+        ),
+    ],
     payload: Annotated[
         list[int] | None, typer.Option(min=0, max=65487, help="Bytes of payload; may be given several times.")
     ] = None,

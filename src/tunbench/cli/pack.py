@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.shell import completion
 from tunbench.journal.journal import JournalError
 from tunbench.run.order import RunError
 from tunbench.run.verify import pack as packing
 
 
 def pack(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.", autocompletion=completion.runs)],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive, whose name ends in .tar.bz2.")],
 ) -> None:
     """Pack a run for others: its plan, manifest, journal and digests, as one archive that `verify` takes.

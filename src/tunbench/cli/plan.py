@@ -8,6 +8,8 @@ from tunbench.cli.console import say, screen
 from tunbench.cli.console import show as show_parts
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import alternatives, print_json
+from tunbench.cli.shell import completion
+from tunbench.cli.shell.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.doctor import choose_lab
 from tunbench.plan.cautions import lines as caution_lines
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
@@ -22,7 +24,12 @@ from tunbench.toolbox.selection import needs_of
 
 app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
 
-PlanArgument = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's file, or the name of a shipped plan.")]
+PlanArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PLAN", help="A plan's file, or the name of a shipped plan.", autocompletion=completion.plans
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option("--seed", metavar="N", help="The seed, instead of the plan's.")]
 LabOption = Annotated[
     str | None,
@@ -37,7 +44,13 @@ ClockOption = Annotated[
     str | None, typer.Option("--clock", metavar="CLOCK", help=f"{alternatives(CLOCKS)}, instead of the plan's.")
 ]
 ScaleOption = Annotated[
-    str | None, typer.Option("--scale", metavar="SCALE", help="One of a study's scales, such as quick; else full.")
+    str | None,
+    typer.Option(
+        "--scale",
+        metavar="SCALE",
+        help="One of a study's scales, such as quick; else full.",
+        autocompletion=completion.scales_of_plan,
+    ),
 ]
 WorkersOption = Annotated[
     int | None,
@@ -52,6 +65,10 @@ def check(
     lab: LabOption = None,
     clock: ClockOption = None,
     scale: ScaleOption = None,
+    stack: StackOption = None,
+    workload: WorkloadOption = None,
+    profile: ProfileOption = None,
+    repeats: RepeatsOption = None,
 ) -> None:
     """Say whether a plan can run, and if not, in which line it is wrong and what would mend it.
 
@@ -64,7 +81,8 @@ def check(
     installed are named with the command that installs them; without them, stacks that need them are unsupported.
     """
     with bad_input_exits(ToolError):
-        loaded = load(plan, seed, lab, clock, scale)
+        narrowed = narrowed_by(stack, workload, profile, repeats)
+        loaded = load(plan, seed=seed, lab=lab, clock=clock, scale=scale, **narrowed)
         if loaded.study:
             from tunbench.journal.readers import published
 
@@ -83,6 +101,10 @@ def show(
     lab: LabOption = None,
     clock: ClockOption = None,
     scale: ScaleOption = None,
+    stack: StackOption = None,
+    workload: WorkloadOption = None,
+    profile: ProfileOption = None,
+    repeats: RepeatsOption = None,
     workers: WorkersOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the plan itself, as it was written.")] = False,
@@ -99,10 +121,12 @@ def show(
       tunbench plan show quick
       tunbench plan show quick --text >my-plan.toml
       tunbench plan show my-plan.toml --workers 8
+      tunbench plan show quick --stack 'wireguard*' --workload 'ping*'
       tunbench plan show my-plan.toml --json
     """
     with bad_input_exits(ToolError):
-        loaded = load(plan, seed, lab, clock, scale)
+        narrowed = narrowed_by(stack, workload, profile, repeats)
+        loaded = load(plan, seed=seed, lab=lab, clock=clock, scale=scale, **narrowed)
         shards = expand(loaded.plan)
         if choice := choose_lab.auto(loaded.plan.lab, shards, needs_of({shard.stack for shard in shards}, {}).files):
             typer.echo(choice.why, err=True)

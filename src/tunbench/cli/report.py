@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
+from tunbench.cli.shell import completion
 from tunbench.journal import files
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of
@@ -13,7 +14,9 @@ from tunbench.plain_text import plain
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="A run's folder, or several.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN…", help="A run's folder, or several.", autocompletion=completion.runs)
+    ],
     out: Annotated[
         Path | None,
         typer.Option(help="The file to write; else report.html in the run's folder, for several runs in this one."),
@@ -22,7 +25,13 @@ def report(
         Path | None, typer.Option(help="A folder for every table as CSV and LaTeX, and every chart as SVG and PDF.")
     ] = None,
 ) -> None:
-    """Write the report of a run, or of several side by side: one HTML file that works offline."""
+    """Write the report of a run, or of several side by side: one HTML file that works offline.
+
+    \b
+    Examples:
+      tunbench report runs/wan
+      tunbench report runs/before runs/after --out both.html --export figures
+    """
     with bad_input_exits(JournalError, OSError):
         from tunbench.analysis.run_analysis import analyse
         from tunbench.report.conclusion import REPORT

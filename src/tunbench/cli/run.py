@@ -4,27 +4,29 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from tunbench.cli.console import say, screen, show
+from tunbench.cli.console import say, screen
 from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.executing import MISTAKES, conclude, execute
 from tunbench.cli.listing import alternatives
+from tunbench.cli.shell import completion
+from tunbench.cli.shell.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.plan import cautions, load
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
-from tunbench.plan.load import Loaded
 from tunbench.plan.model import CLOCKS, LAB_KINDS
 from tunbench.run import execution
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
 from tunbench.run.verify import pack as packing
-from tunbench.runner.declare.verdicts import Verdict
 from tunbench.toolbox import brought_programs
 
 
 def run(
     plan: Annotated[
-        str | None, typer.Argument(help="A plan's file, or the name of a shipped plan, such as quick.")
+        str | None,
+        typer.Argument(
+            help="A plan's file, or the name of a shipped plan, such as quick.", autocompletion=completion.plans
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed than the plan's.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
@@ -40,7 +42,16 @@ def run(
     clock: Annotated[
         str | None, typer.Option(help=f"Another clock of the lab than the plan's: {alternatives(CLOCKS)}.")
     ] = None,
-    scale: Annotated[str | None, typer.Option(help="One of a study's scales, such as quick; else full.")] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="One of a study's scales, such as quick; else full.", autocompletion=completion.scales_of_plan
+        ),
+    ] = None,
+    stack: StackOption = None,
+    workload: WorkloadOption = None,
+    profile: ProfileOption = None,
+    repeats: RepeatsOption = None,
     tool: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="A program that you bring, such as zerotier-one; repeat it for others."),
@@ -49,7 +60,10 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Pack the run for others, who verify it; the name ends in .tar.bz2."),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was interrupted.")] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Go on with a run that was interrupted.", autocompletion=completion.runs),
+    ] = None,
 ) -> None:
     """Execute a plan: build the lab, bring the tunnels up, prove them, measure, and write a report.
 
@@ -58,6 +72,7 @@ def run(
       tunbench run quick                        seven stacks, two profiles, three seeds
       tunbench run my-plan.toml --seed 7 --out runs/seven
       tunbench run openwrt-2016 --scale quick   a study, as far as half an hour goes
+      tunbench run quick --stack none --stack 'wireguard*' --profile baseline --repeats 6
       tunbench run my-plan.toml --pack seven.tar.bz2   and one archive for others, who verify it
       tunbench run --resume runs/seven          after Ctrl-C, a crash or a full disk
     """
@@ -66,6 +81,7 @@ def run(
         if pack is not None:
             packing.check(pack)
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
+        options |= narrowed_by(stack, workload, profile, repeats)
         folder, order = _order_in(plan, out, resume, options, tool or [])
         notes = [*order.toolbox.notes, *cautions.lines(order.shards, order.lab.clock)]
         for line in [*([order.why_this_lab] if order.why_this_lab else []), *notes]:
@@ -89,8 +105,7 @@ def _order_in(
     given = {name: value for name, value in options.items() if value is not None}
     if resume is not None:
         if plan or out or given or tools:
-            others = "--out, --seed, --lab, --clock, --scale or --tool"
-            raise RunError(f"--resume goes on with a run as it was begun: give no plan, {others}")
+            raise RunError("--resume goes on with a run as it was begun: give no plan, and --workers or --pack at most")
         return resume, reopen(resume)
     if plan is None:
         raise RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
@@ -102,17 +117,3 @@ def _order_in(
         published.read(loaded)
     order = order_of(loaded, given, brought_programs.parsed(tools))
     return out or default_folder(order.plan.name), order
-
-
-def conclude(folder: Path, loaded: Loaded, changed: list[str], console: Console) -> int:
-    """Writes what follows from the journal, and tells of it; returns the exit code."""
-    from tunbench.report.conclusion import finish
-    from tunbench.report.terminal import run_report
-
-    # The published numbers of a study stand beside the copy that a run has of its plan.
-    reported = finish(folder, loaded._replace(path=folder / "plan.toml"))
-    show(screen(), run_report.results(reported))
-    show(console, run_report.remarks(reported, folder, changed))
-    record = reported.analysis.record
-    failed = any(trial.verdict == Verdict.FAILED for trial in record.trials)
-    return SOME_FAILED if failed or changed or record.interrupted else 0

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.shell import completion
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of
 
@@ -24,7 +25,7 @@ class Format(StrEnum):
 
 
 def samples(
-    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    run: Annotated[Path, typer.Argument(help="A run's folder.", autocompletion=completion.runs)],
     format: Annotated[Format, typer.Option(help="csv, json (one object a line) or parquet.")] = Format.CSV,
 ) -> None:
     """Print every measured value of a run, sorted, one row a sample, in SI units.

@@ -9,6 +9,8 @@ from tunbench.cli.console import screen
 from tunbench.cli.console import show as show_parts
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_json
+from tunbench.cli.shell import completion
+from tunbench.cli.shell.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of
@@ -21,12 +23,9 @@ app = typer.Typer(no_args_is_help=True, help="Reproduce publications, and see ho
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def _names(incomplete: str) -> list[str]:
-    return [name for name in shipped_studies() if name.startswith(incomplete)]
-
-
 StudyArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="The name of a shipped study, or its file.", autocompletion=_names)
+    str,
+    typer.Argument(metavar="NAME", help="The name of a shipped study, or its file.", autocompletion=completion.studies),
 ]
 
 
@@ -48,27 +47,43 @@ def listed(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def show(name: StudyArgument) -> None:
+def show(
+    name: StudyArgument,
+    stack: StackOption = None,
+    workload: WorkloadOption = None,
+    profile: ProfileOption = None,
+    repeats: RepeatsOption = None,
+) -> None:
     """Show a study: its systems, tables and claims, what cannot be tested here and why, and how it is run.
 
+    Narrowed as a run of it would be, it says which claims are not run, and how long the rest takes.
+
     \b
-    Example:
+    Examples:
       tunbench study show openwrt-2016
+      tunbench study show openwrt-2016 --stack none --stack 'ipip*'
     """
+    narrowed = narrowed_by(stack, workload, profile, repeats)
     with bad_input_exits():
-        parts = list(publications.whole(name, load(name)))
+        parts = list(publications.whole(name, load(name, **narrowed), narrowed))
     show_parts(screen(), parts)
 
 
 @app.command()
-def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")], as_json: AsJson = False) -> None:
-    """Tell how far a run of a study agrees with what was published: its tables in numbers, its claims by a verdict.
+def agree(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.", autocompletion=completion.runs)],
+    every: Annotated[bool, typer.Option("--all", help="Tell of every claim, also those without a verdict.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell how far a run of a study agrees with what was published: its claims by a verdict, its tables in numbers.
 
-    Exit code 0 whatever the verdicts are, 2 where the folder is no run of a study.
+    It begins with the claims of which a verdict was reached, those that are refuted first. Exit code 0 whatever the
+    verdicts are, 2 where the folder is no run of a study.
 
     \b
     Examples:
       tunbench study agree runs/openwrt-2016
+      tunbench study agree runs/openwrt-2016 --all
       tunbench study agree runs/openwrt-2016 --json
     """
     with bad_input_exits(JournalError):
@@ -84,4 +99,4 @@ def agree(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folde
     if as_json:
         print_json(agreement.as_json(assessment))
     else:
-        screen().print(study_tables.rendered(assessment, long=True))
+        screen().print(study_tables.rendered(assessment, long=True, every=every))

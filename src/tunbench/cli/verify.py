@@ -14,6 +14,7 @@ from tunbench.cli.console import say, screen, show
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.listing import print_json
+from tunbench.cli.shell import completion
 from tunbench.plain_text import line
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.load import Loaded
@@ -38,7 +39,14 @@ BUILT_BY = {"image": "lab build", "addons": "lab build", "tools": "toolbox insta
 
 
 def verify(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or what tunbench pack made of it.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="A run's folder, or what tunbench pack made of it.",
+            autocompletion=completion.packed_runs,
+        ),
+    ],
     shards: Annotated[
         str,
         typer.Option(metavar="NUMBER", help=f"How many shards, or {ALL}.", autocompletion=lambda: [USUAL_COUNT, ALL]),

@@ -27,6 +27,7 @@ from tunbench.journal.checks import (
 from tunbench.journal.shard_checks import check_spec, check_terms
 from tunbench.labs.real_time.host_state import HOST_STATE
 from tunbench.plan.load import OVERRIDES
+from tunbench.plan.narrowing import AXES as NARROWED_AXES
 from tunbench.runner.catalogue import metrics_by_name
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
@@ -62,8 +63,15 @@ def _until(value: Any) -> None:
 
 
 def _overrides(value: Any) -> None:
-    if not value.keys() <= OVERRIDES.keys() or not all(type(one) in (int, str) for one in value.values()):
+    if not value.keys() <= OVERRIDES.keys():
         raise InvalidEvent
+    for key, one in value.items():
+        if key in NARROWED_AXES:
+            sound = isinstance(one, list) and all(isinstance(each, str) for each in one)
+        else:
+            sound = type(one) in (int, str)
+        if not sound:
+            raise InvalidEvent
 
 
 def _paths(value: Any) -> None:

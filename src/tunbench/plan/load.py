@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tunbench import plain_text
-from tunbench.plan import scales
+from tunbench.plan import narrowing, scales
 from tunbench.plan.keys import BESIDE_A_PLAN, read_plan
 from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, LabChoice, Plan
+from tunbench.plan.narrowing import Globs, NothingMatches
 from tunbench.plan.scales import FULL
 from tunbench.plan.study import named_cells
 from tunbench.plan.study.claim import CLAIM_EXAMPLE, StudyClaim, read_claims
@@ -24,9 +25,11 @@ OVERRIDES: dict[str, positions.Path] = {
     "seed": ("seed",),
     "lab": ("lab", "kind"),
     "clock": ("lab", "clock"),
+    "repeats": ("repeats",),
     "scale": ("scale",),
+    **{axis: (axis,) for axis in narrowing.AXES},
 }
-"""The options of the command line that override a plan, and what of it."""
+"""The options of the command line that override a plan, and what of it; those of axes hold patterns."""
 
 KEYS_BESIDE_A_PLAN = {
     "study": Key(STUDY_EXAMPLE, alone(read_study), lambda: None),
@@ -46,7 +49,8 @@ class PlanError(Exception):
 class Loaded(NamedTuple):
     """A checked plan at one of its scales, and the text and the file that it was read from.
 
-    `plans` has the plan of every scale. A plan may reproduce a `study`, and test `claims`.
+    `plans` has the plan of every scale that has something of what the command line left. A plan may reproduce a
+    `study`, and test `claims`.
     """
 
     plan: Plan
@@ -78,13 +82,13 @@ def _shipped(folder: str) -> dict[str, Path]:
     return {path.stem: path for path in sorted(Path(str(files("tunbench.plan").joinpath(folder))).glob("*.toml"))}
 
 
-def load(
-    plan: str, seed: int | None = None, lab: str | None = None, clock: str | None = None, scale: str | None = None
-) -> Loaded:
-    """Reads the plan of a file or of a shipped name, with what the command line overrides. Raises PlanError."""
+def load(plan: str, **overrides: Any) -> Loaded:
+    """Reads the plan of a file or of a shipped name, with what the command line overrides: keys of OVERRIDES.
+
+    Those that are None are not given. Raises PlanError.
+    """
     path = find(plan)
-    options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
-    return read(_text(path), path, {name: value for name, value in options.items() if value is not None})
+    return read(_text(path), path, {name: value for name, value in overrides.items() if value is not None})
 
 
 def reference_of(loaded: Loaded) -> Path | None:
@@ -144,7 +148,26 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
     scale = overrides.get("scale", FULL)
     if scale not in plans or ("scale" in overrides and not replaced):
         raise PlanError(_no_scale(str(scale), replaced, str(path)))
+    try:
+        plans = _narrowed(plans, scale, narrowing.globs_of(overrides))
+    except NothingMatches as error:
+        raise PlanError(str(error)) from None
     return Loaded(plans[scale], text, path, beside["study"], beside["claim"], scale, plans)
+
+
+def _narrowed(plans: dict[str, Plan], wanted: str, globs: Globs) -> dict[str, Plan]:
+    """The plans of all scales, narrowed: without those of which nothing is left, unless it is the one that is wanted.
+
+    What stands in a file is checked as a whole before. Raises NothingMatches.
+    """
+    left = {}
+    for scale, plan in plans.items() if globs else ():
+        try:
+            left[scale] = narrowing.narrowed(plan, globs)
+        except NothingMatches:
+            if scale == wanted:
+                raise
+    return left or plans
 
 
 def _read_scales(
@@ -222,8 +245,7 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
 
 def _overridden(data: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """The plan's data with what the command line overrides."""
-    if "seed" in overrides:
-        data["seed"] = overrides["seed"]
+    data |= {key: overrides[key] for key in ("seed", "repeats") if key in overrides}
     lab = data.get("lab", {})
     if not isinstance(lab, dict) or not {"lab", "clock"} & set(overrides):
         return data

@@ -29,6 +29,14 @@ MEASURED_PHASES = ("up", "trial")
 Watch = Callable[[pool.ShardEvent], None]
 """Is told of everything that happens, for a progress display."""
 
+Over = Callable[[], bool]
+"""Whether the time for a run is over: what is under way comes to its end, and nothing else begins."""
+
+
+def never() -> bool:
+    """A run has all the time that it takes."""
+    return False
+
 
 def create(folder: Path, order: Order) -> None:
     """Makes the folder of a new run, with plan and the head of the journal. Raises RunError, LabError, ImageError."""
@@ -81,10 +89,13 @@ def machine_held(order: Order) -> AbstractContextManager[None]:
     return exclusive_run() if order.lab.exclusive else nullcontext()
 
 
-def go(folder: Path, order: Order, workers: int, watch: Watch, host: HostState | None = None) -> list[str]:
-    """Executes what the journal does not hold yet. Returns the trials that came out otherwise than before.
+def go(
+    folder: Path, order: Order, workers: int, watch: Watch, host: HostState | None = None, over: Over = never
+) -> list[str]:
+    """Executes what the journal does not hold yet, until the time is `over`. Returns what came out otherwise.
 
-    `host` is the state of this machine, which the journal is told.
+    That is the trials of shards that were executed again. `host` is the state of this machine, which the journal is
+    told.
     Raises RunError where the disk is full, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
     """
     try:
@@ -96,7 +107,7 @@ def go(folder: Path, order: Order, workers: int, watch: Watch, host: HostState |
         if host:
             book.append(host.event)
         with interruptible(), scratch(folder) as own_folder, watching_noise(order.lab.clock) as noise_watch:
-            return _execute(folder, order, workers, watch, book, own_folder, noise_watch)
+            return _execute(folder, order, workers, watch, book, own_folder, noise_watch, over)
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "
@@ -112,7 +123,14 @@ def schedule_of(folder: Path, order: Order) -> Schedule:
 
 
 def _execute(
-    folder: Path, order: Order, workers: int, watch: Watch, book: Journal, own: Path, noise_watch: NoiseWatch | None
+    folder: Path,
+    order: Order,
+    workers: int,
+    watch: Watch,
+    book: Journal,
+    own: Path,
+    noise_watch: NoiseWatch | None,
+    over: Over,
 ) -> list[str]:
     schedule = schedule_of(folder, order)
     known = dict(schedule.trials)
@@ -141,6 +159,8 @@ def _execute(
         for answer in schedule.new_answers():
             book.append(answer.line, sync=True)
             watch(pool.ShardEvent(shard, answer.line, answer))
+        if over():
+            waiting.clear()
     return changed
 
 

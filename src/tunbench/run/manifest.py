@@ -11,6 +11,7 @@ from typing import Any
 
 from tunbench import __version__
 from tunbench.labs import payload
+from tunbench.plan import narrowing
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, canonical
 from tunbench.run.order import Order
@@ -60,6 +61,7 @@ def _plan_of(order: Order) -> dict[str, Any]:
     return {
         **{"name": plan.name, "seed": plan.seed, "repeats": plan.repeats},
         **{"stacks": stacks, **listed},
+        **({"narrowed": globs} if (globs := narrowing.globs_of(order.overrides)) else {}),
         **({"until": plan.until._asdict()} if plan.until else {}),
     }
 

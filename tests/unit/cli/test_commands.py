@@ -206,6 +206,24 @@ def test_a_script_runs_in_a_vm_and_a_shell_needs_a_terminal(monkeypatch: pytest.
     )
 
 
+def test_a_shell_opens_on_the_shard_of_a_plan_that_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_lab(monkeypatch)
+    BASE.folder.mkdir(parents=True)
+    image_build.write_manifest_of(BASE, BASE.folder, {})
+    monkeypatch.setattr("tunbench.cli.lab._check_terminal", lambda: None)
+    opened: list[Shard] = []
+
+    def shell_of_shard(shard: Shard, clock: str, extras: object) -> int:
+        opened.append(shard)
+        return 5 if clock == "real" else 6
+
+    monkeypatch.setattr(explore, "shell_of_shard", shell_of_shard)
+    result = invoke("lab", "shell", "--plan", "quick", "--stack", "wireguard+*", "--profile", "medium")
+    assert result.exit_code == 5
+    assert [(one.stack.name, one.profile.name, one.repeat) for one in opened] == [("wireguard+vxlan", "medium", 1)]
+    assert "stack wireguard+vxlan, profile medium, access none, link wire" in result.stderr
+
+
 def test_runs_that_lead_nowhere_are_told(tmp_path: Path) -> None:
     finished(tmp_path / "good")
     (tmp_path / "loop").symlink_to("loop")

@@ -17,9 +17,9 @@ from tunbench.runner.declare.verdicts import Verdict
 MEDIAN = "median"
 """The statistic of a trial that gives a series alone."""
 
-ABSENT = "the plan has no such cell at this scale"
+ABSENT = "the plan as it was run has no such cell"
 
-NOT_RUN = "not run at this scale"
+NOT_RUN = "not run"
 """What stands for the verdict or the number of a cell that is absent."""
 
 Pair = tuple[int, int]

@@ -67,8 +67,11 @@ class Boot:
     images: tuple[Image, ...] = (BASE,)
     machine: Machine = FULL
 
-    def write(self, program: str, files: Mapping[str, bytes], seed: int) -> None:
-        """Writes the archive, with a program of `guest` and the runner, and what is handed in besides."""
+    def write(self, program: str | bytes, files: Mapping[str, bytes], seed: int) -> None:
+        """Writes the archive, with the runner and a program, and what is handed in besides.
+
+        The program is the name of one in `guest`, or the text of another.
+        """
         first_stage = (BASE.folder / "boot.cpio").read_bytes()
         (self.folder / "boot.cpio").write_bytes(self.acpi_tables() + first_stage + _second_stage(program))
         handed = {
@@ -120,9 +123,10 @@ class Boot:
         return argv
 
 
-def _second_stage(program: str) -> bytes:
+def _second_stage(program: str | bytes) -> bytes:
     """The archive of what comes after the first stage: the runner, and a program that uses it."""
-    guest = {"start": (payload.GUEST / "start").read_bytes(), "program": (payload.GUEST / program).read_bytes()}
+    text = program if isinstance(program, bytes) else (payload.GUEST / program).read_bytes()
+    guest = {"start": (payload.GUEST / "start").read_bytes(), "program": text}
     files = {**payload.runner_files(), **guest}
     archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in files.items()})
     return cpio.padded(archive, ARCHIVE_GRANULE_BYTES)

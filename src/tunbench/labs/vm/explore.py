@@ -6,12 +6,27 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tunbench.labs.extras import Extra
 from tunbench.labs.image import Image, ImageError
 from tunbench.labs.process_group import ends_with_this_process
+from tunbench.labs.vm import look_around
 from tunbench.labs.vm.boot import FULL, Boot
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.labs.vm.lab import started
+from tunbench.labs.vm.lab import images_of, started
 from tunbench.plan.axes.machine import Machine
+from tunbench.plan.shard import Shard, canonical
+
+LOOK_AROUND = Path(look_around.__file__)
+
+PROGRAM_OF_SHARD = f"""\
+# The shard of a plan, with a shell in the place of its workloads.
+PYTHONHASHSEED=0 python3 -m tunbench.runner.template
+cp /payload/{LOOK_AROUND.name} /payload/tunbench/runner/workloads/
+echo "bringing the stack up" >/dev/ttyS0
+python3 -m tunbench.runner /payload/shard.json /payload/events.jsonl
+python3 /payload/{LOOK_AROUND.name} /payload/events.jsonl
+""".encode()
+"""What such a VM does. It is no program of `guest`, whose digest decides the numbers of a run."""
 
 
 def shell(clock: str, addons: Sequence[Image] = ()) -> int:
@@ -20,6 +35,16 @@ def shell(clock: str, addons: Sequence[Image] = ()) -> int:
         boot = Boot(clock, Path(folder), (BASE, *addons))
         boot.write("shell", {}, 1)
         # The terminal is the VM's: Ctrl-C goes to the program inside, and Ctrl-A X ends the VM.
+        return subprocess.run(ends_with_this_process(boot.command(serial=["mon:stdio"]))).returncode
+
+
+def shell_of_shard(shard: Shard, clock: str, extras: Sequence[Extra] = ()) -> int:
+    """Opens a shell on this terminal where the workloads of a shard would run. Returns QEMU's exit status."""
+    spec = {**shard.spec(), "workloads": [look_around.ABOUT.name], "probes": []}
+    files = {"shard.json": canonical(spec).encode(), LOOK_AROUND.name: LOOK_AROUND.read_bytes()}
+    with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
+        boot = Boot(clock, Path(folder), (BASE, *images_of(shard.stack, extras)))
+        boot.write(PROGRAM_OF_SHARD, files, shard.seed)
         return subprocess.run(ends_with_this_process(boot.command(serial=["mon:stdio"]))).returncode
 
 

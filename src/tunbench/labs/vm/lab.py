@@ -85,8 +85,7 @@ class VmLab:
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts a VM that executes the shard; what it writes goes to the folder."""
-        images = (BASE, *addons_of(shard.stack), *needed(shard.stack, self.extras))
-        boot = Boot(self.clock, folder, images, shard.machine)
+        boot = Boot(self.clock, folder, (BASE, *images_of(shard.stack, self.extras)), shard.machine)
         boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
         return started(boot)
 
@@ -100,6 +99,11 @@ def started(boot: Boot) -> ProcessGroup:
     """A VM whose files have been written, under way on a core of its own."""
     with pinning.kept_to({host_core.least_taken()} if boot.clock == "virtual" else ()):
         return templates.start(boot)
+
+
+def images_of(stack: PlannedStack, extras: Iterable[Extra]) -> list[Image]:
+    """What a stack needs beyond the base image, of these extras and of the add-ons."""
+    return [*addons_of(stack), *needed(stack, extras)]
 
 
 def addons_of(stack: PlannedStack) -> list[Image]:

@@ -31,6 +31,18 @@ def mistakes(study: Study | None, claims: Sequence[StudyClaim], plans: Mapping[s
     return list(dict.fromkeys(found))
 
 
+def left_out(claims: Sequence[StudyClaim], plan: Plan) -> dict[str, int]:
+    """How many comparisons of each claim name a cell that this plan does not have, by the claim's name."""
+    of = grid(plan)
+    return {
+        claim.name: sum(
+            any(one.absence for cell in each.cells.values() for one in _tried(cell, of, (), {}))
+            for each in claim.compare
+        )
+        for claim in claims
+    }
+
+
 def _of_claims(claims: Sequence[StudyClaim], of: Grid) -> Iterator[Mistake]:
     for number, claim in enumerate(claims):
         for place, comparison in enumerate(claim.compare):

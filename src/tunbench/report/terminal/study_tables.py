@@ -1,5 +1,7 @@
 """What a run says of a study, for the terminal."""
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -18,26 +20,41 @@ STYLES = {REPRODUCED: "green", NOT_REPRODUCED: "bold red", NOT_TESTABLE: "dim", 
 """How verdicts are shown; any other is yellow."""
 
 
-def rendered(assessment: Assessment, long: bool = False) -> RenderableType:
-    """The agreement of each table, and the verdict of each claim; `long` has what was compared below it."""
+REACHED = (NOT_REPRODUCED, REPRODUCED)
+"""The verdicts that decide something, in the order in which they are told: one refutation says most."""
+
+
+def rendered(assessment: Assessment, long: bool = False, every: bool = False) -> RenderableType:
+    """The verdicts that were reached, how many claims have none, and the agreement of each table.
+
+    `long` has what was compared below each claim; with `every`, claims without a verdict follow the others.
+    """
     scale = f", scale {assessment.scale}" if assessment.scale else ""
     parts: list[RenderableType] = []
     if assessment.study:
         study = assessment.study
         parts.append(Text(f"{study.title} ({study.year}){scale}\n", style="bold"))
+    parts += _claims(assessment.claims, long, every)
     if assessment.tables:
         parts.append(_tables(assessment.tables, long))
     elif assessment.study:
-        parts.append(Text(f"agreement of tables: {study_wording.NO_NUMBERS}\n"))
+        parts.append(Text(f"\nagreement of tables: {study_wording.NO_NUMBERS}\n"))
     if assessment.prediction:
         parts += prediction_table.rendered(assessment.prediction, assessment.tables, long)
     if assessment.clusters:
         parts += [*(Text(f"clusters, {study_wording.clusters(one)}") for one in assessment.clusters), Text()]
-    for one in assessment.claims:
-        parts += _claim(one, long)
-    if assessment.claims:
-        parts.append(Text(f"\n{len(assessment.claims)} claims: {study_wording.counted(assessment.claims)}"))
     return Group(*parts)
+
+
+def _claims(claims: Sequence[ClaimResult], long: bool, every: bool) -> list[RenderableType]:
+    """The claims of which a verdict was reached, and in one line how many have which."""
+    reached = [one for verdict in REACHED for one in claims if one.verdict == verdict]
+    rest = [one for one in claims if one.verdict not in REACHED]
+    parts = [part for one in [*reached, *(rest if every else [])] for part in _claim(one, long)]
+    if claims:
+        told = "; study agree --all tells of those without a verdict" if rest and not every else ""
+        parts.append(Text(f"{len(claims)} claims: {study_wording.counted(claims)}{told}"))
+    return parts
 
 
 def _tables(tables: list[TableAgreement], long: bool) -> Table:

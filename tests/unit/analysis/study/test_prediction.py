@@ -131,7 +131,7 @@ def test_a_run_without_the_calibrating_cell_says_so(tmp_path: Path) -> None:
     text = calibrated.TEXT.replace('system = "WireGuard"\ncondition = "LAN"', 'system = "No VPN"\ncondition = "WAN"')
     found = prediction(calibrated.assessed(tmp_path, "quick", text))
     assert (found.calibrated, found.machine, found.cell.measured) == (None, None, None)
-    assert found.cell.why == "not run at this scale"
+    assert found.cell.why == "not run"
     # The number is known all the same.
     assert found.tables[0].whole.at_number == pytest.approx(1 - 12.1 / 91.45, rel=0.01)
 

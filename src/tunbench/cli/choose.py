@@ -1,0 +1,124 @@
+"""`tunbench choose`: which of some stacks is the better one over a line, from its data sheet and without a file."""
+
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunbench.cli.console import say, screen
+from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.executing import MISTAKES, conclude, execute
+from tunbench.cli.shell import completion
+from tunbench.journal import files
+from tunbench.journal.folders import resume_command
+from tunbench.plan import cautions, choice, load
+from tunbench.plan.choice import Choice
+from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
+from tunbench.plan.load import Loaded
+from tunbench.report.terminal import choice_wording as wording
+from tunbench.run import execution
+from tunbench.run.order import RunError, default_folder, order_of
+
+
+def choose(
+    stacks: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STACK...",
+            help="What there is to choose from; none is the bare line.",
+            autocompletion=completion.tunnels,
+        ),
+    ],
+    line: Annotated[
+        str, typer.Option(metavar="DOWN/UP", help="What each site's line carries, as its data sheet says: 300M/40M.")
+    ],
+    line_b: Annotated[str, typer.Option(metavar="DOWN/UP", help="The line of the second site, if it is another.")] = "",
+    delay: Annotated[str, typer.Option(help="From site to site, one way: half of what ping shows.")] = "10ms",
+    loss: Annotated[str, typer.Option(help="Share of packets that are lost, each way.")] = "0%",
+    purpose: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="PURPOSE",
+            help="voip, backup or web; else anything.",
+            autocompletion=lambda: [name for name in choice.PURPOSES if name],
+        ),
+    ] = "",
+    minutes: Annotated[float, typer.Option(min=0.1, max=10_000, help="After so many, no more repeats begin.")] = 10,
+    write: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the plan in this file, too.")] = None,
+    seed: Annotated[int, typer.Option(help="What is random follows from it.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-choose.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=MAX_WORKERS, help="Shards at a time; else one for each processor.")
+    ] = None,
+) -> None:
+    """Choose among stacks for a line between two sites: no file, and an answer within minutes.
+
+    From the line it makes a plan, and says what that measures and for how long. It repeats in blocks until the
+    intervals are narrow enough or the time is over, and tells what was found as run does.
+
+    \b
+    Examples:
+      tunbench choose none wireguard openvpn --line 300M/40M --delay 35ms --loss 0.2%
+      tunbench choose wireguard openvpn --line 50M/10M --line-b 1G/1G --for backup
+      tunbench choose wireguard ipsec --line 16M/1M --delay 20ms --for voip --minutes 5 --write call.toml
+    """
+    console = screen(stderr=True)
+    with bad_input_exits(*MISTAKES):
+        asked = choice.read(stacks, line, line_b, delay, loss, purpose, seed)
+        text = choice.text(asked, _command(asked, purpose))
+        loaded = load.read(text, write or Path(f"{choice.NAME}.toml"))
+        order = order_of(loaded, {})
+        count = workers or default_workers(order.lab.clock)
+        for told in [*wording.plan(asked, loaded, count, minutes), *order.toolbox.notes]:
+            say(console, told)
+        for told in cautions.lines(order.shards, order.lab.clock):
+            say(console, told)
+        if write:
+            _keep(text, write)
+        folder = out or default_folder(order.plan.name)
+        with execution.machine_held(order):
+            execution.create(folder, order)
+            end = time.monotonic() + 60 * minutes
+            changed = execute(folder, order, count, console, over=lambda: time.monotonic() > end)
+        code = conclude(folder, order.loaded, changed, console)
+        _answer(folder, order.loaded, asked)
+        raise typer.Exit(code)
+
+
+def _answer(folder: Path, loaded: Loaded, asked: Choice) -> None:
+    """What of the purpose `run` does not tell, and what the time has left open."""
+    from tunbench.analysis.calls import calls
+    from tunbench.analysis.run_analysis import analyse
+    from tunbench.journal.readers.registry import record_of
+    from tunbench.report.terminal import calls as shown
+
+    analysis = analyse(record_of(folder))
+    if choice.CALL in asked.purpose.workloads:
+        names = [one.name for one in loaded.plan.workloads]
+        for told in shown.lines(calls(analysis, names)):
+            say(screen(), told)
+    missing = analysis.record.planned - len(analysis.record.trials)
+    if missing > 0:
+        left = f"{missing} of {analysis.record.planned} trials that were asked for are left"
+        say(screen(stderr=True), f"the time is over, and {left}; go on with: {resume_command(folder)}")
+
+
+def _keep(text: str, file: Path) -> None:
+    """Writes the plan to a file that is not there. Raises RunError."""
+    if file.exists() or file.is_symlink():
+        raise RunError(f"--write: {file} is there already: name another file")
+    try:
+        files.write(file, text)
+    except OSError as error:
+        raise RunError(f"--write: cannot write to {file}: {error.strerror}; name another file") from None
+
+
+def _command(asked: Choice, purpose: str) -> str:
+    """The command as it is typed."""
+    words = ["tunbench", "choose", *asked.stacks, "--line", "/".join(asked.a)]
+    words += ["--line-b", "/".join(asked.b)] if asked.b != asked.a else []
+    words += ["--delay", asked.delay, "--loss", asked.loss, *(["--for", purpose] if purpose else [])]
+    return shlex.join(words)

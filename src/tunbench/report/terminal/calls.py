@@ -1,0 +1,25 @@
+"""What calls over each stack are like, for the terminal."""
+
+from collections.abc import Iterator, Sequence
+
+from tunbench.analysis.calls import Call
+from tunbench.report import units
+
+SCALE = "R is that of ITU-T G.107: 90 and more is very good, below 70 many are dissatisfied; MOS goes from 1 to 4.5"
+"""ITU-T G.107, annex B, table B.1."""
+
+
+def lines(calls: Sequence[Call]) -> Iterator[str]:
+    """A line for each stack, the best first, and what the numbers mean."""
+    several = len({one.condition for one in calls}) > 1
+    for one in sorted(calls, key=lambda call: -call.rating.median):
+        where = f" ({one.condition})" if several else ""
+        found, n = one.rating, one.rating.n
+        told = (
+            f"{one.stack}{where}: R {found.median:.1f} ({found.low:.1f} to {found.high:.1f}, {found.kind} of {n} "
+            f"{'trial' if n == 1 else 'trials'}), MOS {one.opinion.median:.2f}; {units.quantity(one.delay, 's')} from "
+            f"mouth to ear, {units.quantity(one.unplayed, 'ratio')} not played"
+        )
+        yield told.replace(units.NBSP, " ")
+    if calls:
+        yield SCALE

@@ -1,0 +1,89 @@
+"""The plan that is made of a line's data sheet."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tunbench.plan import choice
+from tunbench.plan.choice import PURPOSES, Choice
+from tunbench.plan.load import PlanError, read
+from tunbench.plan.model import Plan
+
+
+def asked(**changed: Any) -> Choice:
+    given: dict[str, Any] = {
+        "stacks": ["none", "wireguard"],
+        **{"line": "300M/40M", "line_b": "", "delay": "35ms", "loss": "0.2%", "purpose": "", "seed": 7},
+    }
+    return choice.read(**{**given, **changed})
+
+
+def plan(**changed: Any) -> Plan:
+    return read(choice.text(asked(**changed), "tunbench choose …"), Path("choose.toml")).plan
+
+
+def only(values: Any) -> Any:
+    """The one value of an axis."""
+    [found] = values
+    return found
+
+
+def test_the_line_is_the_link_of_both_sites() -> None:
+    link: Any = only(plan().values["link"])
+    assert (link.up.rate, link.down.rate) == (40e6, 300e6)
+    assert plan().axes["access"] == ["none"]
+    profile: Any = only(plan().values["profile"])
+    assert profile.spec()["forward"] == {"delay": 0.035, "loss": 0.002}
+    assert (plan().seed, plan().axes["stack"]) == (7, ["none", "wireguard"])
+
+
+def test_two_lines_are_two_gateways() -> None:
+    found = plan(line_b="50M/1G")
+    accesses: Any = only(found.values["access"])
+    rates = {node: (one.link.up.rate, one.link.down.rate) for node, one in accesses.own.items()}
+    assert rates == {"a": (40e6, 300e6), "b": (1e9, 50e6)}
+    assert found.axes["link"] == ["wire"]
+
+
+@pytest.mark.parametrize(
+    ("line", "line_b", "to_b", "to_a"),
+    [
+        ("300M/40M", "", "40M", "40M"),
+        ("300M/40M", "10M/1G", "10M", "300M"),
+        ("0.5G/900K", "2M/600M", "900K", "0.5G"),
+    ],
+)
+def test_each_way_has_the_smaller_of_what_goes_up_here_and_comes_down_there(
+    line: str, line_b: str, to_b: str, to_a: str
+) -> None:
+    found = asked(line=line, line_b=line_b)
+    assert (found.to_b, found.to_a) == (to_b, to_a)
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_every_purpose_has_a_plan_that_stops_by_width(purpose: str) -> None:
+    found = plan(purpose=purpose)
+    assert tuple(one.name for one in found.workloads) == PURPOSES[purpose].workloads
+    assert found.until is not None and found.until.metrics == tuple(sorted(PURPOSES[purpose].metrics))
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "one stack": ({"stacks": ["none"]}, "name two stacks at least"),
+    "no such stack": ({"stacks": ["none", "wireguardd"]}, 'did you mean "wireguard"'),
+    "no up": ({"line": "300M"}, '--line: "300M" is not two rates'),
+    "no unit": ({"line": "300/40"}, "--line: .* has no unit"),
+    "no rate": ({"line": "fast/40M"}, "--line: .*fast"),
+    "the other line": ({"line_b": "9M/"}, '--line-b: "9M/" is not two rates'),
+    "a delay without unit": ({"delay": "35"}, "--delay: "),
+    "a loss of more than all": ({"loss": "200%"}, "--loss: "),
+    "a quote": ({"loss": '1%", x = "'}, "--loss: "),
+    "another purpose": ({"purpose": "games"}, '--for: there is no "games"; known: backup, voip, web'),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_names_its_option(case: str) -> None:
+    changed, message = MISTAKES[case]
+    with pytest.raises(PlanError, match=f"^{message}" if message.startswith("--") else message):
+        asked(**changed)
