@@ -93,7 +93,7 @@ def test_a_control_plane_that_dies_while_something_is_measured_fails_it_within_a
 def spoilt(change: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
     """A run in which a line of headscale's tunnel is another."""
     files = payload.runner_files()
-    name = "tunbench/runner/tunnels/headscale.py"
+    [name] = [one for one, code in files.items() if "tunnels/headscale/" in one and change[0].encode() in code]
     assert files[name].count(change[0].encode()) == 1
     files[name] = files[name].replace(change[0].encode(), change[1].encode())
     monkeypatch.setattr(payload, "runner_files", lambda: files)

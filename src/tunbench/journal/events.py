@@ -76,7 +76,7 @@ class CommandRan(NamedTuple):
 
 
 class TrialEnded(NamedTuple):
-    """A trial with its samples; `noisy` says what disturbed it.
+    """A trial with its samples; `noisy` says what disturbed it, and `path` which ways the tunnels' packets took.
 
     `files` are the texts that its folder keeps, by their names, as they were told.
     """
@@ -88,6 +88,7 @@ class TrialEnded(NamedTuple):
     samples: tuple[Sample, ...]
     logs: dict[str, str]
     noisy: str = ""
+    path: str = ""
     files: Mapping[str, str] = {}
 
 
@@ -206,6 +207,7 @@ def _trial(line: Line) -> TrialEnded:
         _samples(line["samples"]),
         show_plainly(line.get("logs", {})),
         plain(line.get(WarningKind.NOISY, "")),
+        plain(line.get("path", "")),
         _files(line),
     )
 

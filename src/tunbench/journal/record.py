@@ -24,7 +24,7 @@ class TrialResult:
     """One execution of a cell: which, its verdict, and its samples. `cell` has a value for each of axes.TRIAL.
 
     `command` is that of its commands that took longest, as a person types it. `noisy` says what disturbed it on the
-    real clock; it is empty where nothing did.
+    real clock; it is empty where nothing did. `path` names the ways that packets of its tunnels took, as was proven.
     """
 
     cell: Mapping[str, Any]
@@ -37,6 +37,7 @@ class TrialResult:
     logs: dict[str, str] = field(default_factory=dict)
     command: str = ""
     noisy: str = ""
+    path: str = ""
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:

@@ -27,4 +27,5 @@ def trial_result(lab: dict[str, Any], spec: dict[str, Any], trial: TrialEnded, c
         logs=trial.logs,
         command=command,
         noisy=trial.noisy,
+        path=trial.path,
     )

@@ -138,6 +138,7 @@ EVENT_CHECKS: Checks = {
     "trial": {
         **{"shard": NAME, "workload": NAME, "verdict": that(lambda value: value in list(Verdict)), "reason": TEXT},
         **{"samples": _samples, "logs?": check_texts, "outputs?": check_texts, "noisy?": TEXT},
+        "path?": TEXT,
     },
     HOST_STATE: {"findings": _host_warnings, "facts": check_facts},
     "warning": {"shard": NAME, "name": NAME, "text": TEXT},

@@ -1,12 +1,13 @@
 """The life of a shard, from nodes to teardown."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tunbench.runner import registry, stack, trials, versions
 from tunbench.runner.declare import access, link, topology
-from tunbench.runner.declare.failures import Unsupported
+from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP
 from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
@@ -93,19 +94,30 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
     fallback_devices = stack.fallback_devices(site.stack)
     before = leftovers.snapshot(site.members, fallback_devices)
     began = _begin(events, "up")
-    with stack.up(site.stack, site.members):
+    with _saying_what_was_tried(site), stack.up(site.stack, site.members):
         took = now() - began
         _tell_phase(events, "proof")
-        for pair in trials.pairs_of(spec["workloads"], site.underlay.topology):
-            trials.prove(site, pair, events)
+        pairs = trials.pairs_of(spec["workloads"], site.underlay.topology)
+        path, *_ = [trials.prove(site, pair, events) for pair in pairs]
         samples = trials.journaled([Sample("connect", took)], OF_BRING_UP, site.pair)
-        pending.close_next(Verdict.OK, samples=samples, began=began, logs=_tails(site.members))
-        _measure(site, spec, pending, events)
+        pending.close_next(Verdict.OK, samples=samples, began=began, path=path, logs=_tails(site.members))
+        _measure(site, spec, pending, events, path)
         _tell_phase(events, "down")
     if left := sorted(leftovers.snapshot(site.members, fallback_devices) - before):
         events.tell("warning", name=WarningKind.LEFT_BEHIND, text="; ".join(left[:MAX_NAMED]))
     if spec["repeat"] == 1:
         versions.tell(site.stack, spec["workloads"], site.endpoints[0], events)
+
+
+@contextmanager
+def _saying_what_was_tried(site: Site) -> Iterator[None]:
+    """Where a stack fails behind gateways, the reason also says what these have dropped."""
+    try:
+        yield
+    except (StackFailed, ProofFailed) as why:
+        if tried := gateways.tried(site.underlay, site.nodes):
+            raise type(why)(f"{why}; {tried}") from None
+        raise
 
 
 def _check_reached(site: Site, pairs: Sequence[Pair]) -> None:
@@ -121,8 +133,8 @@ def _check_reached(site: Site, pairs: Sequence[Pair]) -> None:
             )
 
 
-def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> None:
-    """Applies the profile, and executes one workload after the other."""
+def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, path: str) -> None:
+    """Applies the profile, and executes one workload after the other; `path` is that which was proven before."""
     _tell_phase(events, "impair")
     places = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
     watches = (
@@ -135,6 +147,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> 
         workload = pending.workloads[0]
         began = _begin(events, "trial", workload=workload)
         executed = trials.execute(workload, site, probes, events)
+        path = executed.path or path
         logs = _tails([*site.members, *site.hosts])
         pending.close_next(
             executed.verdict,
@@ -143,6 +156,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> 
             logs=logs,
             samples=executed.samples,
             outputs=executed.outputs,
+            path=path,
         )
         for watch in watches:
             watch.tell(workload, events)

@@ -76,6 +76,8 @@ def build(
 def read(part: spelling.Part) -> tuple[type[Tunnel], Options]:
     """The tunnel of a layer, and the value of each of its options. Raises ValueError."""
     kind = registry.tunnel(part.name)
+    if "path" in part.options and not kind.about.paths:
+        raise ValueError(f"{part.name}: its packets go from end to end, and no relay carries them: take path away")
     return kind, resolve(kind.takes(), part.options, part.name)
 
 
@@ -156,6 +158,7 @@ def lift(
             begun.append(layer)
         _raise_layer(layer, of_layer(layer, nodes), of_layer(layer, rising))
         wait(layer, overlay)
+        layer.searched(of_layer(layer, nodes))
     for node, route in routes(stack, rising):
         node.run("ip", "route", "replace", *route)
 
@@ -198,6 +201,12 @@ def speak_first(node: Node, overlay: Mapping[str, Overlay], peer: str, closed: C
     if node.name in closed:
         # Its peer may be closed as well, and then does not hear it: that is no failure, of commands.sh neither.
         node.run("sh", "-c", '"$@" || true', "sh", *ping(overlay[node.name].interface, overlay[peer].address))
+
+
+def search(stack: Stack, nodes: Sequence[Node]) -> None:
+    """Waits until every layer has found the path that it goes on with, where any will do."""
+    for layer in stack.layers:
+        layer.searched(of_layer(layer, nodes))
 
 
 def _raise_layer(layer: Tunnel, nodes: Nodes, rising: Nodes) -> None:

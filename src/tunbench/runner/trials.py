@@ -10,6 +10,7 @@ from tunbench.runner import bounds, invocation, probe, stack
 from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.path import demanded
 from tunbench.runner.declare.topology import Pair, Topology
 from tunbench.runner.declare.verdicts import WORST_FIRST, Verdict
 from tunbench.runner.invocation import Invocation
@@ -43,12 +44,16 @@ OK = Judgement(Verdict.OK)
 
 
 class Executed(NamedTuple):
-    """What came of a workload, as the journal has it: its samples have the columns that `journaled` says."""
+    """What came of a workload, as the journal has it: its samples have the columns that `journaled` says.
+
+    `path` is that which packets took when it had taken the tunnel down and up.
+    """
 
     verdict: Verdict
     reason: str
     samples: list[list[Any]]
     outputs: dict[str, str]
+    path: str = ""
 
 
 MAX_NAMED = 5
@@ -64,10 +69,13 @@ def pairs_of(workloads: Sequence[str], topology: Topology) -> list[Pair]:
     return list(dict.fromkeys([topology.pairs[0], *used]))
 
 
-def prove(site: Site, pair: Pair, events: Events, least: int = proof.ALL_ECHOES) -> None:
-    """Waits until the pair can talk, and proves how by at least so many packets. Raises StackFailed and ProofFailed."""
+def prove(site: Site, pair: Pair, events: Events, least: int = proof.ALL_ECHOES) -> str:
+    """Waits until the pair can talk, proves how by at least so many packets, and returns the paths that they took.
+
+    Raises StackFailed and ProofFailed.
+    """
     try:
-        _prove(site, pair, events, least)
+        return _prove(site, pair, events, least)
     except FAILURES as why:
         # That a daemon is gone says more than what is not seen any more.
         if (ended := _check_stack(site)) != OK:
@@ -75,7 +83,7 @@ def prove(site: Site, pair: Pair, events: Events, least: int = proof.ALL_ECHOES)
         raise
 
 
-def _prove(site: Site, pair: Pair, events: Events, least: int) -> None:
+def _prove(site: Site, pair: Pair, events: Events, least: int) -> str:
     client, target = site.nodes[pair.client], site.overlays[pair.server].address
     stack.speak_first(site.nodes[pair.server], site.overlays, pair.client, site.stack.closed)
     if not client.until("ping", "-n", "-c", "1", "-W", "0.5", target, timeout=stack.ANSWER_TIMEOUT):
@@ -83,6 +91,10 @@ def _prove(site: Site, pair: Pair, events: Events, least: int) -> None:
     prefix = "" if pair == site.pair else f"{pair.name}-"
     findings = proof.prove(claims.of_stack(site, pair), client, target, events, prefix, least)
     events.tell("proof", pair=pair.name, findings=[finding._asdict() for finding in findings])
+    taken = dict.fromkeys((one.layer, one.path, one.through) for one in findings if one.path)
+    for layer, path, through in taken:
+        events.tell("path", pair=pair.name, layer=layer, path=path, through=through)
+    return ", ".join(path for _, path, _ in taken)
 
 
 def execute(workload: str, site: Site, probes: Sequence[str], events: Events) -> Executed:
@@ -95,8 +107,14 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
     if what.module.ABOUT.restarts:
         # The interfaces that are counted do not outlive it.
         return _execute(what, pairs, site, (), events)
-    with relays.watched(workload, site.underlay, site.nodes, events):
+    with relays.watched(workload, site.underlay, site.nodes, events, demanded_relays(site)):
         return _execute(what, pairs, site, probes, events)
+
+
+def demanded_relays(site: Site) -> set[str]:
+    """The nodes that carry packets because a plan demands it."""
+    layers = [(layer.declared.paths, demanded(layer.options)) for layer in site.stack.layers]
+    return {paths[asked].through for paths, asked in layers if asked}
 
 
 def _execute(what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequence[str], events: Events) -> Executed:
@@ -105,7 +123,7 @@ def _execute(what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequen
     by_pair = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
     metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
     plausible = _check_bounds(trials, metrics, max(now() - began, what.seconds))
-    proven = _prove_again(site, events) if what.module.ABOUT.restarts else OK
+    proven, path = _prove_again(site, events) if what.module.ABOUT.restarts else (OK, "")
     some_failed = any(one.verdict == Verdict.FAILED for one in by_pair.values())
     alive = _check_stack(site, DEATH_NOTICE_TIME if some_failed else 0)
     judgements = {**by_pair, "what was measured": plausible, "the proof afterwards": proven, "the stack": alive}
@@ -115,6 +133,7 @@ def _execute(what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequen
         _reason(judgements, alone=len(pairs) == 1),
         [row for pair, trial in measured for row in journaled(trial.samples, metrics, pair)],
         _outputs(pairs, trials),
+        path,
     )
 
 
@@ -169,14 +188,16 @@ def _check_bounds(trials: Sequence[Trial], metrics: Mapping[str, Metric], lasted
     return Judgement(Verdict.FAILED, f"what was measured cannot be: {', '.join(wrong[:MAX_NAMED])}") if wrong else OK
 
 
-def _prove_again(site: Site, events: Events) -> Judgement:
-    """The proof once more, under the profile, which may lose packets of it: one of five echoes is enough."""
+def _prove_again(site: Site, events: Events) -> tuple[Judgement, str]:
+    """The proof once more, under the profile, which may lose packets of it: one of five echoes is enough.
+
+    The second value is the path that packets took.
+    """
     events.tell("phase", name="proof", at=now())
     try:
-        prove(site, site.pair, events, least=2)
+        return OK, prove(site, site.pair, events, least=2)
     except FAILURES as why:
-        return Judgement(Verdict.FAILED, str(why))
-    return OK
+        return Judgement(Verdict.FAILED, str(why)), ""
 
 
 def _check_stack(site: Site, timeout: float = 0) -> Judgement:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
+from tunbench.runner.declare import path
 from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import ADDRESS_BITS, FAMILIES, SMALLEST_MTU, Overlay
@@ -97,6 +98,9 @@ class Tunnel:
     def joined(self, nodes: Nodes) -> None:
         """Waits, or does what is left to do, when the layer is up on all nodes."""
 
+    def searched(self, nodes: Nodes) -> None:
+        """Waits, when the layer answers, until it has found the path that it goes on with, where any will do."""
+
     def down(self, node: Node) -> None:
         """Takes the layer down on one node: its daemons, and its interface if that is still there."""
         for daemon in reversed(self.daemons.pop(node.name, [])):
@@ -130,7 +134,12 @@ class Tunnel:
     @classmethod
     def evidence(cls, options: Options, outer: int, position: int = 0) -> str:
         """The pcap filter that every packet of this layer passes, over that address family and at that position."""
-        text = cls.with_options(options).evidence.format(**options, position=position)
+        return cls.filter_of(cls.with_options(options).evidence, options, outer, position)
+
+    @classmethod
+    def filter_of(cls, text: str, options: Options, outer: int, position: int = 0) -> str:
+        """A pcap filter as it is declared, over that address family and at that position."""
+        text = text.format(**options, position=position)
         return in_ipv6(text) if outer == 6 else text
 
     @classmethod
@@ -218,6 +227,8 @@ def common_options(about: About) -> dict[str, Option]:
     options = {"mtu": Option("mtu", "derived", what, low=low, high=about.largest_mtu)}
     if len(about.families) > 1:
         options["inner"] = _family("address family of the overlay")
+    if about.paths:
+        options["path"] = path.option(about.paths)
     if len(about.outer) > 1:
         options["outer"] = _family("address family of the underlay, for the lowest layer")
     return options

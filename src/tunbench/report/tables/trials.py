@@ -8,12 +8,15 @@ from tunbench.report.view import View
 
 
 class LinkedTrial(NamedTuple):
-    """A trial as the report links to it: its repeat, its verdict, the address of its commands, what disturbed it."""
+    """A trial as the report links to it: its repeat, its verdict, the address of its commands, what disturbed it, and
+    the ways that packets of its tunnels took.
+    """
 
     repeat: int
     verdict: str
     href: str
     noisy: str = ""
+    path: str = ""
 
 
 class CellTrials(NamedTuple):
@@ -39,7 +42,7 @@ def rows(view: View) -> list[CellTrials]:
             workload,
             run,
             [
-                LinkedTrial(trial.cell["repeat"], trial.verdict, commands(trial, base), trial.noisy)
+                LinkedTrial(trial.cell["repeat"], trial.verdict, commands(trial, base), trial.noisy, trial.path)
                 for trial, base in view.trials[run, stack, condition, workload]
             ],
             TableRow((), *filter_numbers(view, run, stack, condition, workload)),

@@ -40,6 +40,9 @@ port-restricted."""
 DERIVED = "derived"
 """The firewall that one has who says nothing: stateful with NAT and with IPv6, and open without."""
 
+ONLY_RELAY = "only-relay"
+"""The firewall behind which no direct path is found, whatever it is made of."""
+
 LISTS = "lists"
 """The kind of a firewall that is written as a table."""
 
@@ -48,6 +51,7 @@ FIREWALLS = {
     "stateful": "lets in what answers",
     "no-udp": "as stateful, and no UDP passes",
     "tcp-443": "as stateful, and only TCP to port 443 goes out",
+    ONLY_RELAY: "as stateful, and only what is for the nodes control and relay goes out",
     LISTS: "as stateful, and lets out what is listed, or all but that",
 }
 

@@ -41,7 +41,8 @@ CARRIER = Access("carrier", firewall="stateful")
 class Gateway(NamedTuple):
     """A node before a leaf. `link` lies behind it: None for a carrier's, which has the other end of the link.
 
-    `behind` is the address of the node next to it, from which all packets come that it passes on.
+    `behind` is the address of the node next to it, from which all packets come that it passes on. `roles` are those of
+    the nodes with a role.
     """
 
     node: str
@@ -51,6 +52,7 @@ class Gateway(NamedTuple):
     outside: Overlay
     link: Link | None
     behind: str
+    roles: tuple[str, ...] = ()
 
     @property
     def translates(self) -> bool:
@@ -78,8 +80,10 @@ class Gateway(NamedTuple):
         return str(ip_interface(self.inside.cidr).network)
 
 
-def before(name: str, access: Access, leaf: Overlay) -> tuple[Gateway, ...]:
+def before(name: str, access: Access, leaf: Overlay, roles: tuple[str, ...] = ()) -> tuple[Gateway, ...]:
     """The gateways before a leaf, the one that is nearest to it first; `leaf` is what it would have without them.
+
+    `roles` are the addresses of the nodes with a role.
 
     Over IPv6 nothing is translated, and no carrier's NAT is there. The access's link is that of the innermost gateway:
     what joins a carrier's with the network is never the narrower one, so that none but the ends of the link refuse.
@@ -98,6 +102,7 @@ def before(name: str, access: Access, leaf: Overlay) -> tuple[Gateway, ...]:
             there[number + 1]._replace(interface=OUTSIDE, mtu=mtu if number == 0 else max(USUAL_MTU, mtu)),
             access.link if number == 0 else None,
             there[number].address,
+            roles,
         )
         for number, nat in enumerate(nats)
     )

@@ -4,7 +4,7 @@ The kernel's mapping is endpoint-independent as it is: it keeps the source port 
 stands behind a gateway. What a kind of NAT lets in beyond that is a map of the ports that were used.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_network
 
 from tunbench.runner.declare import access
@@ -91,16 +91,18 @@ def _firewall(gateway: Gateway) -> Iterator[str]:
     yield "ct state established,related accept"
     match gateway.firewall:
         case "tcp-443":
-            yield from _nothing_but(["tcp:443"], "tcp-443")
+            yield from _nothing_but([traffic("tcp:443")], "tcp-443")
+        case access.ONLY_RELAY:
+            yield from _nothing_but(map(towards, gateway.roles), access.ONLY_RELAY)
         case access.LISTS if gateway.own.allow:
-            yield from _nothing_but(gateway.own.allow, LISTS)
+            yield from _nothing_but(map(traffic, gateway.own.allow), LISTS)
     if gateway.firewall != "open":
         mapped = "ct status & dnat == 0 " if gateway.nat in LETS_IN else ""
         yield f'iifname "{OUTSIDE}" ct state new {mapped}{_drop("unasked")}'
 
 
-def _nothing_but(allowed: list[str] | tuple[str, ...], counter: str) -> Iterator[str]:
-    yield from (f'iifname "{INSIDE}" {traffic(one)} accept' for one in allowed)
+def _nothing_but(allowed: Iterable[str], counter: str) -> Iterator[str]:
+    yield from (f'iifname "{INSIDE}" {one} accept' for one in allowed)
     yield f'iifname "{INSIDE}" {_drop(counter)}'
 
 
@@ -115,6 +117,11 @@ def traffic(one: str) -> str:
     if port:
         return f"{protocol} dport {port}"
     return ICMP if protocol == "icmp" else f"meta l4proto {protocol}"
+
+
+def towards(address: str) -> str:
+    """The packets for an address."""
+    return f"{'ip6' if ':' in address else 'ip'} daddr {address}"
 
 
 def _fragments(gateway: Gateway) -> tuple[str, list[str]]:

@@ -82,6 +82,16 @@ class Watch:
             events.tell("gateway", node=node.name, workload=workload, dropped=since)
 
 
+def tried(underlay: Underlay, nodes: Mapping[str, Node]) -> str:
+    """What gateways have dropped until now, by rule, as words; empty where they have dropped nothing."""
+    found = {one.node: dropped(nodes[one.node]) for one in underlay.all_gateways}
+    said = {
+        node: ", ".join(f"{count} by {rule}" for rule, count in counters.items() if count)
+        for node, counters in found.items()
+    }
+    return "; ".join(f"{node} dropped {words}" for node, words in said.items() if words)
+
+
 def dropped(node: Node) -> Counters:
     """The packets that the rules of a gateway have dropped, by their counters."""
     found: Counters = {}

@@ -1,6 +1,6 @@
 """Tells whether packets of a workload went through a node that is neither end: a control plane, or a relay."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from tunbench.runner.declare.warnings import WarningKind
@@ -17,8 +17,13 @@ control plane was once sent 23 kB during a ping of which the endpoints were sent
 
 
 @contextmanager
-def watched(workload: str, underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> Iterator[None]:
-    """Compares what the middle sends to nodes with a role and to endpoints while a workload lasts."""
+def watched(
+    workload: str, underlay: Underlay, nodes: Mapping[str, Node], events: Events, demanded: Collection[str] = ()
+) -> Iterator[None]:
+    """Compares what the middle sends to nodes with a role and to endpoints while a workload lasts.
+
+    Nothing is told of those through which a plan `demanded` that packets go.
+    """
     if not underlay.roles:
         yield
         return
@@ -28,14 +33,15 @@ def watched(workload: str, underlay: Underlay, nodes: Mapping[str, Node], events
     finally:
         sent = {name: count - before[name] for name, count in _sent(underlay, nodes).items()}
         events.tell("roles", workload=workload, bytes={name: sent[name] for name in underlay.roles})
-        if text := relayed(sent, list(underlay.roles)):
+        if text := relayed(sent, list(underlay.roles), demanded):
             events.tell("warning", name=WarningKind.RELAYED, text=f"{workload}: {text}")
 
 
-def relayed(sent: dict[str, int], roles: list[str]) -> str:
+def relayed(sent: dict[str, int], roles: list[str], demanded: Collection[str] = ()) -> str:
     """Which nodes with a role were sent what others should have been; nothing where the paths were direct."""
     usual = sum(count for name, count in sent.items() if name not in roles)
-    through = [name for name in roles if sent[name] > max(MIN_RELAYED_BYTES, NOTABLE_SHARE * usual)]
+    strange = [name for name in roles if name not in demanded]
+    through = [name for name in strange if sent[name] > max(MIN_RELAYED_BYTES, NOTABLE_SHARE * usual)]
     return "; ".join(f"{name} was sent {sent[name]} bytes, the endpoints {usual}" for name in through)
 
 

@@ -165,7 +165,9 @@ def of(
         role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles
     }
     named = {name: accesses.of_endpoint(name) for name in bare} | {role: accesses.of_role(role) for role in roles}
-    before = {name: gateway.before(name, one, leaf) for name, leaf in (bare | beside).items() if (one := named[name])}
+    addresses = tuple(leaf.address for leaf in beside.values())
+    leaves = (bare | beside).items()
+    before = {name: gateway.before(name, one, leaf, addresses) for name, leaf in leaves if (one := named[name])}
     if before and plan.middle != "router":
         raise ValueError("a gateway routes IP packets, and a stack here needs Ethernet between the endpoints")
     return Underlay(

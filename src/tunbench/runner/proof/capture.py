@@ -1,5 +1,6 @@
 """Captures by tcpdump, and what is in them."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -53,6 +54,14 @@ def sizes(node: Node, path: Path) -> list[int]:
     """The bytes of every packet of a capture, without its link-layer header. Raises ValueError where one was cut."""
     with _of(path):
         return pcap.sizes(pcap.read(node.read_bytes(path)))
+
+
+def moments(node: Node, path: Path) -> list[float]:
+    """When each packet of a capture was seen, in seconds of the lab's clock. Raises ValueError where it is none."""
+    with _of(path):
+        seen = [packet.at for packet in pcap.read(node.read_bytes(path)).packets]
+    # A capture has the time of day.
+    return [at - time.time() + time.monotonic() for at in seen]
 
 
 def filtered(node: Node, path: Path, expression: str) -> list[bytes]:

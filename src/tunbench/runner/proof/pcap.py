@@ -9,15 +9,19 @@ FILE_HEADER_SIZE = 24
 SNAP_LENGTH = 65535
 """Bytes of a packet that are kept: all of it."""
 
+MICROSECONDS = 1e-6
+"""The unit of the fraction of a second in a file of the usual kind; section 4."""
+
 LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
 """Bytes before the network layer, by link type: Ethernet, raw IP (twice), Linux cooked (twice); pcap-linktype(7)."""
 
 
 class Packet(NamedTuple):
-    """The bytes of a packet that were kept, and how many it had when it was sent."""
+    """The bytes of a packet that were kept, how many it had when it was sent, and when that was, in seconds."""
 
     data: bytes
     sent: int
+    at: float = 0.0
 
 
 class Capture(NamedTuple):
@@ -34,10 +38,10 @@ def read(data: bytes) -> Capture:
         raise ValueError("is no pcap file")
     found, offset = [], FILE_HEADER_SIZE
     while offset + 16 <= len(data):
-        length, sent = struct.unpack_from(order + "II", data, offset + 8)
+        seconds, fraction, length, sent = struct.unpack_from(order + "IIII", data, offset)
         if offset + 16 + length > len(data):
             break
-        found.append(Packet(data[offset + 16 : offset + 16 + length], sent))
+        found.append(Packet(data[offset + 16 : offset + 16 + length], sent, seconds + fraction * MICROSECONDS))
         offset += 16 + length
     return Capture(struct.unpack_from(order + "I", data, 20)[0], found)
 

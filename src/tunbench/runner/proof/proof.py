@@ -3,6 +3,9 @@
 A random marker is sent through the overlay as the payload of echo requests, and comes back in the replies. Below each
 layer a capture must show it: every packet that can hold the marker passes the filter of that layer's evidence, and the
 marker itself is to be found there, or, where this layer or one above it claims confidentiality, nowhere at all.
+
+Where packets of a layer may take several paths, one of them must show all of them, and is told. Of one that leads
+through another node, a second capture shows that this node carries them, and that it cannot read the marker.
 """
 
 import base64
@@ -26,12 +29,17 @@ ALL_ECHOES = 2 * ECHOES
 MARKER_SIZE = 16
 """Bytes of the marker with which the payload of each echo begins."""
 
+ATTEMPTS = 3
+"""Markers that are sent at most where any path will do: it may change while one is under way."""
+
 
 class Claim(NamedTuple):
     """What a stack claims of the packets below a layer, and the view of where they pass.
 
     `evidence` is the pcap filter that every packet of the layer passes; `beside` is that of what else may pass there,
-    empty where there is nothing. The marker is `hidden` where this layer or one above it claims confidentiality.
+    empty where there is nothing. The marker is `hidden` where this layer or one above it claims confidentiality. `path`
+    names the way of the packets, and `relay` is the view of the node that carries them. What may be true `instead` are
+    claims of other paths in the same view.
     """
 
     layer: str
@@ -39,6 +47,10 @@ class Claim(NamedTuple):
     evidence: str
     beside: str
     hidden: bool
+    path: str = ""
+    through: str = ""
+    relay: View | None = None
+    instead: tuple["Claim", ...] = ()
 
 
 class Seen(NamedTuple):
@@ -60,6 +72,8 @@ class Finding(NamedTuple):
     evident: int
     marked: int
     hidden: bool
+    path: str = ""
+    through: str = ""
 
 
 def prove(
@@ -72,23 +86,59 @@ def prove(
     marker = os.urandom(MARKER_SIZE)
     found = []
     for index, claim in enumerate(claims):
-        seen = _send(claim, client, target, marker, f"proof-{index}.pcap", prefix, events)
-        found.append(examine(claim, marker, seen, least))
+        probe = _Probe(client, target, marker, f"{prefix}proof-{index}", events)
+        finding = _find(claim, probe, least)
+        found.append(finding)
+        if relayed := next((one for one in (claim, *claim.instead) if one.relay and one.path == finding.path), None):
+            assert relayed.relay
+            at_relay = relayed._replace(view=relayed.relay, beside="", hidden=True)
+            [seen] = _send([at_relay], probe._replace(name=f"{probe.name}-relay"))
+            found.append(examine(at_relay, marker, seen, least))
     return found
 
 
-def _send(claim: Claim, client: Node, target: str, marker: bytes, file: str, prefix: str, events: Events) -> Seen:
-    """Captures below a layer while the marker passes."""
-    with claim.view() as (watcher, interface):
-        path = watcher.home / file
+class _Probe(NamedTuple):
+    """Who sends the marker whither, and the name of the capture of it."""
+
+    client: Node
+    target: str
+    marker: bytes
+    name: str
+    events: Events
+
+
+def _find(claim: Claim, probe: _Probe, least: int) -> Finding:
+    """What the capture below a layer shows of the claim, or of one that may be true instead. Raises ProofFailed."""
+    claims = [claim, *claim.instead]
+    for left in reversed(range(ATTEMPTS if claim.instead else 1)):
+        try:
+            seen = _send(claims, probe)
+            best = max(range(len(claims)), key=lambda number: _count_echoes(seen[number].evident))
+            return examine(claims[best], probe.marker, seen[best], least)
+        except ProofFailed:
+            if not left:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _send(claims: Sequence[Claim], probe: _Probe) -> list[Seen]:
+    """Captures in the view of claims while the marker passes, and says what each of them may take for its own."""
+    with claims[0].view() as (watcher, interface):
+        path = watcher.home / f"{probe.name}.pcap"
         with capture.capturing(watcher, interface, path):
-            client.ask(*client.python, "-", target, marker.hex(), str(ECHOES), text=python.source(echo))
+            words = (probe.target, probe.marker.hex(), str(ECHOES))
+            probe.client.ask(*probe.client.python, "-", *words, text=python.source(echo))
     pcap = base64.b64encode(zlib.compress(watcher.read_bytes(path))).decode()
-    events.tell("capture", name=f"{prefix}{file}", pcap=pcap)
-    evident = capture.filtered(watcher, path, claim.evidence)
-    packets = capture.packets(watcher, path)
-    beside = capture.filtered(watcher, path, claim.beside) if claim.beside else []
-    return Seen(f"{watcher.name}/{interface}", packets, evident, beside)
+    probe.events.tell("capture", name=path.name, pcap=pcap)
+    return [
+        Seen(
+            f"{watcher.name}/{interface}",
+            capture.packets(watcher, path),
+            capture.filtered(watcher, path, claim.evidence),
+            capture.filtered(watcher, path, claim.beside) if claim.beside else [],
+        )
+        for claim in claims
+    ]
 
 
 def examine(claim: Claim, marker: bytes, seen: Seen, least: int = ALL_ECHOES) -> Finding:
@@ -110,7 +160,7 @@ def examine(claim: Claim, marker: bytes, seen: Seen, least: int = ALL_ECHOES) ->
         raise ProofFailed(f"{name}: the marker can be read on {where} in {marked} packets, though it is claimed secret")
     if not claim.hidden and not any(marker in packet for packet in seen.evident):
         raise ProofFailed(f"{name}: the marker is not to be found in the packets on {where} that show its evidence")
-    return Finding(name, where, evidence, passed, evident, marked, claim.hidden)
+    return Finding(name, where, evidence, passed, evident, marked, claim.hidden, claim.path, claim.through)
 
 
 def _count_echoes(packets: Sequence[bytes]) -> int:

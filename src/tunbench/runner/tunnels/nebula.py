@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.declare.packet_format import UDP, Header
+from tunbench.runner.declare.overlay import ADDRESS_BITS, Overlay
+from tunbench.runner.declare.packet_format import UDP, Format, Header
+from tunbench.runner.declare.path import DIRECT, Path
 from tunbench.runner.declare.recipe import Recipe
-from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel, address
@@ -21,7 +22,7 @@ pki:
 {reason}
 static_host_map:
 {peers}
-{lighthouse}listen:
+{lighthouse}{relay}listen:
   host: "{any}"
   port: {port}
 cipher: {cipher}
@@ -41,6 +42,7 @@ KNOWN_PEERS_COMMENT = "# Every host knows where every other one is: no lighthous
 LIGHTHOUSE_COMMENT = (
     "# The lighthouse knows where the others are; no host carries packets of others, so that all paths are direct."
 )
+RELAY_COMMENT = "# The lighthouse knows where the others are, and through which relay they can be reached."
 
 LIGHTHOUSE = """\
 lighthouse:
@@ -48,18 +50,55 @@ lighthouse:
   hosts: [{hosts}]
 """
 
+# All but the nodes with a role are kept from being spoken to: there is no other way than through the relay.
+RELAYED_ALONE = """\
+  remote_allow_list:
+    "0.0.0.0/0": false
+    "::/0": false
+{allowed}
+"""
+
+ALLOWED = '    "{address}/{length}": true'
+
+IS_RELAY = """\
+relay:
+  am_relay: true
+  use_relays: false
+"""
+
+HAS_RELAY = """\
+relay:
+  relays: ["{relay}"]
+"""
+
 PEER = '  "{inside}": ["{outside}:{port}"]'
 
 ANY_ADDRESS = {4: "0.0.0.0", 6: "::"}
 """Every address of a host, by address family; the daemon's own default is that of IPv4."""
 
-LIGHTHOUSE_NUMBER = 254
-"""The number of the lighthouse among the addresses of the overlay."""
+NUMBERS = {CONTROL: 254, RELAY: 253}
+"""The numbers of the lighthouse and the relay among the addresses of the overlay."""
 
 LARGEST_MTU = 9001 - 32
 """Bytes: the daemon's buffers (Nebula 1.6.1, udp/udp_all.go, MTU) less its header and tag."""
 
 HEADER = "Nebula 1.6.1, header/header.go"
+
+# The header's second byte says whether a packet of another host is in the message.
+PATHS = {
+    DIRECT: Path("from end to end", evidence="udp port {port} and udp[8:2] = 0x1100"),
+    "relay": Path(
+        "through a relay, which wraps packets once more; it comes with a lighthouse",
+        evidence="udp port {port} and udp[8:2] = 0x1101",
+        through=RELAY,
+    ),
+}
+
+RELAYED = (
+    Header("of the relay: version, type, index, counter", 16, HEADER),
+    Header("of the relay: AEAD tag", 16, "Nebula 1.6.1, inside.go, SendVia()"),
+)
+"""What a packet has more through a relay."""
 
 
 RECIPE = Recipe(
@@ -108,6 +147,7 @@ class Nebula(Tunnel):
         options={
             "cipher": Option("choice", "aes", "cipher, the same on every host", choices=("aes", "chachapoly")),
             "lighthouse": Option("switch", "off", "a lighthouse on the node control tells where others are"),
+            "relay": Option("switch", "off", "a relay is there, on a node of its own, with a lighthouse"),
             "release": Option("choice", "1.6", "Debian's, or that of the toolbox", choices=tuple(RELEASES)),
             "port": Option("count", "4242", "UDP port of every host", low=1, high=65535),
         },
@@ -116,6 +156,7 @@ class Nebula(Tunnel):
         ports=("udp {port}",),
         # That would be written into the certificate of each host.
         routes=False,
+        paths=PATHS,
         largest_mtu=LARGEST_MTU,
         packages=RELEASES["1.6"].packages,
         version=("nebula", "-version"),
@@ -127,12 +168,27 @@ class Nebula(Tunnel):
 
     @classmethod
     def with_options(cls, options: Options) -> About:
-        """The release brings its programs, and a lighthouse is a node more."""
+        """The release brings its programs, and a lighthouse and a relay are nodes more. Raises ValueError."""
         release = RELEASES[str(options["release"])]
         about = cls.about._replace(**release._asdict(), version=(release.needs.programs[0], "-version"))
-        if not options["lighthouse"]:
+        if options["relay"] and options["path"] == DIRECT:
+            raise ValueError("nebula: relay=on with path=direct is a relay that carries nothing: take one of them away")
+        if not has_relay(options):
+            about = about._replace(paths={DIRECT: PATHS[DIRECT]})
+        if not has_lighthouse(options):
             return about
-        return about._replace(relays=True, roles=(CONTROL,), control=("udp:{port}",))
+        roles = (CONTROL, RELAY) if has_relay(options) else (CONTROL,)
+        return about._replace(relays=True, roles=roles, control=("udp:{port}",))
+
+    @classmethod
+    def format(cls, options: Options, outer: int) -> Format:
+        """What has to fit through the relay as well is smaller on a direct path."""
+        usual = super().format(options, outer)
+        if not has_relay(options):
+            return usual
+        wrapped = sum(header.size for header in RELAYED)
+        spare = 0 if options["path"] == "relay" else wrapped
+        return usual._replace(outside=(*usual.outside, *RELAYED), spare=spare)
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes an authority, a certificate for each node, and the configuration files."""
@@ -157,30 +213,56 @@ class Nebula(Tunnel):
             node.write(self.file(node.name, "config.yml"), text)
 
     def _above(self, name: str) -> Overlay:
-        """What the layer yields on a node; the lighthouse has an address besides those of the endpoints."""
-        if name != CONTROL:
+        """What the layer yields on a node; one with a role has an address besides those of the endpoints."""
+        if name not in NUMBERS:
             return self.context.above[name]
         some = next(iter(self.context.above.values()))
-        inside, prefix = address(some.family, self.context.position, LIGHTHOUSE_NUMBER)
+        inside, prefix = address(some.family, self.context.position, NUMBERS[name])
         return some._replace(address=inside, prefix=prefix)
 
     def _found(self, node: Node) -> dict[str, str]:
         """The lines that say where others are: all of them, or the lighthouse that is asked."""
-        asked = bool(self.options["lighthouse"])
-        known = [name for name in ([CONTROL] if asked else self.context.peers(node)) if name != node.name]
+        asked, relayed = has_lighthouse(self.options), has_relay(self.options)
+        known = [name for name in (self.declared.roles if asked else self.context.peers(node)) if name != node.name]
         below = {**self.context.below, **self.context.roles}
         peers = [
             PEER.format(inside=self._above(name).address, outside=below[name].host, port=self.options["port"])
             for name in known
         ]
-        hosts = ", ".join(f'"{self._above(name).address}"' for name in known)
-        here = str(node.name == CONTROL).lower()
         return {
-            "reason": LIGHTHOUSE_COMMENT if asked else KNOWN_PEERS_COMMENT,
+            "reason": RELAY_COMMENT if relayed else LIGHTHOUSE_COMMENT if asked else KNOWN_PEERS_COMMENT,
             "peers": "\n".join(peers) or "  {}",
-            "lighthouse": LIGHTHOUSE.format(here=here, hosts=hosts) if asked else "",
+            "lighthouse": self._lighthouse(node) if asked else "",
+            "relay": self._relay(node) if relayed else "",
         }
+
+    def _lighthouse(self, node: Node) -> str:
+        """The lines of the lighthouse, or those that say who it is, and to whom alone the host may speak."""
+        here = node.name == CONTROL
+        hosts = "" if here else f'"{self._above(CONTROL).address}"'
+        text = LIGHTHOUSE.format(here=str(here).lower(), hosts=hosts)
+        if self.options["path"] != "relay" or node.name in NUMBERS:
+            return text
+        length = ADDRESS_BITS[self.context.outer]
+        allowed = [ALLOWED.format(address=role.address, length=length) for role in self.context.roles.values()]
+        return text + RELAYED_ALONE.format(allowed="\n".join(allowed))
+
+    def _relay(self, node: Node) -> str:
+        """The lines of the relay, or those that say through whom a host can be reached."""
+        if node.name in NUMBERS:
+            return IS_RELAY if node.name == RELAY else ""
+        return HAS_RELAY.format(relay=self._above(RELAY).address)
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface and gives it its address."""
         self.start(node, self.declared.needs.programs[0], "-config", str(self.file(node.name, "config.yml")))
+
+
+def has_relay(options: Options) -> bool:
+    """Whether a node is there that carries packets of others."""
+    return bool(options["relay"]) or options["path"] == "relay"
+
+
+def has_lighthouse(options: Options) -> bool:
+    """Whether hosts ask a lighthouse, which also says through which relay others are reached."""
+    return bool(options["lighthouse"]) or has_relay(options)

@@ -10,7 +10,8 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workload import About, Sample, Trial, now
-from tunbench.runner.workloads.shared import blocked_time, outages
+from tunbench.runner.workloads.shared import blocked_time, first_packets, outages
+from tunbench.runner.workloads.shared.first_packets import FIRST, FIRST_DIRECT
 
 STATES = ("warm", "cold")
 
@@ -25,7 +26,17 @@ ABOUT = About(
     metrics={
         "connect": Metric(
             "s", "from the first command to the first answered packet", question=Question.RECOVERS, main=True
-        )
+        ),
+        FIRST: Metric(
+            "s",
+            "from the first command to the first packet that a node got through the overlay, where a tunnel has paths",
+            question=Question.RECOVERS,
+        ),
+        FIRST_DIRECT: Metric(
+            "s",
+            "from the first command to the first packet that came to a node from end to end, where a tunnel has paths",
+            question=Question.RECOVERS,
+        ),
     },
     restarts=True,
 )
@@ -51,13 +62,16 @@ def execute(trial: Trial) -> None:
     began = now()
     for number in range(int(trial.options["times"])):
         with outages.closed(trial.site):
-            start, text = _start(trial, number)
+            start, text = _start(trial, number, began)
         trial.outputs[f"probe-{number}.txt"] = text
         trial.samples.append(parse(text, start, began))
 
 
-def _start(trial: Trial, number: int) -> tuple[float, str]:
-    """Takes the stack down and brings it up: the moment at which that begins, and what the uppermost probe told."""
+def _start(trial: Trial, number: int, began: float) -> tuple[float, str]:
+    """Takes the stack down and brings it up: the moment at which that begins, and what the uppermost probe told.
+
+    The trial gets the samples of the first packets; it `began` before.
+    """
     site, interval = trial.site, float(trial.options["interval"])
     assert site
     stack.lower(site.stack.layers, site.members)
@@ -78,6 +92,7 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
             )
             for index, layer in enumerate(site.stack.layers)
         }
+        watched = probing.enter_context(first_packets.watched(site, site.pair, f"connect-{number}"))
         start = now()
 
         def wait(layer: Tunnel, overlay: Mapping[str, Overlay]) -> None:
@@ -90,6 +105,7 @@ def _start(trial: Trial, number: int) -> tuple[float, str]:
             stack.lift(site.stack, site.members, wait)
         except StackFailed as reason:
             raise WorkloadFailed(f"start {number + 1}: {reason}") from None
+        trial.samples += first_packets.samples(watched, start, began)
     return start, [trial.client.read(log) for log in logs.values()][-1]
 
 

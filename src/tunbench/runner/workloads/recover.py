@@ -1,7 +1,7 @@
 """How long the overlay is blocked after an event, by a stream of probes that goes on all the time."""
 
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import NamedTuple
 
 from tunbench.runner import stack
@@ -10,14 +10,16 @@ from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.shell import wait_until
+from tunbench.runner.site import Site
 from tunbench.runner.workload import About, Sample, Trial, now
-from tunbench.runner.workloads.shared import blocked_time, outages
+from tunbench.runner.workloads.shared import blocked_time, blocks, first_packets, outages
+from tunbench.runner.workloads.shared.first_packets import Watched
 
-EVENTS = ("restart", "link", "address", "reboot")
+EVENTS = ("restart", "link", "address", "reboot", "nat-rebind", "udp-block", "udp-unblock")
 
 ABOUT = About(
     name="recover",
-    summary="a tunnel restarts, a link is cut, an address changes or a node reboots: time without answers",
+    summary="a tunnel restarts, a link is cut, a NAT forgets, UDP is blocked or the like: time without answers",
     options={
         "event": Option("choice", "restart", "what happens, as often as `times` says", choices=EVENTS),
         "times": Option("count", "3", "events", low=1, high=1000),
@@ -35,13 +37,28 @@ ABOUT = About(
             "s", "how long the link was down, with event=link", more_is_better=None, question=Question.RECOVERS
         ),
         "recovery": Metric("s", "blocked beyond the outage, with event=link", question=Question.RECOVERS, main=True),
+        "return": Metric(
+            "s",
+            "with event=udp-unblock: until the first packet that came to a node from end to end",
+            question=Question.RECOVERS,
+        ),
         "lost": Metric("count", "probes of an event that were not answered", question=Question.RECOVERS),
     },
     restarts=True,
 )
 
-WITH_TUNNEL = {"restart": "there is no tunnel to restart", "address": "there is no tunnel that could move"}
+NO_UDP = "there is no tunnel that could be blocked"
+
+WITH_TUNNEL = {
+    "restart": "there is no tunnel to restart",
+    "address": "there is no tunnel that could move",
+    "udp-block": NO_UDP,
+    "udp-unblock": NO_UDP,
+}
 """Events that need a tunnel, and why."""
+
+BLOCKING = ("udp-block", "udp-unblock")
+"""Events behind which UDP passes again."""
 
 CALM_SECONDS = 0.2
 """Seconds for which probes are answered before an event, and for which they go on after the recovery."""
@@ -49,13 +66,26 @@ CALM_SECONDS = 0.2
 RECOVERY_TIMEOUT = 60.0
 """Seconds after an event in which a probe must be answered."""
 
+FALLBACK_TIMEOUT, RETURN_TIMEOUT = 300.0, 180.0
+"""Seconds in which a tunnel whose UDP is blocked must have found another path, and must be back where it is not any
+more. ZeroTier took 3 to 4 minutes for the former in a published study."""
+
+
+def recovery_timeout(event: str) -> float:
+    """Seconds after an event in which a probe must be answered."""
+    return FALLBACK_TIMEOUT if event == "udp-block" else RECOVERY_TIMEOUT
+
 
 class Event(NamedTuple):
-    """One event: when it began and was over, in seconds of the lab's clock, and how long the link was down."""
+    """One event: when it began and was over, in seconds of the lab's clock, and how long the link was down.
+
+    `returned` is when packets came from end to end again.
+    """
 
     began: float
     over: float
     outage: float | None = None
+    returned: float | None = None
 
 
 def seconds(options: Options) -> float:
@@ -82,13 +112,18 @@ def execute(trial: Trial) -> None:
     outages.check_that_nothing_leaks(site)
     if event != "link":
         outages.check_that_netem_stays(site)
+    if event == "nat-rebind":
+        blocks.check_mappings(site, trial.server.name)
+    if event in BLOCKING:
+        blocks.check_router(site)
     began = now()
     for number in range(int(trial.options["times"])):
         recovered = False
         try:
             with outages.closed(site):
                 happened = _endure(trial, event, number)
-            trial.samples += parse(trial.outputs[_output(number)], happened, began, float(trial.options["interval"]))
+            text, interval = trial.outputs[_output(number)], float(trial.options["interval"])
+            trial.samples += parse(text, happened, began, interval, recovery_timeout(event))
             recovered = True
         finally:
             _tidy(trial, event, recovered)
@@ -100,17 +135,46 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
     # Whoever moves is the one that talks: the other end cannot know where to.
     prober, other = (trial.server, trial.client) if event == "address" else (trial.client, trial.server)
     overlay, target = trial.overlays[prober.name], trial.overlays[other.name].address
-    with blocked_time.ready(prober, overlay, target, interval, name) as log:
+    with ExitStack() as under_way:
+        log = under_way.enter_context(blocked_time.ready(prober, overlay, target, interval, name))
+        if event == "udp-unblock":
+            blocks.block_udp(_site(trial), trial.server.name)
         blocked_time.begin(prober, log)
-        if not blocked_time.answers(prober, log, stack.ANSWER_TIMEOUT):
+        if not blocked_time.answers(prober, log, FALLBACK_TIMEOUT if event == "udp-unblock" else stack.ANSWER_TIMEOUT):
             raise WorkloadFailed("the overlay did not answer before the event")
         prober.run("sleep", f"{CALM_SECONDS:g}")
+        seen = [under_way.enter_context(one) for one in _returning(trial, event, name)]
         happened = _happen(trial, event)
-        if wait_until(lambda: blocked_time.answered_since(trial.client, log, happened.over), RECOVERY_TIMEOUT):
+        timeout = recovery_timeout(event)
+        if wait_until(lambda: blocked_time.answered_since(trial.client, log, happened.over), timeout):
             time.sleep(CALM_SECONDS)
+        if seen:
+            happened = happened._replace(returned=_returned(seen[0]))
         prober.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
     trial.outputs[_output(number)] = trial.client.read(log)
     return happened
+
+
+def _site(trial: Trial) -> Site:
+    assert trial.site
+    return trial.site
+
+
+def _returning(trial: Trial, event: str, name: str) -> list[AbstractContextManager[Watched]]:
+    """The capture in which the return to a direct path shows, where there is something to return to."""
+    site = _site(trial)
+    if event != "udp-unblock" or not first_packets.has_several_paths(site):
+        return []
+    return [first_packets.direct(site, site.pair, trial.server.name, name)]
+
+
+def _returned(watched: Watched) -> float:
+    """Waits for the first direct packet: its moment. Raises WorkloadFailed."""
+    wait_until(lambda: first_packets.moment(watched) is not None, RETURN_TIMEOUT, 0.1)
+    moment = first_packets.moment(watched)
+    if moment is None:
+        raise WorkloadFailed(f"no packet came from end to end within {RETURN_TIMEOUT:g} s after the event")
+    return moment
 
 
 def _happen(trial: Trial, event: str) -> Event:
@@ -127,6 +191,12 @@ def _happen(trial: Trial, event: str) -> Event:
             # A tunnel with a client has it here: its server is the first endpoint.
             leaf = site.underlay.endpoints[server.name]
             outages.move(server, leaf, outages.other_address(leaf))
+        case "nat-rebind":
+            blocks.forget_mappings(site, server.name)
+        case "udp-block":
+            blocks.block_udp(site, server.name)
+        case "udp-unblock":
+            blocks.let_udp_pass(site)
         case _:
             outages.reboot(site, server)
     return Event(began, now(), outage)
@@ -136,6 +206,10 @@ def _tidy(trial: Trial, event: str, recovered: bool) -> None:
     """Leaves an address and a stack behind on which others can be measured."""
     site = trial.site
     assert site
+    if event in BLOCKING:
+        blocks.let_udp_pass(site)
+        if recovered:
+            stack.search(site.stack, site.members)
     if recovered and event != "address":
         return
     # Without a recovery there is a better reason for the verdict than that the stack cannot be had again.
@@ -152,12 +226,12 @@ def _output(number: int) -> str:
     return f"probe-{number}.txt"
 
 
-def parse(text: str, event: Event, began: float, interval: float) -> list[Sample]:
+def parse(text: str, event: Event, began: float, interval: float, timeout: float = RECOVERY_TIMEOUT) -> list[Sample]:
     """The samples of an event, by what the probe told; `began` is when the trial did. Raises WorkloadFailed."""
     seen, at = blocked_time.parse(text), event.began - began
     if not any(moment > event.over for moment in seen.answered):
-        raise WorkloadFailed(f"no probe was answered within {RECOVERY_TIMEOUT:g} s after the event")
-    blocked_time.check_time(seen, interval, RECOVERY_TIMEOUT)
+        raise WorkloadFailed(f"no probe was answered within {timeout:g} s after the event")
+    blocked_time.check_time(seen, interval, timeout + (RETURN_TIMEOUT if event.returned else 0))
     blocked_time.check_signs(seen, interval)
     blocked = blocked_time.blocked(seen, event.began, interval)
     samples = [Sample("blocked", blocked, at), Sample("lost", seen.requests - seen.replies, at)]
@@ -165,4 +239,6 @@ def parse(text: str, event: Event, began: float, interval: float) -> list[Sample
         # The last answer before and the first one after lie within an interval of the outage.
         recovery = max(0.0, blocked - event.outage)
         samples += [Sample("outage", event.outage, at), Sample("recovery", recovery, at)]
+    if event.returned is not None:
+        samples.append(Sample("return", max(0.0, event.returned - event.over), at))
     return samples

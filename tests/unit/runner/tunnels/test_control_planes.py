@@ -101,7 +101,7 @@ def test_netbird_waits_for_a_direct_path_to_every_peer() -> None:
     shell = addresses()
     built, nodes = ring("netbird", shell)
     lift(built.layers[0], nodes)
-    assert [call.argv[-1] for call in shell.calls if "connectionType" in call.text] == ["2", "2", "2"]
+    assert [call.argv[-2:] for call in shell.calls if "connectionType" in call.text] == [["2", "P2P"]] * 3
 
 
 def test_netmaker_waits_until_each_peer_is_the_endpoint() -> None:

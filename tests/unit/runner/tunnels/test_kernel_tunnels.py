@@ -9,7 +9,7 @@ from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
-from tunbench.runner.proof.claims import evidence_of
+from tunbench.runner.proof.claims import ways
 from tunbench.runner.stack import Stack
 
 
@@ -20,7 +20,7 @@ def built(spelling: str) -> Stack:
 def evidence(spelling: str) -> str:
     """That of the uppermost layer."""
     layer = built(spelling).layers[-1]
-    return evidence_of(layer, PAIR.pairs[0])
+    return ways(layer, PAIR.pairs[0])[0].evidence
 
 
 # Each was the largest packet that passed, unfragmented, in the lab: Linux 6.1.

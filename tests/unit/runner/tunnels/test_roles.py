@@ -70,16 +70,16 @@ def test_layers_act_on_roles_before_endpoints_and_those_above_never() -> None:
 
 def test_what_could_be_relayed_must_go_from_end_to_end() -> None:
     [layer] = laboratory("headscale", FakeShell(), FakeEvents()).stack.layers
-    assert claims.evidence_of(layer, PAIR.pairs[0]) == (
+    assert claims.ways(layer, PAIR.pairs[0])[0].evidence == (
         "udp port 41641 and udp[8:4] = 0x04000000 and host 10.0.1.2 and host 10.0.2.2"
     )
 
 
 def test_what_a_control_plane_says_does_not_go_around_a_layer() -> None:
     for layer in laboratory("headscale+vxlan", FakeShell(), FakeEvents()).stack.layers:
-        assert "(host 10.0.252.2)" in claims.other_traffic(layer, PAIR.pairs[0])
+        assert "(host 10.0.252.2)" in claims.other_traffic(layer, claims.ways(layer, PAIR.pairs[0])[0])
     [layer] = laboratory("wireguard", FakeShell(), FakeEvents()).stack.layers
-    assert claims.other_traffic(layer, PAIR.pairs[0]) == ""
+    assert claims.other_traffic(layer, claims.ways(layer, PAIR.pairs[0])[0]) == ""
 
 
 @pytest.mark.parametrize(

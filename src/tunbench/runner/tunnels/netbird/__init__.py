@@ -4,14 +4,14 @@ All four run on the node `control`, the users of the management server in an ide
 Nobody logs in: setting the server up yields a token, and by its HTTP interface it makes a key for each endpoint, which
 can be used once, and gives each its address (its own choice is a random one). The client uses WireGuard of the kernel
 where there is one, as here; `impl=go` has its own. Paths are found by ICE (RFC 8445): a client first speaks through the
-relay, and the overlay is up when every client says that all its paths are direct.
+relay, and looks for direct paths meanwhile.
 
 What would leave the lab is turned off: usage metrics, geolocation, port mapping, names, and updates of clients. The
 server looks for a newer version of itself whatever it is told, and a client asks clouds whether it runs in theirs; they
-get a proxy that does not exist. A client is no firewall here and takes no routes. Only IPv4 is carried, and every
-endpoint is reached without a NAT.
+get a proxy that does not exist. A client is no firewall here and takes no routes. Only IPv4 is carried.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import StackFailed
@@ -19,12 +19,12 @@ from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import Format
 from tunbench.runner.declare.recipe import GCC, Recipe
-from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.netbird import control_plane
-from tunbench.runner.tunnels.shared import kernel_modules, mesh
+from tunbench.runner.tunnels.netbird import control_plane, relay_paths
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, paths
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # It asks seven clouds whether it runs in theirs, whatever it is told: a proxy that is not there keeps that on the node.
@@ -40,12 +40,8 @@ UP = (
 )
 """The lab has no names, and no node is a firewall or a router."""
 
-# Asking costs the client more than waiting does.
-DIRECT = """\
-count=$(netbird status --daemon-addr "$0" --json | grep -o '"connectionType":"P2P"' | wc -l)
-test "$count" -eq "$1" || { sleep 0.2; false; }
-"""
-"""Shell text: whether a client has so many direct paths."""
+SAID_OF_PATHS = "netbird status --detail --daemon-addr \"$0\" | grep -E 'Connection type|ICE candidate' | sed 's/^ *//'"
+"""Shell text: the kinds of paths that a client has, and what it has found of their ends."""
 
 LAST_ANSWER = "sed -n 's/.* desc = //p' \"$0\" | tail -n 1"
 """Shell text: the last answer of a server in the log of a client, without the code of gRPC."""
@@ -53,8 +49,8 @@ LAST_ANSWER = "sed -n 's/.* desc = //p' \"$0\" | tail -n 1"
 DEFAULT_MTU = 1280
 """Bytes of the client's interface, whatever is below: NetBird 0.71.4, client/iface/iface.go, DefaultMTU."""
 
-ENROLMENT_TIMEOUT, DIRECT_PATHS_TIMEOUT = 25.0, 25.0
-"""Seconds in which an endpoint must have enrolled, and in which it must have direct paths to all others."""
+ENROLMENT_TIMEOUT = 25.0
+"""Seconds in which an endpoint must have enrolled."""
 
 
 SOURCE = "github.com/netbirdio/netbird"
@@ -114,6 +110,7 @@ class Netbird(Tunnel):
         # The management server would have to be told of them.
         routes=False,
         relays=True,
+        paths=relay_paths.PATHS,
         roles=(CONTROL,),
         control=tuple(f"tcp:{port}" for port in (control_plane.MANAGEMENT, control_plane.SIGNAL)),
         own_mtu=DEFAULT_MTU,
@@ -124,16 +121,23 @@ class Netbird(Tunnel):
             programs=("netbird", "netbird-mgmt", "netbird-signal", "netbird-relay", "openssl", "python3"),
             tools=("netbird",),
         ),
-        sources=Sources(recipes=(RECIPE,)),
+        sources=Sources(packages={"turnserver": "coturn"}, addons=(relay_paths.COTURN,), recipes=(RECIPE,)),
         startup_seconds=30,
     )
 
     @classmethod
     def with_options(cls, options: Options) -> About:
-        """The kernel's module, or the client's own WireGuard."""
+        """The kernel's module, or the client's own WireGuard; a TURN server is a node more."""
         chosen = IMPLEMENTATIONS[str(options["impl"])]
         about = cls.about._replace(framing=chosen.framing, user_space=chosen.user_space)
-        return about.needing(modules=chosen.modules)
+        asked = str(options["path"])
+        if relay_paths.FORCED.get(asked, relay_paths.Forced()).without:
+            about = about.needing(programs=(*about.needs.programs, "nft"))
+        if asked == "turn":
+            programs = (*about.needs.programs, "turnserver")
+            about = about.needing(programs=programs, addons=(relay_paths.COTURN.name,))
+            return about._replace(roles=(CONTROL, RELAY)).needing(modules=chosen.modules)
+        return about._replace(paths=relay_paths.UNASKED).needing(modules=chosen.modules)
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
@@ -148,6 +152,8 @@ class Netbird(Tunnel):
         """Starts the control plane, or a client."""
         if node.name == CONTROL:
             control_plane.serve(self, node)
+        elif node.name == RELAY:
+            relay_paths.serve_turn(self, node, control_plane.STUN)
         else:
             self._join(node, nodes[CONTROL])
 
@@ -155,7 +161,8 @@ class Netbird(Tunnel):
         overlay, state, key = self.context.above[node.name], self.file(node.name, "state"), self.file(node.name, "key")
         node.run("mkdir", "-p", str(state))
         chosen = IMPLEMENTATIONS[str(self.options["impl"])].environment
-        environment = (*CLIENT, *chosen, f"NB_STATE_DIR={state}", f"SSL_CERT_FILE={self.file(CONTROL, 'ca.crt')}")
+        kept = (f"NB_STATE_DIR={state}", f"SSL_CERT_FILE={self.file(CONTROL, 'ca.crt')}")
+        environment = (*CLIENT, *relay_paths.environment(self), *chosen, *kept)
         daemon = ("netbird", "service", "run", "--daemon-addr", self._socket, "--log-file", "console")
         self.start(node, "env", *environment, *daemon)
         self.wait(node, *self._netbird("status"), what=f"the client on {node.name} did not answer")
@@ -188,12 +195,24 @@ class Netbird(Tunnel):
             raise StackFailed(f"netbird: {node.name} did not enrol within {ENROLMENT_TIMEOUT:g} s: {why}")
 
     def joined(self, nodes: Nodes) -> None:
-        """Waits until all paths are direct."""
+        """Waits for the paths that a plan demands."""
         for node in mesh.endpoints(self, nodes):
-            peers = self.context.peers(node)
-            what = f"{node.name} found no direct path to {' and '.join(peers)}"
-            direct = ("sh", "-c", DIRECT, self._socket, str(len(peers)))
-            self.wait(node, *direct, timeout=DIRECT_PATHS_TIMEOUT, what=what)
+            peers = " and ".join(self.context.peers(node))
+            paths.wait(self, node, partial(self._asking, node), peers, partial(self._tried, node))
+
+    def searched(self, nodes: Nodes) -> None:
+        """Waits for direct paths where any will do."""
+        for node in mesh.endpoints(self, nodes):
+            paths.search(self, node, partial(self._asking, node))
+
+    def _asking(self, node: Node, wanted: str) -> tuple[str, ...]:
+        """The command that says whether a client's paths to all of its peers are of a kind."""
+        count = str(len(self.context.peers(node)))
+        return ("sh", "-c", relay_paths.COUNT, self._socket, count, relay_paths.kind_of(wanted))
+
+    def _tried(self, node: Node) -> str:
+        """What the client says of its paths."""
+        return "; ".join(node.ask("sh", "-c", SAID_OF_PATHS, self._socket).stdout.split("\n")).strip("; ")
 
     def down(self, node: Node) -> None:
         """Lets a client take its interface, routes and rules away, and stops the daemons."""
@@ -202,9 +221,13 @@ class Netbird(Tunnel):
             # There is nothing left to do for it; asked to end, it would sleep for two seconds.
             for daemon in self.daemons.pop(node.name, []):
                 daemon.kill()
+        elif node.name == CONTROL:
+            relay_paths.let_others_in(self, node)
         super().down(node)
 
     def forget(self, node: Node) -> None:
         """Takes away the keys with which a client is known, and the memory of the control plane."""
+        if node.name == RELAY:
+            return
         known = ("state", "key") if node.name in self.context.above else ("data", "token")
         node.run("rm", "-rf", *(str(self.file(node.name, name)) for name in known))

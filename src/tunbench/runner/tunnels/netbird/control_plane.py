@@ -3,19 +3,22 @@
 from pathlib import Path
 
 from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.topology import RELAY as RELAY_ROLE
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Tunnel
+from tunbench.runner.tunnels.netbird import relay_paths
+from tunbench.runner.tunnels.netbird.relay_paths import RELAY
 from tunbench.runner.tunnels.shared import certificates, rest_api, secrets
 from tunbench.runner.tunnels.shared.rest_api import Api
 
-MANAGEMENT, SIGNAL, STUN, RELAY = 443, 10000, 3478, 33080
+MANAGEMENT, SIGNAL, STUN = 443, 10000, 3478
 """Ports of the node `control`."""
 
 # What is not the server's own default: where its companions are, its certificate, and users of its own.
 CONFIG = """\
 {{
   "Stuns": [{{"Proto": "udp", "URI": "stun:{control}:{stun}"}}],
-  "Relay": {{"Addresses": ["rels://{control}:{relay}"], "CredentialsTTL": "24h", "Secret": "@SECRET@"}},
+  {relays},
   "Signal": {{"Proto": "https", "URI": "{control}:{signal}"}},
   "Datadir": "{data}",
   "HttpConfig": {{"CertFile": "{tls}.crt", "CertKey": "{tls}.key"}},
@@ -23,6 +26,14 @@ CONFIG = """\
   "EmbeddedIdP": {{"Enabled": true, "Issuer": "https://{control}/oauth2"}}
 }}
 """
+
+RELAYS = """\
+"Relay": {{"Addresses": ["rels://{control}:{relay}"], "CredentialsTTL": "24h", "Secret": "@SECRET@"}}"""
+
+# Clients that are told of the server's own relay take that one.
+TURN_SERVERS = """\
+"TURNConfig": {{"TimeBasedCredentials": false, "CredentialsTTL": "12h", "Secret": "@SECRET@",
+    "Turns": [{{"Proto": "udp", "URI": "turn:{turn}:{turn_port}", "Username": "lab", "Password": "lab"}}]}}"""
 
 OWNER = """\
 {"email": "lab@lab.invalid", "name": "lab", "password": "@SECRET@", "create_pat": true}
@@ -69,10 +80,17 @@ def configure(tunnel: Tunnel, control: Node) -> None:
         secrets.make(control, tunnel.file(CONTROL, name), 16)
     ports = {"signal": SIGNAL, "stun": STUN, "relay": RELAY}
     places = {"tls": tunnel.file(CONTROL, "tls"), "data": tunnel.file(CONTROL, "data")}
-    text = CONFIG.format(control=address, **ports, **places)
+    text = CONFIG.format(control=address, relays=_relays(tunnel), **ports, **places)
     secrets.fill(control, tunnel.file(CONTROL, "management.json"), text, tunnel.file(CONTROL, "relay"))
     secrets.fill(control, tunnel.file(CONTROL, "owner.json"), OWNER, tunnel.file(CONTROL, "password"))
     api(tunnel, control).write()
+
+
+def _relays(tunnel: Tunnel) -> str:
+    """What the server tells clients of relays."""
+    if RELAY_ROLE not in tunnel.declared.roles:
+        return RELAYS.format(control=control_address(tunnel), relay=RELAY)
+    return TURN_SERVERS.format(turn=tunnel.context.roles[RELAY_ROLE].address, turn_port=STUN)
 
 
 def control_address(tunnel: Tunnel) -> str:
@@ -87,6 +105,7 @@ def api(tunnel: Tunnel, control: Node) -> Api:
 
 def serve(tunnel: Tunnel, node: Node) -> None:
     """Starts all of it, and sets the management server up where that has not been done."""
+    relay_paths.shut_others_out(tunnel, node)
     certificate, key = tunnel.file(CONTROL, "tls.crt"), tunnel.file(CONTROL, "tls.key")
     tls = ("--cert-file", str(certificate), "--cert-key", str(key))
     console = ("--log-file", "console")

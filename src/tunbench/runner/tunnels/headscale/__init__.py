@@ -1,89 +1,21 @@
 """Headscale: a control plane of one's own for Tailscale's clients, which carry WireGuard in user space."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.path import DIRECT, Path
 from tunbench.runner.declare.recipe import Recipe
 from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh
+from tunbench.runner.tunnels.headscale import configuration
+from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh, paths
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
-
-# Each line that is not the daemon's own default has its reason.
-CONFIG = """\
-server_url: https://{control}:{port}
-listen_addr: {control}:{port}
-# Nobody asks it for metrics, nor for anything from afar.
-metrics_listen_addr: 127.0.0.1:9090
-grpc_listen_addr: 127.0.0.1:50443
-# A client takes part in DERP and in the control protocol by TLS.
-tls_cert_path: {tls}.crt
-tls_key_path: {tls}.key
-noise:
-  private_key_path: {state}/noise.key
-database:
-  type: sqlite
-  sqlite:
-    path: {state}/db.sqlite
-unix_socket: {socket}
-prefixes:
-  v4: 100.64.0.0/10
-  # The n-th endpoint that enrols has the n-th address.
-  allocation: sequential
-derp:
-{derp}
-  # The map of public relays is not asked for.
-  urls: []
-  auto_update_enabled: false
-# It looks for no newer version of itself.
-disable_check_updates: true
-# The lab has no names.
-dns:
-  magic_dns: false
-  base_domain: ""
-  override_local_dns: false
-  nameservers:
-    global: []
-# Clients send their logs nowhere.
-logtail:
-  enabled: false
-"""
-
-EMBEDDED = """\
-  server:
-    enabled: true
-    region_id: 999
-    region_code: lab
-    region_name: lab
-    stun_listen_addr: {control}:3478
-    private_key_path: {state}/derp.key
-    ipv4: {control}"""
-
-OWN = """\
-  server:
-    enabled: false
-  paths: [{map}]"""
-
-# The relay is told by its address: the lab has no names.
-DERP_MAP = """\
-regions:
-  999:
-    regionid: 999
-    regioncode: lab
-    regionname: lab
-    nodes:
-      - name: lab
-        regionid: 999
-        hostname: "{relay}"
-        ipv4: {relay}
-        stunport: 3478
-        derpport: 443
-"""
 
 SILENT = ("TS_DISABLE_PORTMAPPER=1", "TS_DISABLE_UPNP=1")
 """No router is asked for an open port."""
@@ -91,11 +23,22 @@ SILENT = ("TS_DISABLE_PORTMAPPER=1", "TS_DISABLE_UPNP=1")
 UP = ("--accept-dns=false", "--netfilter-mode=off", "--timeout=10s")
 """The lab has no names, and no node is a firewall; who has not enrolled in time tries again."""
 
+PATHS = {
+    DIRECT: Path("from end to end, by UDP"),
+    "derp": Path("through the relay, by TLS", evidence="tcp port 443", through=CONTROL),
+}
+
+ENVIRONMENTS = {"derp": ("TS_DEBUG_ALWAYS_USE_DERP=true",)}
+"""By path, what a client needs to take no other one: Tailscale 1.102, wgengine/magicsock/debugknobs.go."""
+
+VIA_DERP = '"$@" | grep -q "via DERP"'
+"""Shell text: whether a client's ping was answered through the relay."""
+
 DEFAULT_MTU = 1280
 """Bytes of the client's interface, whatever is below: Tailscale 1.102, net/tstun/mtu.go, DefaultTUNMTU()."""
 
 CLIENT_TIMEOUT = 45.0
-"""Seconds in which an endpoint must have enrolled, or have a direct path to a peer."""
+"""Seconds in which an endpoint must have enrolled."""
 
 
 HEADSCALE = Recipe(
@@ -144,6 +87,7 @@ class Headscale(Tunnel):
         # That would have to be approved by the control plane.
         routes=False,
         relays=True,
+        paths=PATHS,
         roles=(CONTROL,),
         control=("tcp:443",),
         own_mtu=DEFAULT_MTU,
@@ -165,7 +109,9 @@ class Headscale(Tunnel):
         if not options["gso"]:
             about = about.needing(programs=(*about.needs.programs, "ethtool"))
         if options["derp"] == "own":
-            about = about.needing(programs=(*about.needs.programs, "derper"))._replace(roles=(CONTROL, RELAY))
+            through_own = PATHS | {"derp": PATHS["derp"]._replace(through=RELAY)}
+            about = about.needing(programs=(*about.needs.programs, "derper"))
+            about = about._replace(roles=(CONTROL, RELAY), paths=through_own)
         return about
 
     @classmethod
@@ -193,7 +139,9 @@ class Headscale(Tunnel):
             certificates.issue(node, ca, stem, "serverAuth", address=address)
         own = self.options["derp"] == "own"
         if own:
-            control.write(self.file(CONTROL, "derp.yaml"), DERP_MAP.format(relay=self.context.roles[RELAY].address))
+            control.write(
+                self.file(CONTROL, "derp.yaml"), configuration.DERP_MAP.format(relay=self.context.roles[RELAY].address)
+            )
         values = {
             "control": self._control,
             "port": 443,
@@ -202,8 +150,7 @@ class Headscale(Tunnel):
             "socket": self._socket(CONTROL),
             "map": self.file(CONTROL, "derp.yaml"),
         }
-        derp = (OWN if own else EMBEDDED).format(**values)
-        control.write(self.file(CONTROL, "config.yaml"), CONFIG.format(derp=derp, **values))
+        control.write(self.file(CONTROL, "config.yaml"), configuration.of_server(own, values))
 
     @property
     def _control(self) -> str:
@@ -247,7 +194,8 @@ class Headscale(Tunnel):
             node.run("ethtool", "-K", self.context.below[node.name].interface, "tx", "off")
         node.run("mkdir", "-p", str(state))
         self.start(
-            *(node, "env", *SILENT, f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
+            *(node, "env", *SILENT, *ENVIRONMENTS.get(str(self.options["path"]), ())),
+            *(f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
             *("tailscaled", "--no-logs-no-support", f"--tun={overlay.interface}", f"--port={self.options['port']}"),
             *(f"--statedir={state}", f"--socket={self._socket(node.name)}"),
         )
@@ -268,12 +216,28 @@ class Headscale(Tunnel):
         return ("tailscale", f"--socket={self._socket(node.name)}", *words)
 
     def joined(self, nodes: Nodes) -> None:
-        """Waits until all paths are direct: the client's own ping succeeds where an answer came by such a one."""
+        """Waits for the path that a plan demands: the client's own ping says by which one an answer came."""
         for first, second in combinations(self.context.above, 2):
-            ping = self._tailscale(nodes[first], "ping", "--until-direct", "--c=10", "--timeout=1s")
-            there = self.context.above[second].address
-            what = f"{first} found no direct path to {second}"
-            self.wait(nodes[first], *ping, there, timeout=CLIENT_TIMEOUT, what=what)
+            node, there = nodes[first], self.context.above[second].address
+            paths.wait(self, node, partial(self._asking, node, there), second, partial(self._tried, node, there))
+
+    def searched(self, nodes: Nodes) -> None:
+        """Waits for direct paths where any will do."""
+        for first, second in combinations(self.context.above, 2):
+            node, there = nodes[first], self.context.above[second].address
+            paths.search(self, node, partial(self._asking, node, there))
+
+    def _asking(self, node: Node, there: str, wanted: str) -> tuple[str, ...]:
+        """The command that says whether an answer from an address comes by a path."""
+        if wanted == DIRECT:
+            return self._tailscale(node, "ping", "--until-direct", "--c=10", "--timeout=1s", there)
+        ping = self._tailscale(node, "ping", "--until-direct=false", "--c=1", "--timeout=1s", there)
+        return ("sh", "-c", VIA_DERP, "sh", *ping)
+
+    def _tried(self, node: Node, there: str) -> str:
+        """How the client reaches an address instead."""
+        asked = self._tailscale(node, "ping", "--until-direct=false", "--c=1", "--timeout=1s", there)
+        return "; ".join(node.ask(*asked).stdout.strip().splitlines())
 
     def down(self, node: Node) -> None:
         """Stops the daemon, which takes its interface, routes and rules away."""

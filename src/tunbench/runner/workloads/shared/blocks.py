@@ -1,0 +1,62 @@
+"""What happens to packets between endpoints while a tunnel goes on: mappings are forgotten, UDP passes no more."""
+
+from contextlib import suppress
+
+from tunbench.runner.declare.failures import Unsupported
+from tunbench.runner.node import forget_flows, python
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.node import Node
+from tunbench.runner.site import Site
+
+RULES = """\
+table inet blocked {{
+    chain forward {{
+        type filter hook forward priority filter - 1; policy accept;
+        iifname "{interface}" meta l4proto udp counter drop
+        oifname "{interface}" meta l4proto udp counter drop
+    }}
+}}
+"""
+
+
+def check_mappings(site: Site, name: str) -> None:
+    """Raises Unsupported where no NAT stands before an endpoint."""
+    if not any(one.translates for one in site.underlay.gateways.get(name, ())):
+        raise Unsupported(f"no NAT stands before {name}, whose mappings could be forgotten: give it an access with one")
+
+
+def forget_mappings(site: Site, name: str) -> None:
+    """Makes the gateways before an endpoint forget what they have mapped. Raises CommandFailed."""
+    for one in site.underlay.gateways[name]:
+        if one.translates:
+            node = site.nodes[one.node]
+            program = node.home / "forget_flows.py"
+            if not node.exists(program):
+                node.write(program, python.source(forget_flows))
+            node.run(*node.python, str(program))
+            # Only where a NAT lets in more than the kernel's own does.
+            node.try_run("nft", "flush", "map", "ip", "gateway-nat", "mapped")
+
+
+def check_router(site: Site) -> None:
+    """Raises Unsupported where packets between endpoints are not routed."""
+    if site.underlay.middle != "router":
+        raise Unsupported("a bridge stands between the endpoints, whose packets nobody routes and filters")
+
+
+def block_udp(site: Site, name: str) -> None:
+    """Lets no UDP pass on the way to an endpoint, and from it. Raises CommandFailed."""
+    middle = _middle(site)
+    rules = middle.home / "blocked.nft"
+    middle.write(rules, RULES.format(interface=site.underlay.towards[name].name))
+    middle.run("nft", "-f", str(rules))
+
+
+def let_udp_pass(site: Site) -> None:
+    """Takes the block away, where there is one."""
+    with suppress(CommandFailed):
+        _middle(site).run("nft", "delete", "table", "inet", "blocked")
+
+
+def _middle(site: Site) -> Node:
+    return site.nodes[site.underlay.middle]
