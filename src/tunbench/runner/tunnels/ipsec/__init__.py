@@ -69,6 +69,7 @@ class Ipsec(Tunnel):
         },
         families=(4, 6),
         outer=(4, 6),
+        fragmented=True,
         joins=2,
         # Both would want the same ports and the same policies.
         exclusive=(),
