@@ -53,11 +53,13 @@ REFUSALS = {
     "InPktsLate": "came later than MACsec's replay window holds",
     "InPktsNotValid": "failed MACsec's check of their integrity",
     "InPktsNotUsingSA": "were of an association that MACsec does not have",
-    "InPktsNoTag": "came without MACsec's tag",
     "InPktsBadTag": "had a tag that MACsec does not understand",
     "InPktsNoSCI": "were of a channel that MACsec does not have",
 }
-"""Why the kernel drops frames, by its counters: IEEE 802.1AE-2018, section 10.7.9; Linux 6.1, drivers/net/macsec.c."""
+"""Why the kernel drops frames, by its counters: IEEE 802.1AE-2018, section 10.7.9; Linux 6.1, drivers/net/macsec.c.
+
+Frames without a tag are none of the layer's: what else passes on the Ethernet below has none.
+"""
 
 
 class Macsec(Tunnel):
@@ -187,7 +189,7 @@ def parse(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for names, values in COUNTED.findall(text):
         block = dict(zip(names.split(), values.split(), strict=False))
-        if {"InPktsLate", "InPktsNoTag"} & set(block):
+        if {"InPktsLate", "InPktsBadTag"} & set(block):
             for name in REFUSALS.keys() & block.keys():
                 found[name] = found.get(name, 0) + (int(block[name]) if block[name] != "-" else 0)
     return found
