@@ -14,7 +14,7 @@ METRICS = ("dscp-outside", "ecn-outside", "dscp-inside", "congestion-inside")
 
 def told() -> dict[str, tuple[float, ...]]:
     """What the page says of each stack, by metric."""
-    table = rows(page("access.md"), "stack", METRICS[0])
+    table = rows(page("access.md"), rf"stack \| {METRICS[0]}")
     return {cells[0].strip("`"): tuple(float(cell) for cell in cells[1:5]) for cells in table}
 
 
