@@ -11,7 +11,18 @@ from tunbench.runner.workloads import multicast
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(3000)]
 
-CARRY = ("gre", "gretap", "ipip", "fou", "vxlan", "geneve", "l2tpv3", "openvpn", "openvpn:device=tap")
+CARRY = (
+    "gre",
+    "gretap",
+    "ipip",
+    "fou",
+    "vxlan",
+    "geneve",
+    "l2tpv3",
+    "openvpn",
+    "openvpn:device=tap",
+    "ipsec:mode=xfrm",
+)
 DO_NOT = ("none", "wireguard", "ipsec")
 """The router of the underlay routes no multicast; WireGuard sends to addresses that it allows a peer, and policies of
 IPsec take what goes to the other endpoint's."""

@@ -53,7 +53,8 @@ def _compared(row: PacketOverhead) -> Text:
     if row.agrees:
         return Text(str(row.measured.total), "green")
     each = " + ".join(str(added) for added in row.measured.added)
-    return Text(f"{row.measured.total} ({each}), {_wire(row.measured)}", "red")
+    others = row.measured.on_the_wire != row.computed.on_the_wire
+    return Text(f"{row.measured.total} ({each})" + (f" in {row.measured.on_the_wire}" if others else ""), "red")
 
 
 def _limits(check: OverheadCheck) -> Text:

@@ -47,7 +47,14 @@ def test_what_the_sender_tells_is_of_all_datagrams() -> None:
 
 @pytest.mark.parametrize(
     ("stack", "claims"),
-    [("gre", True), ("wireguard", False), ("wireguard+vxlan", True), ("openvpn", True)],
+    [
+        ("gre", True),
+        ("wireguard", False),
+        ("wireguard+vxlan", True),
+        ("openvpn", True),
+        ("ipsec:mode=xfrm", True),
+        ("ipsec", False),
+    ],
 )
 def test_the_uppermost_layer_says_whether_a_stack_carries_multicast(stack: str, claims: bool) -> None:
     built = stacks.build(stack, dict(PAIR_UNDERLAYS["ip"].endpoints))
