@@ -16,7 +16,7 @@ from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.network import link_command, netem_report, qdiscs
 from tunbench.runner.probes import memory
 from tunbench.runner.probes.shared import overlay_traffic, processor_time
-from tunbench.runner.proof import pcap
+from tunbench.runner.proof import fragments, pcap
 from tunbench.runner.trials import FAILURES
 from tunbench.runner.workload import Sample
 from tunbench.runner.workloads import (
@@ -29,6 +29,8 @@ from tunbench.runner.workloads import (
     iperf3_tcp,
     iperf3_udp,
     loaded_latency,
+    marks,
+    multicast,
     overhead,
     ping,
     pmtu,
@@ -102,7 +104,14 @@ def of_probes(text: str) -> list[Sample]:
 
 
 def of_capture(text: str) -> list[Sample]:
-    return [Sample("overhead", overhead.parse(pcap.sizes(pcap.read(as_bytes(text)))) - 100)]
+    return [
+        Sample("overhead", overhead.parse(fragments.joined(pcap.network_layer(pcap.read(as_bytes(text))))).size - 100)
+    ]
+
+
+def of_marks(text: str) -> list[Sample]:
+    seen = marks.parse(pcap.network_layer(pcap.read(as_bytes(text))))
+    return marks.samples(46, seen, seen, seen)
 
 
 def of_qdisc(text: str) -> list[Sample]:
@@ -178,6 +187,9 @@ PARSERS: dict[str, Parser] = {
     "connect": of("connect", lambda text: [connect.parse(text, 0.0, 0.0)], PROBES),
     "scp": of("scp", lambda text: scp.parse(text, 2_000_000, 0.1, 0.2), some("scp-sha256sum.txt", "scp-lost.txt")),
     "overhead": of("overhead", of_capture, [pcap_of("proof-vxlan.pcap"), pcap_of("small.pcap")]),
+    "marks": of("marks", of_marks, [pcap_of("proof-vxlan.pcap"), pcap_of("small.pcap")]),
+    "multicast": of("multicast", lambda text: multicast.parse(text, 100, "b"), some("multicast-heard.txt")),
+    "multicast:sent": of("multicast", lambda text: [Sample("refused", multicast.refused(text, 100))], ["sent 100 3\n"]),
     "tc": of("ping", of_qdisc, some("qdisc-full.json", "qdisc-loss.json", "qdisc-link.json", "tc-netem.json")),
 }
 """Every parser whose values become samples, and tc's, whose become warnings."""

@@ -22,3 +22,14 @@ def test_what_ipsec_loses_to_reordering_came_later_than_its_replay_window_holds(
     # Some are of the connection by which iperf3 begins and ends, which repeats them.
     assert 0 <= late - loss * sent < 20
     assert "layer-drops" in {one.name for one in record.warnings}
+
+
+def test_what_openvpn_loses_to_reordering_it_calls_a_replay(tmp_path: Path) -> None:
+    record = execute(tmp_path / "run", plan(["openvpn"], REORDERING, ["iperf3-udp:rate=20M,duration=1,length=1300"]))
+    [loss] = values(record, "loss", "openvpn")
+    counted = [event["counters"] for event in journal.events(tmp_path / "run") if event["event"] == "kernel"]
+    replayed = sum(one.get("openvpn-replayed", 0) for one in counted)
+    assert loss > 0.02
+    # Some are of the connection by which iperf3 begins and ends, which repeats them.
+    assert -1 < replayed - loss * 20e6 / 8 / 1300 < 20
+    assert "layer-drops" in {one.name for one in record.warnings}

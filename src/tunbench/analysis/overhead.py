@@ -7,7 +7,8 @@ from tunbench.journal.record import Record
 from tunbench.plan.axes import joining
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import stack as stacks
-from tunbench.runner.declare.packet_format import IP, Format
+from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.declare.packet_format import IP, Format, cut
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network.underlay import MTU
 from tunbench.runner.stack import Stack
@@ -30,10 +31,14 @@ LIMITS_WORKLOAD = pmtu.ABOUT.name
 
 
 class Sizes(NamedTuple):
-    """The bytes of one packet: in the overlay, and below each layer, the lowest first."""
+    """The bytes of one packet: in the overlay, and below each layer, the lowest first.
+
+    Where a packet is cut below a layer, they are those of all its `pieces` together; () is one each.
+    """
 
     packet: int
     below: tuple[int, ...]
+    pieces: tuple[int, ...] = ()
 
     @property
     def added(self) -> tuple[int, ...]:
@@ -45,6 +50,11 @@ class Sizes(NamedTuple):
     def total(self) -> int:
         """The bytes that the whole stack adds."""
         return self.below[0] - self.packet
+
+    @property
+    def on_the_wire(self) -> int:
+        """The packets between the nodes that carry it."""
+        return self.pieces[0] if self.pieces else 1
 
 
 class Limits(NamedTuple):
@@ -69,20 +79,65 @@ def family(stack: Stack) -> int:
     return next(iter(stack.overlay.values())).family
 
 
+class Passing(NamedTuple):
+    """What carries a packet below one layer: the bytes of the layer's own packets, and of what these are cut into."""
+
+    sizes: list[int]
+    pieces: list[int]
+
+
+def passing(stack: Stack, packet: int) -> list[Passing]:
+    """What carries a packet that has so many bytes in the overlay, below each layer, the lowest first."""
+    below: list[Passing] = []
+    pieces = [packet]
+    for index, form in reversed(list(enumerate(formats(stack)))):
+        mtu = _end(stack.overlays[index + 1]).mtu
+        sizes = [form.size(piece, mtu) for piece in pieces]
+        pieces = [piece for size in sizes for piece in _cut(stack, index, size)]
+        below.insert(0, Passing(sizes, pieces))
+    return below
+
+
+def _cut(stack: Stack, index: int, size: int) -> list[int]:
+    """The packets in which one of so many bytes of the layer at that index passes what is below it."""
+    below = _end(stack.overlays[index])
+    # Policies take packets whatever the MTU: what they make of them is cut further below.
+    by_policy = index > 0 and below.interface == _end(stack.overlays[index - 1]).interface
+    return [size] if by_policy or _fits(stack, index, size) else cut(size, below.mtu, below.family)
+
+
+def _fits(stack: Stack, index: int, size: int) -> bool:
+    """Whether a packet of so many bytes of the layer at that index passes whole, or is made smaller by its program."""
+    layer = stack.layers[index]
+    by_itself = layer.declared.segments or formats(stack)[index].streams or layer.declared.needs_underlay == "ethernet"
+    return by_itself or size <= _end(stack.overlays[index]).mtu
+
+
+def _too_large(stack: Stack, packet: int) -> list[int]:
+    """The layers whose packets do not fit below them, by their index."""
+    return [
+        index
+        for index, passes in enumerate(passing(stack, packet))
+        if not all(_fits(stack, index, size) for size in passes.sizes)
+    ]
+
+
 def computed(stack: Stack, packet: int) -> Sizes:
     """The sizes of a packet that has so many bytes in the overlay."""
-    below: list[int] = []
-    size = packet
-    for form, above in reversed(list(zip(formats(stack), stack.overlays[1:], strict=True))):
-        size = form.size(size, next(iter(above.values())).mtu)
-        below.insert(0, size)
-    return Sizes(packet, tuple(below))
+    below = passing(stack, packet)
+    return Sizes(packet, tuple(sum(one.pieces) for one in below), tuple(len(one.pieces) for one in below))
 
 
 def limits(stack: Stack) -> Limits:
-    """What the MTU of the overlay allows."""
-    mtu = next(iter(stack.overlay.values())).mtu
-    return Limits(mtu, mtu - IP[family(stack)].size - TCP_HEADER)
+    """The largest packet that is cut nowhere, and the MSS that the MTU of the overlay allows."""
+    mtu = _end(stack.overlay).mtu
+    whole = next((packet for packet in range(mtu, 0, -1) if not _too_large(stack, packet)), 0)
+    return Limits(whole, mtu - IP[family(stack)].size - TCP_HEADER)
+
+
+def _end(overlay: Mapping[str, Overlay]) -> Overlay:
+    """What holds at one endpoint, as at all of them."""
+    return next(iter(overlay.values()))
 
 
 def workloads(payloads: Sequence[int]) -> list[str]:
@@ -95,14 +150,19 @@ def _with_payload(payload: int) -> str:
 
 
 def packets(stack: Stack, payloads: Sequence[int]) -> dict[str, int]:
-    """The packet of each of these workloads, in bytes, as far as it fits into the MTU and into one packet below."""
-    full = int(limits(stack).mtu)
+    """The packet of each of these workloads, in bytes, as far as it fits into the MTU and passes what is below."""
+    full = _end(stack.overlay).mtu
     asked = {_with_payload(payload): packet_size(payload, family(stack)) for payload in payloads}
     asked[LARGEST_PACKET_WORKLOAD] = full
-    below = next(iter(stack.overlays[0].values())).mtu
-    return {
-        name: packet for name, packet in asked.items() if packet <= full and computed(stack, packet).below[0] <= below
-    }
+    return {name: packet for name, packet in asked.items() if packet <= full and _passes(stack, packet)}
+
+
+def _passes(stack: Stack, packet: int) -> bool:
+    """Whether a packet passes, whole or in fragments, and is not larger than what passes between the nodes."""
+    too_large = _too_large(stack, packet)
+    most = packet if too_large else computed(stack, packet).below[0]
+    lowest = _end(stack.overlays[0]).mtu
+    return most <= lowest and all(stack.layers[index].declared.fragmented for index in too_large)
 
 
 class PacketOverhead(NamedTuple):
@@ -118,7 +178,8 @@ class PacketOverhead(NamedTuple):
         if self.measured is None or self.computed.packet != self.measured.packet:
             return False
         pairs = zip(self.computed.below, self.measured.below, strict=True)
-        return all(0 <= most - seen <= self.spare for most, seen in pairs)
+        alike = all(0 <= most - seen <= self.spare for most, seen in pairs)
+        return alike and self.computed.on_the_wire == self.measured.on_the_wire
 
 
 class OverheadCheck(NamedTuple):

@@ -29,4 +29,7 @@ def _measured(folder: Path, record: Record) -> Iterable[tuple[tuple[str, str], S
     for trial in record.trials:
         if trial.rows and trial.cell["workload"].startswith(overhead.OVERHEAD_WORKLOAD):
             measured = json.loads((folder / trial.folder / "overhead.json").read_text())
-            yield (trial.cell["stack"], trial.cell["workload"]), Sizes(measured["packet"], tuple(measured["below"]))
+            yield (
+                (trial.cell["stack"], trial.cell["workload"]),
+                Sizes(measured["packet"], tuple(measured["below"]), tuple(measured.get("pieces", ()))),
+            )

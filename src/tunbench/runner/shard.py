@@ -140,7 +140,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
     watches = (
         drops.Watch(places),
         gateways.Watch(site.underlay, site.nodes),
-        kernel_counters.Watch(site.nodes.values()),
+        kernel_counters.Watch(site.nodes.values(), site.stack.layers),
     )
     probes = spec.get("probes", registry.probe_names())
     while pending.workloads:

@@ -111,6 +111,10 @@ class Tunnel:
     def forget(self, node: Node) -> None:
         """Takes away what the layer has learnt on a node that it is down on, so that it must enrol anew."""
 
+    def refused(self, node: Node) -> Mapping[str, int]:
+        """How many packets it has dropped on a node since it came up, by the names of its `refusals`."""
+        return {}
+
     @contextmanager
     def watched(self, node: Node) -> Iterator[str]:
         """The interface on which one sees what this layer carries, as it is before it is encapsulated."""

@@ -18,10 +18,11 @@ from tunbench.runner import registry
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
+from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header, cut
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
+from tunbench.runner.proof.fragments import Sent, joined
 from tunbench.runner.tunnel import in_ipv6
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import overhead as measured
@@ -106,6 +107,46 @@ def test_every_header_names_its_size_and_its_source(name: str) -> None:
             assert re.search(r"RFC \d+|IEEE|section|\.(c|h|hpp|rs)\b|\.go\b|draft", one.source), one
 
 
+@pytest.mark.parametrize(
+    ("packet", "mtu", "version", "pieces"),
+    [
+        (1500, 1500, 4, [1500]),
+        # 1,426 B after the header are no whole units of 8.
+        (1480, 1446, 4, [1444, 56]),
+        (1501, 1500, 4, [1500, 21]),
+        (3000, 1500, 4, [1500, 1500, 40]),
+        (1520, 1500, 6, [1496, 80]),
+    ],
+)
+def test_a_packet_is_cut_as_the_rfcs_say(packet: int, mtu: int, version: int, pieces: list[int]) -> None:
+    assert cut(packet, mtu, version) == pieces
+
+
+@pytest.mark.parametrize(
+    ("stack", "sizes", "unfragmented"),
+    [
+        ("wireguard:mtu=1500", Sizes(1500, (1580,), (2,)), 1440),
+        ("wireguard:mtu=1500,outer=ipv6", Sizes(1500, (1636,), (2,)), 1420),
+        # An interface cuts what it is given; policies take it, and what they make of it is cut between the nodes.
+        ("ipsec:mode=xfrm+wireguard:mtu=1420", Sizes(1420, (1612, 1500), (2, 2)), 1376),
+        ("ipsec+wireguard:mtu=1420", Sizes(1420, (1556, 1480), (2, 1)), 1376),
+        # They make smaller packets by themselves.
+        ("yggdrasil", Sizes(53049, (53245,), (1,)), 53049),
+        ("zerotier", Sizes(2800, (2866,), (1,)), 2800),
+    ],
+)
+def test_what_does_not_fit_below_a_layer_is_cut_there(stack: str, sizes: Sizes, unfragmented: int) -> None:
+    built = overhead.built(stack)
+    assert overhead.computed(built, sizes.packet) == sizes
+    assert overhead.limits(built).mtu == unfragmented
+
+
+def test_what_is_cut_is_measured_where_its_layers_allow_it() -> None:
+    assert overhead.packets(overhead.built("ipsec+wireguard:mtu=1420"), ())["overhead:full=on"] == 1420
+    # GRE forbids that its packets are cut, or what is inside of them does.
+    assert overhead.packets(overhead.built("ipsec+gre:mtu=1446"), ()) == {}
+
+
 def test_a_packet_that_fills_the_mtu_is_always_among_them() -> None:
     asked = overhead.packets(overhead.built("wireguard:mtu=600"), (16, 600))
     assert asked == {"overhead:payload=16": 44, "overhead:full=on": 600}
@@ -125,6 +166,8 @@ def test_what_was_measured_agrees_or_does_not() -> None:
     assert not overhead.check(record(("pmtu", 1480)), sizes, "ipip", (16,)).agrees
     for key in sizes:
         wrong = sizes | {key: Sizes(sizes[key].packet, (sizes[key].below[0] + 1,))}
+        in_two = sizes | {key: sizes[key]._replace(pieces=(2,))}
+        assert not overhead.check(same, in_two, "ipip", (16,)).agrees
         assert not overhead.check(same, wrong, "ipip", (16,)).agrees
         missing = {other: size for other, size in sizes.items() if other != key}
         assert not overhead.check(same, missing, "ipip", (16,)).agrees
@@ -159,19 +202,43 @@ def test_a_filter_for_ipv4_becomes_one_for_ipv6(ipv4: str, ipv6: str) -> None:
     ],
 )
 def test_the_size_that_is_seen_as_often_as_it_was_sent(sizes: list[int], size: int) -> None:
-    assert measured.parse(sizes) == size
+    assert measured.parse([Sent(one) for one in sizes]) == Sent(size)
 
 
 @pytest.mark.parametrize("sizes", [[], [104] * 4, [104] * 4 + [1500, 90]])
 def test_a_size_that_is_not_seen_as_often_is_none(sizes: list[int]) -> None:
     with pytest.raises(WorkloadFailed, match="no size was seen as often as most of 9 requests"):
-        measured.parse(sizes)
+        measured.parse([Sent(one) for one in sizes])
 
 
 def test_many_sizes_are_looked_at_as_fast_as_few() -> None:
     # Compared each with each they would take hours.
     sizes = [*range(1_000_000), *[1_000_000] * 9]
-    assert measured.parse(sizes) == 1_000_000
+    assert measured.parse([Sent(one) for one in sizes]) == Sent(1_000_000)
+
+
+def fragment(version: int, size: int, number: int) -> bytes:
+    """The first bytes of a fragment of the packet with that identification, and zeros."""
+    if version == 4:
+        return bytes([0x45, 0, 0, 0, *number.to_bytes(2, "big"), 0x20, 0]).ljust(size, b"\0")
+    return (bytes([0x60, 0, 0, 0, 0, 0, 44]).ljust(44, b"\0") + number.to_bytes(4, "big")).ljust(size, b"\0")
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_fragments_are_joined_by_what_they_are_of(version: int) -> None:
+    packets = [fragment(version, 1444, 1), fragment(version, 1444, 2), bytes(100), fragment(version, 56, 1), bytes(100)]
+    assert joined(packets) == [Sent(1500, 2), Sent(1444), Sent(100), Sent(100)]
+
+
+def test_what_is_cut_below_one_layer_is_carried_by_several_packets_below_the_next() -> None:
+    inside = [Sent(1500, 2)] * 9 + [Sent(200)] * 2
+    between = [Sent(1500), Sent(112)] * 9 + [Sent(96)] * 30
+    assert measured.carried([between, inside]) == [Sent(1612, 2), Sent(1500, 2)]
+    assert measured.carried([[Sent(1534, 2)] * 9, [Sent(1480)] * 9]) == [Sent(1534, 2), Sent(1480)]
+    # Two of three pieces have one size.
+    assert measured.parse([Sent(1500)] * 18 + [Sent(112)] * 9, 3) == Sent(3112, 3)
+    with pytest.raises(WorkloadFailed, match="no size was seen"):
+        measured.carried([[Sent(1500)] * 9, inside])
 
 
 @given(limit=st.integers(0, LARGEST_PACKET), guess=st.integers(0, LARGEST_PACKET))
@@ -224,8 +291,8 @@ def test_the_overhead_is_what_is_larger_on_the_wire(home: Path) -> None:
     shell = FakeShell({"cat /sys": "1500\n"}, {"tcpdump": lambda call, log: sends(64, log, call)})
     trial = looking(shell, payload="16")
     measured.execute(trial)
-    assert [(one.metric, one.value) for one in trial.samples] == [("overhead", 20)]
-    assert json.loads(trial.outputs["overhead.json"]) == {"packet": 44, "below": [64]}
+    assert [(one.metric, one.value) for one in trial.samples] == [("overhead", 20), ("pieces", 1)]
+    assert json.loads(trial.outputs["overhead.json"]) == {"packet": 44, "below": [64], "pieces": [1]}
     [ping] = [text for text in shell.texts if text.startswith("ping")]
     assert "-M do" in ping and "-s 16" in ping
 
@@ -256,7 +323,7 @@ def test_where_a_layer_compresses_the_sizes_are_bounds() -> None:
 
 
 def test_a_fragment_on_the_wire_is_no_passing(home: Path) -> None:
-    path = home / "a" / "fragments.pcap"
+    path = home / "a" / "fragments-0.pcap"
     fragments: list[bytes] = []
 
     def answer(call: Call) -> Result:

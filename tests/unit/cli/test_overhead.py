@@ -190,8 +190,8 @@ def test_findings_as_json(lab: Callable[[Change], None]) -> None:
     assert [layer["layer"] for layer in found["layers"]] == ["ipip", "gre"]
     assert found["layers"][1]["headers"][1] == {"name": "GRE", "size": 4, "source": "RFC 2784, section 2.1"}
     assert found["packets"] == [
-        {"packet": 44, "computed": [20, 24], "measured": [20, 25]},
-        {"packet": 1456, "computed": [20, 24], "measured": [20, 24]},
+        {"packet": 44, "computed": [20, 24], "measured": [20, 25], "pieces": 1, "measured_pieces": 1},
+        {"packet": 1456, "computed": [20, 24], "measured": [20, 24], "pieces": 1, "measured_pieces": 1},
     ]
     assert found["computed"] == found["measured"] == {"mtu": 1456, "mss": 1416}
 

@@ -29,6 +29,8 @@ def as_json(check: OverheadCheck) -> dict[str, Any]:
                 "packet": row.computed.packet,
                 "computed": row.computed.added,
                 "measured": row.measured.added if row.measured else None,
+                "pieces": row.computed.on_the_wire,
+                "measured_pieces": row.measured.on_the_wire if row.measured else None,
             }
             for row in check.rows
         ],

@@ -58,7 +58,7 @@ def _overview(kinds: Sequence[type[Tunnel]]) -> Iterator[str]:
                 f"[{about.name}](#{about.name})",
                 str(about.layer),
                 claimed(about.claims),
-                families(about.families),
+                families(about.families) + (", multicast" if about.multicast else ""),
                 _runs_over(about),
                 str(_default_mtu(kind)),
             )

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis import overhead
-from tunbench.analysis.overhead import OverheadCheck, PacketOverhead
+from tunbench.analysis.overhead import OverheadCheck, PacketOverhead, Sizes
 from tunbench.runner.declare.packet_format import Format
 
 
@@ -32,8 +32,13 @@ def _packets(check: OverheadCheck, layers: Sequence[str]) -> Table:
     for row in check.rows:
         each = [str(added) for added in row.computed.added] if several else []
         total = f"{'≤ ' if row.spare else ''}{row.computed.total}"
-        table.add_row(str(row.computed.packet), *each, total, _compared(row), str(row.computed.below[0]))
+        table.add_row(str(row.computed.packet), *each, total, _compared(row), _wire(row.computed))
     return table
+
+
+def _wire(sizes: Sizes) -> str:
+    """The bytes between the nodes, and in how many packets they are, where it is not one."""
+    return f"{sizes.below[0]}" + (f" in {sizes.on_the_wire}" if sizes.on_the_wire > 1 else "")
 
 
 def _summed(form: Format) -> str:
@@ -47,7 +52,9 @@ def _compared(row: PacketOverhead) -> Text:
         return Text("–", "red")
     if row.agrees:
         return Text(str(row.measured.total), "green")
-    return Text(f"{row.measured.total} ({' + '.join(str(added) for added in row.measured.added)})", "red")
+    each = " + ".join(str(added) for added in row.measured.added)
+    others = row.measured.on_the_wire != row.computed.on_the_wire
+    return Text(f"{row.measured.total} ({each})" + (f" in {row.measured.on_the_wire}" if others else ""), "red")
 
 
 def _limits(check: OverheadCheck) -> Text:

@@ -11,6 +11,19 @@ class Header(NamedTuple):
     source: str
 
 
+def cut(packet: int, mtu: int, version: int) -> list[int]:
+    """The bytes of the IP packets in which one passes a link of that MTU: itself, or its fragments.
+
+    A fragment has whole units of 8 bytes after its header, all but the last (RFC 791, section 3.2; RFC 8200, section
+    4.5, where a fragment header stands there besides).
+    """
+    header = IP[version].size + (FRAGMENT.size if version == 6 else 0)
+    payload, room = packet - IP[version].size, (mtu - header) // 8 * 8
+    if packet <= mtu or room <= 0:
+        return [packet]
+    return [header + min(room, payload - done) for done in range(0, payload, room)]
+
+
 class Format(NamedTuple):
     """How a layer builds a packet around the one that it carries.
 
@@ -34,6 +47,11 @@ class Format(NamedTuple):
             padded = max(packet, min(padded, mtu))
         return self.kept + padded + sum(header.size for header in self.outside)
 
+    @property
+    def streams(self) -> bool:
+        """Whether packets are carried by a stream of TCP, which cuts them by itself."""
+        return TCP in self.outside
+
     def largest(self, below: int) -> int:
         """The MTU that this layer can have over one of `below` bytes; 0 where nothing fits."""
         room = below - sum(header.size for header in self.outside)
@@ -47,6 +65,7 @@ class Format(NamedTuple):
 IP = {4: Header("IPv4", 20, "RFC 791, section 3.1"), 6: Header("IPv6", 40, "RFC 8200, section 3")}
 """The outer IP header, without options, by version."""
 
+FRAGMENT = Header("IPv6 fragment", 8, "RFC 8200, section 4.5")
 UDP = Header("UDP", 8, "RFC 768")
 TCP = Header("TCP with timestamps", 32, "RFC 9293, section 3.1, and RFC 7323, section 3.2")
 ETHERNET = Header("inner Ethernet", 14, "IEEE 802.3, section 3.1.1, without the frame check sequence")

@@ -87,6 +87,10 @@ class About(NamedTuple):
     fits_carrier: bool = False
     # The MTU that its program gives the interface whatever is below, in bytes; 0: what fits.
     own_mtu: int = 0
+    # What becomes of its packets that do not fit below: the kernel cuts them into fragments, because they do not forbid
+    # it, or its program makes smaller ones; neither: they are dropped.
+    fragmented: bool = False
+    segments: bool = False
     # Whether it rewrites the MSS of TCP connections.
     clamps: bool = False
     # Bytes that its interface counts with each packet beyond the packet; None: an Ethernet header where it has one.
@@ -96,6 +100,8 @@ class About(NamedTuple):
     joins: int = 0
     # Whether it carries packets of networks behind its endpoints.
     routes: bool = True
+    # Whether it carries what is sent to a group to all endpoints that it joins with the sender.
+    multicast: bool = False
     # Whether its packets may go through another node than the two ends. The proof is then that they do not.
     relays: bool = False
     # The ways that they may take, by name: an option `path` demands one, and the proof says which one it was.
@@ -111,6 +117,9 @@ class About(NamedTuple):
     packages: tuple[str, ...] = ()
     # The command that prints its version.
     version: tuple[str, ...] = ()
+
+    # Why it drops packets, by the name of the counter, as a sentence of them goes on: "12 packets …".
+    refusals: Mapping[str, str] = MappingProxyType({})
 
     # Seconds of wall clock in the vm lab until its programs have begun and made their keys, for the estimate of a plan.
     startup_seconds: float = 0

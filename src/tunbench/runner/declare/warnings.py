@@ -160,8 +160,8 @@ class WarningKind(StrEnum):
     LAYER_DROPS = (
         "layer-drops",
         "a layer of the stack dropped packets that the network had delivered, or could not send them",
-        "The reason stands beside it: a larger replay window where the network reorders (`ipsec:replay=1024`), other "
-        "timers where SAs had ended.",
+        "The reason stands beside it: a larger replay window where the network reorders (`ipsec:replay=1024`, "
+        "`openvpn:replay-window=1024`, `macsec:window=1024`), other timers where SAs had ended.",
     )
     LINK_DIFFERS = (
         "link-differs",

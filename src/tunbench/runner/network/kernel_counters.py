@@ -1,4 +1,4 @@
-"""Tells what the kernel of each node has counted while a workload lasted: fragments, and what a layer refused."""
+"""Tells what was counted on each node while a workload lasted: fragments, and what a layer refused."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
+from tunbench.runner.tunnel import Tunnel
 
 Counters = Mapping[str, int]
 
@@ -41,21 +42,32 @@ REFUSED = {
 
 
 class Watch:
-    """The nodes of a shard, and what the kernel of each had counted when it was looked at last."""
+    """The nodes of a shard, and what their kernels and the layers on them had counted when they were looked at last."""
 
-    def __init__(self, nodes: Collection[Node]) -> None:
+    def __init__(self, nodes: Collection[Node], layers: Sequence[Tunnel] = ()) -> None:
         self.nodes = nodes
-        self.before = {node.name: counted(node) for node in nodes}
+        self.layers = [layer for layer in layers if layer.declared.refusals]
+        self.refusals = {name: why for layer in self.layers for name, why in layer.declared.refusals.items()}
+        self.before = {node.name: self.counted(node) for node in nodes}
+
+    def counted(self, node: Node) -> dict[str, int]:
+        """What the kernel of a node has counted, and the layers that have counters of their own."""
+        of_layers: dict[str, int] = {}
+        for layer in self.layers:
+            if node.name in layer.context.above:
+                of_layers |= layer.refused(node)
+        return counted(node) | of_layers
 
     def tell(self, workload: str, events: Events) -> None:
         """Tells what a node has counted during a workload, if anything, and warns of it."""
         for node in self.nodes:
-            now = counted(node)
+            now = self.counted(node)
             before, self.before[node.name] = self.before[node.name], now
-            since = {name: more for name, count in now.items() if (more := count - before.get(name, 0))}
+            # A layer that was taken down meanwhile has begun anew.
+            since = {name: more for name, count in now.items() if (more := count - before.get(name, 0)) > 0}
             if since:
                 events.tell("kernel", node=node.name, workload=workload, counters=since)
-            for kind, text in (*_of_fragments(since), *_of_refusals(since)):
+            for kind, text in (*_of_fragments(since), *_of_refusals(since, {**REFUSED, **self.refusals})):
                 events.tell("warning", name=kind, text=f"{workload}: {node.name}: {text}")
 
 
@@ -79,6 +91,6 @@ def _of_fragments(since: Counters) -> Sequence[tuple[WarningKind, str]]:
     return [(WarningKind.FRAGMENTED, f"{cut} packets left in {fragments} fragments{lost}")]
 
 
-def _of_refusals(since: Counters) -> Sequence[tuple[WarningKind, str]]:
+def _of_refusals(since: Counters, reasons: Mapping[str, str]) -> Sequence[tuple[WarningKind, str]]:
     """What there is to say of refused packets, a sentence for each reason."""
-    return [(WarningKind.LAYER_DROPS, f"{since[name]} packets {why}") for name, why in REFUSED.items() if name in since]
+    return [(WarningKind.LAYER_DROPS, f"{since[name]} packets {why}") for name, why in reasons.items() if name in since]

@@ -50,10 +50,10 @@ def packets(node: Node, path: Path) -> list[bytes]:
         return [packet.data for packet in pcap.read(node.read_bytes(path)).packets]
 
 
-def sizes(node: Node, path: Path) -> list[int]:
-    """The bytes of every packet of a capture, without its link-layer header. Raises ValueError where one was cut."""
+def network_layer(node: Node, path: Path) -> list[bytes]:
+    """Every packet of a capture without its link-layer header. Raises ValueError where not all of one was kept."""
     with _of(path):
-        return pcap.sizes(pcap.read(node.read_bytes(path)))
+        return pcap.network_layer(pcap.read(node.read_bytes(path)))
 
 
 def moments(node: Node, path: Path) -> list[float]:

@@ -46,12 +46,12 @@ def read(data: bytes) -> Capture:
     return Capture(struct.unpack_from(order + "I", data, 20)[0], found)
 
 
-def sizes(capture: Capture) -> list[int]:
-    """The bytes of every packet without its link-layer header. Raises ValueError where one was cut."""
+def network_layer(capture: Capture) -> list[bytes]:
+    """Every packet without its link-layer header. Raises ValueError where not all of one was kept."""
     if capture.link_type not in LINK_HEADERS:
         raise ValueError(f"has the unknown link type {capture.link_type}")
     header = LINK_HEADERS[capture.link_type]
     for data, sent in capture.packets:
         if not header < len(data) == min(sent, SNAP_LENGTH):
             raise ValueError(f"has {len(data)} B of a packet of {sent} B, whose link header has {header} B")
-    return [len(packet.data) - header for packet in capture.packets]
+    return [packet.data[header:] for packet in capture.packets]

@@ -21,6 +21,7 @@ class Fou(Tunnel):
         summary="Foo-over-UDP: IP in IP in UDP",
         layer=3,
         claims=Claims(),
+        multicast=True,
         evidence="udp dst port {port}",
         headers=(UDP,),
         # No port is assigned; this is the one of the examples in ip-fou(8).

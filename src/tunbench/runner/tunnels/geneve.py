@@ -17,6 +17,7 @@ class Geneve(Tunnel):
         summary="GENEVE: Ethernet in UDP (RFC 8926)",
         layer=2,
         claims=Claims(),
+        multicast=True,
         # RFC 8926, section 3.4: version, length of options and flags are 0; Transparent Ethernet Bridging (0x6558).
         evidence="udp dst port {port} and udp[8:4] = 0x00006558",
         headers=(UDP, Header("GENEVE", 8, "RFC 8926, section 3.4, without options"), ETHERNET),

@@ -35,6 +35,7 @@ class Gre(Tunnel):
         summary="GRE of IP packets (RFC 2784)",
         layer=3,
         claims=Claims(),
+        multicast=True,
         evidence="ip proto 47",
         headers=(GRE,),
         options=OPTIONS,

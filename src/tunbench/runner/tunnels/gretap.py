@@ -20,6 +20,7 @@ class Gretap(Tunnel):
         summary="GRE of Ethernet frames (RFC 2784)",
         layer=2,
         claims=Claims(),
+        multicast=True,
         evidence="ip proto 47",
         headers=(GRE, ETHERNET),
         options=gre.OPTIONS,

@@ -21,6 +21,7 @@ class Gue(Tunnel):
         summary="Generic UDP Encapsulation of IP in IP (draft-ietf-intarea-gue)",
         layer=3,
         claims=Claims(),
+        multicast=True,
         evidence="udp dst port {port}",
         headers=(UDP, Header("GUE", 4, "draft-ietf-intarea-gue-09, section 3")),
         options=kernel_links.udp_options("6080"),

@@ -99,6 +99,7 @@ class Hyprspace(Tunnel):
         relays=True,
         largest_mtu=LARGEST_MTU,
         own_mtu=LARGEST_MTU,
+        segments=True,
         version=("hyprspace", "version"),
         needs=Needs(modules=(kernel_modules.TUN,), brought=("hyprspace",)),
         startup_seconds=8,

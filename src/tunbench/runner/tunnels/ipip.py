@@ -20,6 +20,7 @@ class Ipip(Tunnel):
         summary="IP in IP (RFC 2003, RFC 2473)",
         layer=3,
         claims=Claims(),
+        multicast=True,
         evidence="ip proto 4",
         options={"ttl": kernel_links.TTL},
         families=(4, 6),

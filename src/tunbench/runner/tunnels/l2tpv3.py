@@ -41,6 +41,7 @@ class L2tpv3(Tunnel):
         summary="L2TPv3: Ethernet in UDP or IP (RFC 3931), a static tunnel",
         layer=2,
         claims=Claims(),
+        multicast=True,
         evidence=EVIDENCE["udp"],
         headers=(*HEADERS["udp"], ETHERNET),
         options={

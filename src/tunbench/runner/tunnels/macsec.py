@@ -1,5 +1,7 @@
 """MAC Security (IEEE 802.1AE) in the kernel, with keys that are given or agreed upon by MKA (IEEE 802.1X)."""
 
+import re
+
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format, Header
@@ -44,6 +46,22 @@ ASSOCIATION = f"sa 0 pn 1 on key 00 {secrets.PLACEHOLDER}"
 """The first secure association of a channel, as `ip macsec` takes it."""
 
 
+COUNTED = re.compile(r"^\s*stats:((?: \w+)+)\n((?:[ \t]+(?:\d{1,20}|-))+)$", re.ASCII | re.MULTILINE)
+"""Names, and the values below them: iproute2 6.1, ip/ipmacsec.c, print_stats()."""
+
+REFUSALS = {
+    "InPktsLate": "came later than MACsec's replay window holds",
+    "InPktsNotValid": "failed MACsec's check of their integrity",
+    "InPktsNotUsingSA": "were of an association that MACsec does not have",
+    "InPktsBadTag": "had a tag that MACsec does not understand",
+    "InPktsNoSCI": "were of a channel that MACsec does not have",
+}
+"""Why the kernel drops frames, by its counters: IEEE 802.1AE-2018, section 10.7.9; Linux 6.1, drivers/net/macsec.c.
+
+Frames without a tag are none of the layer's: what else passes on the Ethernet below has none.
+"""
+
+
 class Macsec(Tunnel):
     """A secure channel from each endpoint to all others."""
 
@@ -65,6 +83,8 @@ class Macsec(Tunnel):
             "send-sci": Option("switch", "on", "secure channel identifier in each frame"),
         },
         needs_underlay="ethernet",
+        multicast=True,
+        refusals=REFUSALS,
         families=(4, 6),
         exclusive=(),
         packages=("linux-image-amd64", "wpasupplicant"),
@@ -97,6 +117,10 @@ class Macsec(Tunnel):
     def mtu(cls, options: Options, below: Overlay) -> int:
         """The kernel keeps room for the identifier, sent or not: macsec_change_mtu() in drivers/net/macsec.c."""
         return super().mtu({**options, "send-sci": True}, below)
+
+    def refused(self, node: Node) -> dict[str, int]:
+        """What the interface has dropped."""
+        return parse(node.ask("ip", "-s", "macsec", "show", self.context.above[node.name].interface).stdout)
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes a key for each node to send with, or the one from which MKA derives all others."""
@@ -155,3 +179,17 @@ class Macsec(Tunnel):
     def mac(self, name: str) -> str:
         """The MAC address of a node's interface, from which the identifier of its secure channel follows."""
         return f"02:6d:73:00:{self.context.position:02x}:{list(self.context.above).index(name) + 1:02x}"
+
+
+def parse(text: str) -> dict[str, int]:
+    """What `ip -s macsec show` tells of dropped frames, of the interface and of all its channels together.
+
+    An association has some of the names of its channel once more, and is left out: it counts no late frames.
+    """
+    found: dict[str, int] = {}
+    for names, values in COUNTED.findall(text):
+        block = dict(zip(names.split(), values.split(), strict=False))
+        if {"InPktsLate", "InPktsBadTag"} & set(block):
+            for name in REFUSALS.keys() & block.keys():
+                found[name] = found.get(name, 0) + (int(block[name]) if block[name] != "-" else 0)
+    return found

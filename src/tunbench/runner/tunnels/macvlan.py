@@ -17,6 +17,7 @@ class Macvlan(Tunnel):
         layer=2,
         fits_carrier=True,
         claims=Claims(),
+        multicast=True,
         # A locally administered prefix that nothing else in the lab has, and the position in the stack; at both ends.
         evidence="ether[0:4] = 0x02766c00 and ether[4] = {position}"
         " and ether[6:4] = 0x02766c00 and ether[10] = {position}",

@@ -18,6 +18,7 @@ class Vxlan(Tunnel):
         layer=2,
         fits_carrier=True,
         claims=Claims(),
+        multicast=True,
         # RFC 7348, section 5: of the first four bytes only the I flag is set.
         evidence="udp dst port {port} and udp[8:4] = 0x08000000",
         headers=(UDP, Header("VXLAN", 8, "RFC 7348, section 5"), ETHERNET),

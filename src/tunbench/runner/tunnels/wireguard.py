@@ -107,6 +107,7 @@ class Wireguard(Tunnel):
         packages=("linux-image-amd64", "wireguard-tools"),
         version=("wg", "--version"),
         framing=KERNEL_FRAMING,
+        fragmented=True,
         needs=Needs(modules=(MODULE,), programs=("wg",)),
         sources=Sources(packages={"wg": "wireguard-tools"}, recipes=(BORINGTUN,)),
     )

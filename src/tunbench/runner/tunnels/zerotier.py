@@ -82,6 +82,7 @@ class Zerotier(Tunnel):
         roles=(CONTROL,),
         control=("udp:{port}",),
         own_mtu=DEFAULT_MTU,
+        segments=True,
         version=("zerotier-one", "-v"),
         needs=Needs(modules=(kernel_modules.TUN,), brought=("zerotier-one",)),
         startup_seconds=12,

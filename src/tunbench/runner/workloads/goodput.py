@@ -5,20 +5,32 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tunbench.runner.declare.failures import WorkloadFailed
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import IP, UDP
 from tunbench.runner.workload import About, Load, Sample, Trial, now
 from tunbench.runner.workloads.shared import arrivals, iperf3, iperf3_report
 from tunbench.runner.workloads.shared.arrivals import NOTHING, Heard
 from tunbench.runner.workloads.shared.iperf3_report import Total
+
+USUAL_LENGTH = 1300
+"""Bytes of payload where nothing else is said."""
 
 ABOUT = About(
     name="goodput",
     summary="iperf3 over UDP at many rates: the highest at which no datagram is lost, and at which few are",
     options={
         "loss": Option("ratio", "0.5%", "datagrams that goodput-lossy may lose"),
-        "length": Option("size", "1300", "payload of a datagram in bytes", low=16, high=65507),
+        "length": Option("size", str(USUAL_LENGTH), "payload of a datagram in bytes", low=16, high=65507),
+        "frame": Option(
+            "size",
+            "0",
+            "bytes of the Ethernet frame that a datagram fills; 0: as length says",
+            low=64,
+            high=9018,
+            zero=True,
+        ),
         "duration": Option("seconds", "1", "whole seconds that one rate is sent", low=1, high=600),
         "resolution": Option("ratio", "5%", "the search ends where two rates differ by less", low=0.001, high=1),
         "lowest": Option("rate", "2M", "bits a second that are tried at least", low=1000, high=1e12),
@@ -35,6 +47,7 @@ ABOUT = About(
         "goodput-lossy": Metric(
             "bit/s", "payload that arrived each second at the highest rate within the bound", more_is_better=True
         ),
+        "packet-rate": Metric("1/s", "datagrams each second at that rate, RFC 2544's frames a second", True),
         "trial-rate": Metric(
             "bit/s", "payload that was sent each second, in each trial of the search", more_is_better=None
         ),
@@ -57,6 +70,12 @@ INTERVALS = 10
 
 MIN_DATAGRAMS = 100
 """Datagrams that a trial sends at least: with fewer, its loss says little."""
+
+LEAST_LENGTH = 16
+"""Bytes of payload that iperf3 fills: a moment and a number of 64 bits at most."""
+
+ETHERNET_AND_CHECKSUM = 18
+"""Bytes of a frame around its packet: IEEE 802.3, section 3.1.1. RFC 2544, section 9.1, counts both."""
 
 PACING = 100
 """Microseconds between the moments at which iperf3 sends what is due: at its own 1000, datagrams come in bursts."""
@@ -135,10 +154,30 @@ def load(options: Options) -> Load:
     return Load()
 
 
+def check(options: Options) -> None:
+    """Raises ValueError where the size of a datagram is said twice."""
+    if options["frame"] and options["length"] != USUAL_LENGTH:
+        raise ValueError("the options frame and length exclude each other: both say how large a datagram is")
+
+
+def payload_of(options: Options, family: int) -> int:
+    """The bytes of payload of a datagram. Raises Unsupported where a frame has no room for what iperf3 writes there."""
+    length = int(options["length"])
+    if frame := int(options["frame"]):
+        length = frame - ETHERNET_AND_CHECKSUM - IP[family].size - UDP.size
+        if length < LEAST_LENGTH:
+            raise Unsupported(
+                f"a frame of {frame} B leaves {length} B to iperf3 over IPv{family}, and it needs {LEAST_LENGTH}"
+            )
+    return length
+
+
 def execute(trial: Trial) -> None:
     """Searches for both bounds; what was tried for the first counts for the second."""
+    length = payload_of(trial.options, trial.overlay.family)
+    trial.options = {**trial.options, "length": length}
     options, began = trial.options, now()
-    fewest = MIN_DATAGRAMS * 8 * float(options["length"]) / float(options["duration"])
+    fewest = MIN_DATAGRAMS * 8 * length / float(options["duration"])
     lowest = max(float(options["lowest"]), fewest)
     search = Search(lowest, max(float(options["highest"]), lowest), float(options["resolution"]))
     attempts: list[Attempt] = []
@@ -146,6 +185,7 @@ def execute(trial: Trial) -> None:
     for bound in bounds.values():
         run(search, bound, attempts, lambda rate: _attempt(trial, rate, began))
     trial.samples += [Sample(metric, search.found(attempts, bound)) for metric, bound in bounds.items()]
+    trial.samples.append(Sample("packet-rate", search.found(attempts, 0) / (8 * length)))
 
 
 def run(search: Search, bound: float, attempts: list[Attempt], attempt: Callable[[float], Attempt]) -> None:

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
-from tunbench.runner.proof import capture
+from tunbench.runner.proof import capture, fragments
+from tunbench.runner.proof.fragments import Sent
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared.icmp import REPLY_TIMEOUT, packet_size, payload_size
 
@@ -27,7 +28,12 @@ ABOUT = About(
             main=True,
             # A layer that compresses makes packets smaller.
             bounds=Bounds(-65_535, 65_535),
-        )
+        ),
+        "pieces": Metric(
+            "count",
+            "packets between the nodes that carry one of the overlay: more than one where it is cut below a layer",
+            question=Question.WIRE,
+        ),
     },
     programs={"ping": "iputils-ping", "tcpdump": "tcpdump"},
     version=("ping", "-V"),
@@ -72,19 +78,43 @@ def execute(trial: Trial) -> None:
             *("-s", str(payload_size(packet, overlay.family)), trial.target),
         )
     trial.outputs["ping.txt"] = result.stdout + result.stderr
-    below = [parse(capture.sizes(node, path)) for node, path in captures]
-    trial.outputs["overhead.json"] = json.dumps({"packet": packet, "below": below})
-    trial.samples.append(Sample("overhead", below[0] - packet))
+    below = carried([fragments.joined(capture.network_layer(node, path)) for node, path in captures])
+    sizes, pieces = [one.size for one in below], [one.pieces for one in below]
+    trial.outputs["overhead.json"] = json.dumps({"packet": packet, "below": sizes, "pieces": pieces})
+    trial.samples += [Sample("overhead", sizes[0] - packet), Sample("pieces", pieces[0])]
 
 
-def parse(sizes: Sequence[int]) -> int:
-    """The size that carried a request, among all that were sent below a layer: the largest where they differ a little.
+def carried(captured: Sequence[Sequence[Sent]]) -> list[Sent]:
+    """What carries a request below each layer, the lowest first, given all that was sent there. Raises WorkloadFailed.
 
-    Raises WorkloadFailed.
+    What is cut into pieces below one layer is carried by as many packets below the next.
     """
-    seen = Counter(sizes)
-    for spread in (0, SPREAD):
-        often = [size for size in seen if sum(seen[size - less] for less in range(spread + 1)) > ECHOES // 2]
-        if often:
-            return max(often)
-    raise WorkloadFailed(f"no size was seen as often as most of {ECHOES} requests: {dict(seen)!s:.200}")
+    found: list[Sent] = []
+    for sent in reversed(captured):
+        found.insert(0, parse(sent, found[0].pieces if found else 1))
+    return found
+
+
+def parse(sent: Sequence[Sent], packets: int = 1) -> Sent:
+    """What carried a request in so many packets, among all that was sent below a layer, as one.
+
+    These are the largest that are seen often enough; where they differ a little, the largest of them. Raises
+    WorkloadFailed.
+    """
+    seen = Counter(sent)
+    often = [one for one in sorted(seen, reverse=True) for _ in range(round(seen[one] / ECHOES))]
+    if packets == 1:
+        often = often[:1] or _alike(seen)
+    if len(often) < packets:
+        told = {one.size: count for one, count in seen.items()}
+        raise WorkloadFailed(f"no size was seen as often as most of {ECHOES} requests: {told!s:.200}")
+    return Sent(sum(one.size for one in often[:packets]), sum(one.pieces for one in often[:packets]))
+
+
+def _alike(seen: Counter[Sent]) -> list[Sent]:
+    """The largest of those that are seen often enough together with what is a little smaller."""
+
+    def together(one: Sent) -> int:
+        return sum(seen[one._replace(size=one.size - less)] for less in range(SPREAD + 1))
+
+    return sorted(one for one in seen if together(one) > ECHOES // 2)[-1:]

@@ -1,13 +1,16 @@
 """The largest packet that passes unfragmented, what path MTU discovery says of it, and the MSS of TCP."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Options
+from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.proof import capture
+from tunbench.runner.proof import capture, fragments
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.icmp import REFUSED, payload_size
@@ -20,7 +23,7 @@ ABOUT = About(
     metrics={
         "pmtu": Metric(
             "B",
-            "largest IP packet of the overlay that passes unfragmented",
+            "largest IP packet of the overlay that passes unfragmented, at every layer",
             more_is_better=True,
             question=Question.WIRE,
             main=True,
@@ -44,9 +47,6 @@ ABOUT = About(
     programs={"ping": "iputils-ping", "iperf3": "iperf3", "tcpdump": "tcpdump"},
     version=("ping", "-V"),
 )
-
-FRAGMENTS = "(ip[6:2] & 0x3fff != 0) or (ip6[6] = 44)"
-"""More fragments or an offset (RFC 791, section 3.1), or the fragment header (RFC 8200, section 4.5)."""
 
 TIMESTAMPS = 12
 """Bytes of options in each segment, which Linux takes away from the MSS that it tells: RFC 7323, section 3.2."""
@@ -72,13 +72,14 @@ def busy(options: Options) -> float:
 
 
 def execute(trial: Trial) -> None:
-    """Probes with echo requests that must not be fragmented, and looks for fragments between the nodes."""
-    with trial.views[0]() as (node, interface):
-        path = node.home / "fragments.pcap"
-        with capture.capturing(node, interface, path, FRAGMENTS):
-            found = largest(
-                lambda packet: _passes(trial, packet, lambda: capture.packets(node, path)), trial.overlay.mtu
-            )
+    """Probes with echo requests that must not be fragmented, and looks for fragments below every layer."""
+    with ExitStack() as looking:
+        captures = []
+        for index, view in enumerate(trial.views):
+            node, interface = looking.enter_context(view())
+            captures.append((node, node.home / f"fragments-{index}.pcap"))
+            looking.enter_context(capture.capturing(node, interface, captures[-1][1], fragments.FILTER))
+        found = largest(lambda packet: _passes(trial, packet, lambda: _seen(captures)), trial.overlay.mtu)
     trial.samples.append(Sample("pmtu", found))
     discovered = _discovered(trial)
     trial.samples.append(Sample("discovered", discovered))
@@ -131,11 +132,16 @@ def _discovered(trial: Trial) -> int:
     return allowed
 
 
-def _passes(trial: Trial, packet: int, fragments: Callable[[], list[bytes]]) -> bool:
+def _seen(captures: Sequence[tuple[Node, Path]]) -> int:
+    """How many fragments were captured below all layers until now."""
+    return sum(len(capture.packets(node, path)) for node, path in captures)
+
+
+def _passes(trial: Trial, packet: int, seen: Callable[[], int]) -> bool:
     if payload_size(packet, trial.overlay.family) < 0:
         return True
-    before = len(fragments())
-    return _echo(trial, packet).status == 0 and len(fragments()) == before
+    before = seen()
+    return _echo(trial, packet).status == 0 and seen() == before
 
 
 def _vanishes(trial: Trial, packet: int) -> bool:

@@ -1,8 +1,19 @@
 """What the kernel of a node has counted: fragments, and what IPsec refused."""
 
-from tests.helpers.fakes import FakeEvents, FakeShell
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.fakes import FakeEvents, FakeShell, move_home
+from tunbench.runner.declare.options import resolve
 from tunbench.runner.network import kernel_counters
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import LocalShell
+from tunbench.runner.tunnel import LayerContext
+from tunbench.runner.tunnels import macsec
+from tunbench.runner.tunnels.openvpn import Openvpn
+from tunbench.runner.tunnels.vxlan import Vxlan
 
 SNMP = """\
 Ip: Forwarding DefaultTTL InReceives FragOKs FragFails FragCreates ReasmFails OutTransmits
@@ -61,6 +72,78 @@ def test_the_reason_of_a_refusal_is_told() -> None:
     events = told(late=46)
     assert [one["counters"] for one in events.of("kernel")] == [{"XfrmInStateSeqError": 46}]
     assert warnings(events) == [("layer-drops", "ping: a: 46 packets came later than the replay window holds")]
+
+
+class Counting(Vxlan):
+    """A layer with a counter of its own."""
+
+    about = Vxlan.about._replace(refusals={"late": "came late", "torn": "were torn"})
+    late = 3
+
+    def refused(self, node: Node) -> dict[str, int]:
+        return {"late": self.late, "torn": 1}
+
+
+def test_a_layer_tells_what_it_has_refused_where_it_acts() -> None:
+    ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
+    options = resolve(Counting.takes(), {}, "vxlan")
+    layer = Counting(options, LayerContext(0, ends, Counting.yields(options, 0, ends)))
+    shell, events = FakeShell(), FakeEvents()
+    watch = kernel_counters.Watch([Node(name, shell, events) for name in ("router", "a")], [layer])
+    layer.late = 10
+    watch.tell("ping", events)
+    assert warnings(events) == [("layer-drops", "ping: a: 7 packets came late")]
+    # It has begun anew.
+    layer.late = 2
+    watch.tell("ping", events)
+    assert len(warnings(events)) == 1
+
+
+MACSEC = """\
+4: macsec-0: protect on validate strict sc off sa off encrypt on send_sci on end_station off scb off replay on window 8
+    cipher suite: GCM-AES-128, using ICV length 16
+    TXSC: 02766c0000010001 on SA 0
+    stats: OutPktsUntagged InPktsUntagged OutPktsTooLong InPktsNoTag InPktsBadTag InPktsUnknownSCI InPktsNoSCI InPktsOverrun
+                         0              0              0           2            0                0           0             0
+    stats: OutPktsProtected OutPktsEncrypted OutOctetsProtected OutOctetsEncrypted
+                          0               24                  0               2088
+        0: PN 25, state on, key 00000000000000000000000000000000
+        stats: OutPktsProtected OutPktsEncrypted
+                              0               24
+    RXSC: 02766c0000020001, state on
+    stats: InOctetsValidated InOctetsDecrypted InPktsUnchecked InPktsDelayed InPktsOK InPktsInvalid InPktsLate InPktsNotValid InPktsNotUsingSA InPktsUnusedSA
+                           0              2108               0             0       24             0         91              5                0              0
+        0: PN 25, state on, key 00000000000000000000000000000000
+        stats: InPktsOK InPktsInvalid InPktsNotValid InPktsNotUsingSA InPktsUnusedSA
+                     24             0              5                0              0
+"""  # noqa: E501
+
+
+def test_macsec_is_asked_why_it_drops_frames() -> None:
+    found = macsec.parse(MACSEC)
+    assert {name: count for name, count in found.items() if count} == {
+        "InPktsLate": 91,
+        "InPktsNotValid": 5,
+    }
+    assert found.keys() == macsec.REFUSALS.keys()
+    assert macsec.parse("Cannot find device") == {}
+
+
+def test_openvpn_is_asked_by_its_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    move_home(monkeypatch, tmp_path)
+    said = "Authenticate/Decrypt packet error: "
+    log = tmp_path / "a" / "openvpn-0.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text(
+        f"{said}bad packet ID (may be a replay): [ #9 ]\n{said}packet HMAC authentication failed\nother\n" * 2
+    )
+    ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
+    options = resolve(Openvpn.takes(), {}, "openvpn")
+    layer = Openvpn(options, LayerContext(0, ends, Openvpn.yields(options, 0, ends)))
+    node = Node("a", LocalShell(), FakeEvents())
+    assert layer.refused(node) == {"openvpn-replayed": 2, "openvpn-unauthentic": 2}
+    log.unlink()
+    assert layer.refused(node) == {}
 
 
 def test_a_kernel_may_lack_all_of_it() -> None:

@@ -34,7 +34,7 @@ def test_the_size_of_a_packet_that_was_cut_is_an_error_that_names_the_file(home:
     a, _ = node(listening)
     (home / "a" / "cut.pcap").write_bytes(pcap([bytes(14)]))
     with pytest.raises(ValueError, match=r"cut\.pcap has 14 B of a packet of 14 B"):
-        capture.sizes(a, home / "a" / "cut.pcap")
+        capture.network_layer(a, home / "a" / "cut.pcap")
 
 
 def test_a_capture_runs_while_it_is_wanted(home: Path) -> None:

@@ -3,7 +3,7 @@ import struct
 import pytest
 
 from tests.helpers.fakes import CAPTURED, MARKER, pcap
-from tunbench.runner.proof.pcap import read, sizes
+from tunbench.runner.proof.pcap import network_layer, read
 
 SMALL = (CAPTURED / "small.pcap").read_bytes()
 
@@ -41,13 +41,13 @@ def ethernet(kept: int, sent: int) -> bytes:
 
 @pytest.mark.parametrize(("kept", "sent", "size"), [(15, 15, 1), (1514, 1514, 1500), (65535, 65549, 65521)])
 def test_a_size_is_without_the_link_header(kept: int, sent: int, size: int) -> None:
-    assert sizes(read(ethernet(kept, sent))) == [size]
+    assert [len(one) for one in network_layer(read(ethernet(kept, sent)))] == [size]
 
 
 @pytest.mark.parametrize(("kept", "sent"), [(0, 0), (13, 13), (14, 14), (14, 1500), (1499, 1500), (0, 65549)])
 def test_a_packet_that_was_cut_has_no_size(kept: int, sent: int) -> None:
     with pytest.raises(ValueError, match=f"has {kept} B of a packet of {sent} B, whose link header has 14 B"):
-        sizes(read(ethernet(kept, sent)))
+        network_layer(read(ethernet(kept, sent)))
 
 
 @pytest.mark.parametrize("kept", [24, 25, 24 + 15, 24 + 16 + 106, 24 + 16 + 106 + 7])
@@ -72,11 +72,11 @@ def test_sizes_are_those_of_the_network_layer(kind: int, size: int) -> None:
     data = bytearray(pcap([bytes(100)]))
     data[20] = kind & 0xFF
     data[21] = kind >> 8
-    assert sizes(read(bytes(data))) == [size]
+    assert [len(one) for one in network_layer(read(bytes(data)))] == [size]
 
 
 def test_an_unknown_link_type_is_told() -> None:
     data = bytearray(pcap([]))
     data[20] = 99
     with pytest.raises(ValueError, match="unknown link type 99"):
-        sizes(read(bytes(data)))
+        network_layer(read(bytes(data)))

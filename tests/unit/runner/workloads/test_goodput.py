@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.helpers.fakes import Answer, Begin, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.listener import hears, without_listener
 from tests.helpers.outputs import edited, replaced
-from tunbench.runner.declare.failures import WorkloadFailed
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
@@ -281,9 +281,31 @@ def test_the_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert [one.metric for one in trial.samples if one.at is not None] == ["trial-rate", "trial-loss"]
 
 
+@pytest.mark.parametrize(("frame", "length"), [("0", 1300), ("64", 18), ("1518", 1472)])
+def test_a_frame_of_rfc_2544_says_how_long_a_datagram_is(
+    frame: str, length: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    trial, commands = executed(monkeypatch, tmp_path, captured("goodput-clean.json"), frame=frame)
+    assert all(f"--length {length} " in command for command in commands if "--client" in command)
+    found = {one.metric: one.value for one in trial.samples if one.at is None}
+    assert found["packet-rate"] == found["goodput"] / (8 * length) > 0
+
+
+def test_a_frame_that_has_no_room_for_a_datagram_is_told() -> None:
+    options = resolve(goodput.ABOUT.options, {"frame": "64"}, "goodput")
+    with pytest.raises(Unsupported, match="a frame of 64 B leaves -2 B to iperf3 over IPv6, and it needs 16"):
+        goodput.payload_of(options, 6)
+    assert goodput.payload_of(resolve(goodput.ABOUT.options, {"frame": "128"}, "goodput"), 6) == 62
+
+
+def test_the_size_of_a_datagram_is_said_once() -> None:
+    with pytest.raises(ValueError, match="the options frame and length exclude each other"):
+        goodput.check(resolve(goodput.ABOUT.options, {"frame": "64", "length": "100"}, "goodput"))
+
+
 def test_a_path_that_loses_at_every_rate_has_a_goodput_of_zero(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     trial, commands = executed(monkeypatch, tmp_path, captured("goodput-loss.json"), lowest="1M")
-    assert trial.samples[-2:] == [Sample("goodput", 0), Sample("goodput-lossy", 0)]
+    assert trial.samples[-3:] == [Sample("goodput", 0), Sample("goodput-lossy", 0), Sample("packet-rate", 0)]
     rates = [text.split("--bitrate ")[1].split()[0] for text in commands if "--bitrate" in text]
     # What arrived of the first, and 100 datagrams at the least.
     assert rates == ["10000000000", "19373077", "1040000"]

@@ -69,6 +69,7 @@ class Ipsec(Tunnel):
         },
         families=(4, 6),
         outer=(4, 6),
+        fragmented=True,
         joins=2,
         # Both would want the same ports and the same policies.
         exclusive=(),
@@ -100,6 +101,8 @@ class Ipsec(Tunnel):
         return cls.about._replace(
             claims=Claims(cipher.secret, integrity=True, replay_protection=options["replay"] != 0),
             evidence=ENCAPSULATED if options["encap"] else cls.about.evidence,
+            # Its policies are for everything, and its interface has any number of addresses.
+            multicast=options["mode"] == "xfrm",
             # In transport mode its policies are for two addresses.
             routes=MODES[str(options["mode"])].esp == "tunnel",
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),

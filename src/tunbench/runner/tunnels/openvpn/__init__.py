@@ -9,7 +9,7 @@ from tunbench.runner.declare.tunnel import About, Needs
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, evidence, inside, outside
-from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, TRANSPORTS, Auth
+from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, REFUSALS, TRANSPORTS, Auth
 from tunbench.runner.tunnels.shared import certificates, kernel_modules
 
 
@@ -73,6 +73,8 @@ class Openvpn(Tunnel):
         exclusive=("port",),
         ports=("udp {port}",),
         joins=2,
+        multicast=True,
+        refusals={name: refusal.why for name, refusal in REFUSALS.items()},
         packages=("openvpn",),
         version=("openvpn", "--version"),
         needs=Needs(modules=(kernel_modules.TUN,), programs=("openvpn", "openssl")),
@@ -99,6 +101,12 @@ class Openvpn(Tunnel):
         """What a CBC cipher encrypts is padded to its block."""
         block = CIPHERS[cipher_of(options)].block
         return Format((IP[outer], *outside(options)), inside(options), block=block)
+
+    def refused(self, node: Node) -> dict[str, int]:
+        """What the daemon has said of packets that it dropped, a line of its log each."""
+        log = str(node.log(self.log))
+        counts = {name: node.ask("grep", "-c", one.said, log).stdout.strip() for name, one in REFUSALS.items()}
+        return {name: int(count) for name, count in counts.items() if count.isdecimal()}
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes keys or certificates, and the configuration files."""

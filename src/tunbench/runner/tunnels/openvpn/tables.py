@@ -9,6 +9,25 @@ DATA = "OpenVPN wire protocol, section 8, data channel packets"
 CRYPTO = "OpenVPN 2.6, src/openvpn/crypto.c, openvpn_encrypt_v1()"
 
 
+class Refusal(NamedTuple):
+    """Why the daemon drops packets: what it says of each, and how a sentence of them goes on."""
+
+    said: str
+    why: str
+
+
+REFUSALS = {
+    "openvpn-replayed": Refusal(
+        "bad packet ID (may be a replay)", "came later than OpenVPN's replay window holds, or twice"
+    ),
+    "openvpn-unauthentic": Refusal(
+        "Authenticate/Decrypt packet error: \\(packet HMAC\\|cipher final\\)",
+        "failed OpenVPN's check of their integrity",
+    ),
+}
+"""By the name of the counter. OpenVPN 2.6, src/openvpn/crypto.c, openvpn_decrypt_aead() and crypto_check_replay()."""
+
+
 class Cipher(NamedTuple):
     """A cipher of the data channel: fields before the encrypted part, what it adds inside, its block, if it hides."""
 
