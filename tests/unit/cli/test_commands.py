@@ -149,6 +149,15 @@ def test_a_report_is_written_where_it_is_wanted() -> None:
     assert Path("other.html").read_text() == elsewhere
 
 
+def test_a_report_is_written_through_no_link() -> None:
+    finished(Path("begun"))
+    Path("other.html").write_text("mine")
+    Path("link.html").symlink_to("other.html")
+    refused = invoke("report", "begun", "--out", "link.html")
+    assert (refused.exit_code, Path("other.html").read_text()) == (2, "mine")
+    assert "link.html is a link" in refused.stderr
+
+
 GOOD = [
     HostCheck("vm lab: QEMU", True, "/usr/bin/qemu", needed=True),
     HostCheck("native lab: wg", False, "[/b] not installed", "apt"),

@@ -11,6 +11,7 @@ from tunbench.journal.events import BlockAnswered, PhaseBegan, ShardEnded, Shard
 from tunbench.journal.folders import label_of_shard
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
+from tunbench.report.reasons import shortened
 from tunbench.runner.declare.verdicts import Verdict
 
 
@@ -31,6 +32,7 @@ class Display:
         self.most = most
         self.began: dict[str, float] = {}
         self.took: list[float] = []
+        self.said: dict[str, str] = {}
         self.progress = Progress(
             *(_text("description"), BarColumn(), MofNCompleteColumn(), _text("fields[left]")),
             console=console,
@@ -72,7 +74,14 @@ class Display:
             case TrialEnded():
                 self.progress.advance(self.lines[shard.id])
                 if event.verdict != Verdict.OK:
-                    self.console.print(f"{name}, {event.workload}: {event.verdict}: {event.reason}")
+                    self.console.print(f"{name}, {event.workload}: {event.verdict}: {self._why(shard, event.reason)}")
+
+    def _why(self, shard: Shard, reason: str) -> str:
+        """Why a trial did not end well; of a shard that did not come up, all trials have the same reason."""
+        if self.said.get(shard.id) == reason:
+            return "for the same reason"
+        self.said[shard.id] = reason
+        return shortened(reason)
 
     def _ask(self, answer: BlockAnswered) -> None:
         """Takes the answer of a block: another one is asked for, or none of those that were possible comes."""
