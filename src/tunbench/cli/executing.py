@@ -37,7 +37,8 @@ def execute(folder: Path, order: Order, workers: int, console: Console, interrup
     for line in host.lines if host else ():
         say(console, line)
     try:
-        with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
+        total = schedule.asked
+        with Display(console, total, workers, seconds, len(possible), most, total - len(waiting)) as display:
             return execution.go(folder, order, workers, display.watch, host)
     except KeyboardInterrupt:
         kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from tunbench.journal import read
-from tunbench.labs.image import ImageError, cache
+from tunbench.labs.image import ImageError
+from tunbench.plan.cache_folder import cache
 from tunbench.run.manifest import CACHED_FACTS, deciding_facts, describe
 from tunbench.run.order import Order, RunError, read_order
 from tunbench.toolbox import brought_programs

@@ -25,6 +25,7 @@ from tunbench.labs import registry as labs
 from tunbench.labs.vm import explore, image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.shard import Shard
+from tunbench.report.export.json_text import SCHEMA
 from tunbench.report.terminal.progress import Display
 
 
@@ -136,6 +137,8 @@ def test_samples_are_printed_in_every_form() -> None:
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == 4 * 3
     as_json = [json.loads(line) for line in invoke("samples", "begun", "--format", "json").stdout.splitlines()]
+    assert {row["schema"] for row in as_json} == {SCHEMA}
+    assert invoke("samples", "begun", "--json").stdout == invoke("samples", "begun", "--format", "json").stdout
     assert [row["metric"] for row in as_json] == [row["metric"] for row in rows]
     assert invoke("samples", "begun", "--format", "parquet").stdout_bytes[:4] == b"PAR1"
 
@@ -173,7 +176,7 @@ def test_doctor_says_what_is_needed(checks: list[HostCheck], code: int, monkeypa
     assert all(cell in table.stdout for one in checks for cell in (one.what, one.found, one.mend))
     as_json = invoke("doctor", "--json")
     assert as_json.exit_code == code
-    assert [HostCheck(**row) for row in json.loads(as_json.stdout)] == checks
+    assert [HostCheck(**row) for row in json.loads(as_json.stdout)["checks"]] == checks
 
 
 def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

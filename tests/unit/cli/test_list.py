@@ -88,9 +88,9 @@ def test_an_unknown_tunnel_is_bad_input() -> None:
 
 def test_tunnels_as_json() -> None:
     base_is_built()
-    every = json.loads(invoke("list", "tunnels", "--json").stdout)
+    every = json.loads(invoke("list", "tunnels", "--json").stdout)["rows"]
     assert [row["name"] for row in every] == registry.tunnel_names()
-    [row] = json.loads(invoke("list", "tunnels", "wireguard", "--json").stdout)
+    [row] = json.loads(invoke("list", "tunnels", "wireguard", "--json").stdout)["rows"]
     assert row == next(one for one in every if one["name"] == "wireguard")
     assert row["version"] == PACKAGES
     assert (row["families"], row["outer"]) == ([4, 6], [4, 6])
@@ -100,7 +100,7 @@ def test_tunnels_as_json() -> None:
 
 
 def test_a_bound_that_is_not_there_is_null() -> None:
-    [row] = json.loads(invoke("list", "tunnels", "vxlan", "--json").stdout)
+    [row] = json.loads(invoke("list", "tunnels", "vxlan", "--json").stdout)["rows"]
     assert row["options"]["inner"]["high"] is None
     assert row["options"]["vni"]["high"] == (1 << 24) - 1
 
@@ -120,7 +120,7 @@ def test_accesses_are_read_on_80_columns(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_plan_is_summed_up_by_whole_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "2000")
-    rows = json.loads(invoke("list", "plans", "--json").stdout)
+    rows = json.loads(invoke("list", "plans", "--json").stdout)["rows"]
     assert all(row["summary"].endswith((".", "?")) for row in rows)
     [thesis] = [row["summary"] for row in rows if row["name"] == "mesh-vpns"]
     assert thesis.endswith("those that no registry carries are brought (docs/toolbox.md).")

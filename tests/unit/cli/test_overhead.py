@@ -185,7 +185,7 @@ def test_findings_as_json(lab: Callable[[Change], None]) -> None:
     lab(larger)
     result = invoke("overhead", "ipip+gre", "--payload", "16", "--out", "begun", "--json")
     assert result.exit_code == 1
-    [found] = json.loads(result.stdout)
+    [found] = json.loads(result.stdout)["rows"]
     assert (found["stack"], found["agrees"], found["reason"]) == ("ipip+gre", False, "")
     assert [layer["layer"] for layer in found["layers"]] == ["ipip", "gre"]
     assert found["layers"][1]["headers"][1] == {"name": "GRE", "size": 4, "source": "RFC 2784, section 2.1"}
@@ -198,7 +198,7 @@ def test_findings_as_json(lab: Callable[[Change], None]) -> None:
 
 def test_json_says_null_where_nothing_was_measured(lab: Callable[[Change], None]) -> None:
     lab(lambda shard, trial: without(trial, "failed", "it broke"))
-    [found] = json.loads(invoke("overhead", "ipip", "--out", "begun", "--json").stdout)
+    [found] = json.loads(invoke("overhead", "ipip", "--out", "begun", "--json").stdout)["rows"]
     assert (found["agrees"], found["reason"], found["measured"]) == (False, "it broke", None)
     assert {packet["measured"] for packet in found["packets"]} == {None}
 

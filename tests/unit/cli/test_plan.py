@@ -110,7 +110,7 @@ def test_tunings_are_listed() -> None:
     printed = invoke("list", "tunings").stdout
     assert all(name in printed for name in tuning.shipped())
     assert "net.ipv4.tcp_reordering = 10" in printed
-    rows = json.loads(invoke("list", "tunings", "--json").stdout)
+    rows = json.loads(invoke("list", "tunings", "--json").stdout)["rows"]
     assert rows == [one.spec() for one in tuning.shipped().values()]
 
 
@@ -121,7 +121,7 @@ def test_links_are_listed() -> None:
     assert cells[0] == ["1G", "1 Gbit/s", "1 Gbit/s", "1500", "ethernet", "before"]
     assert [line[1:3] for line in cells[1:]] == [["delay 75 µs"] * 2, ["queue 1000 packets"] * 2]
     assert any(re.search("│ aggregates +│ no rate", line) for line in lines)
-    rows = json.loads(invoke("list", "links", "--json").stdout)
+    rows = json.loads(invoke("list", "links", "--json").stdout)["rows"]
     assert rows == [one.spec() for one in link.shipped().values()]
 
 

@@ -18,16 +18,24 @@ from tunbench.runner.declare.verdicts import Verdict
 class Display:
     """Shows a bar on a terminal, and a line for each shard elsewhere.
 
-    `total` shards are asked for, and `possible` others may be, depending on what is measured, until every group has
-    `most` repeats. `seconds` is an estimate for all of them.
+    `total` shards are asked for, of which `done` are there from an earlier time. `possible` others may be, depending on
+    what is measured, until every group has `most` repeats. `seconds` is an estimate for all that are not there.
     """
 
     def __init__(
-        self, console: Console, total: int, workers: int, seconds: float, possible: int = 0, most: int = 0
+        self,
+        console: Console,
+        total: int,
+        workers: int,
+        seconds: float,
+        possible: int = 0,
+        most: int = 0,
+        done: int = 0,
     ) -> None:
         self.console = console
         self.workers = workers
         self.total = total
+        self.before = done
         self.possible = possible
         self.most = most
         self.began: dict[str, float] = {}
@@ -40,7 +48,11 @@ class Display:
             # On the real clock this machine measures meanwhile: ten times a second would take 1.5 % of a core.
             refresh_per_second=1,
         )
-        self.whole = self.progress.add_task("shards", total=self.total, left=f"{self.bound} {_minutes(seconds)}")
+        left = f"{self.bound} {_minutes(seconds)}"
+        self.whole = self.progress.add_task("shards", total=self.total, completed=done, left=left)
+        if not console.is_terminal and done < total:
+            there = f"{done} of {total} shards are there; the rest" if done else f"{total} shard{'s'[: total - 1]}"
+            console.print(f"{there}, {workers} at a time: {left}")
         self.lines: dict[str, TaskID] = {}
 
     def __enter__(self) -> "Display":
@@ -92,9 +104,12 @@ class Display:
             self.possible -= self.most - answer.repeats
         self.progress.update(self.whole, total=self.total, left=self._left())
 
+    def _done(self) -> int:
+        return self.before + len(self.took)
+
     def _left(self) -> str:
         """The time that is left, by the mean of the shards that are done."""
-        number = self.total + self.possible - len(self.took)
+        number = self.total + self.possible - self._done()
         seconds = number * (sum(self.took) / len(self.took)) / self.workers if self.took else 0.0
         return f"{self.bound} {_minutes(seconds)} left"
 
@@ -103,11 +118,10 @@ class Display:
         self.took.append(seconds)
         self.progress.remove_task(self.lines.pop(shard.id))
         left = self._left()
-        over = len(self.took) == self.total + self.possible
+        over = self._done() == self.total + self.possible
         self.progress.update(self.whole, advance=1, left="" if over else left)
         if not self.console.is_terminal:
-            done = f"[{len(self.took)}/{self.total}]"
-            self.console.print(f"{done} {name}: {state} in {seconds:.0f} s, {left}")
+            self.console.print(f"[{self._done()}/{self.total}] {name}: {state} in {seconds:.0f} s, {left}")
 
 
 def _text(field: str) -> TextColumn:
