@@ -173,6 +173,11 @@ def test_doctor_says_what_is_needed(checks: list[HostCheck], code: int, monkeypa
     monkeypatch.setattr(examine, "host_checks", lambda: checks)
     table = invoke("doctor")
     assert table.exit_code == code
+    # Three lines say what can run, what cannot, and what to do first.
+    first = [line.split("  ")[0].strip() for line in table.stdout.splitlines()[:4]]
+    assert first == ["can run", "cannot run", "do first", ""]
+    assert ("nothing yet" in table.stdout) == (code == 2)
+    assert table.stdout.splitlines()[2].endswith("tunbench lab build" if code else "tunbench run quick")
     assert all(cell in table.stdout for one in checks for cell in (one.what, one.found, one.mend))
     as_json = invoke("doctor", "--json")
     assert as_json.exit_code == code

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import terminal
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import ScriptedLab, batches, invoke, runs_here
 from tunbench.analysis import overhead
@@ -70,9 +71,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Callable[[Change], None]:
 
 def cells(printed: str) -> list[list[str]]:
     """The rows of the tables, without their heads."""
-    return [
-        [cell.strip() for cell in line.strip("│").split("│")] for line in printed.splitlines() if line.startswith("│")
-    ]
+    return [row for _, rows in terminal.tables(printed) for row in rows]
 
 
 def test_sizes_that_agree(lab: Callable[[Change], None]) -> None:
