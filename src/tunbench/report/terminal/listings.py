@@ -18,8 +18,9 @@ CLAIM_LETTERS = {"confidentiality": "c", "integrity": "i", "replay_protection": 
 
 LEGEND = (
     "claims: c confidentiality, i integrity, r protection against replay",
-    "programs that are not there: toolbox: tunbench toolbox install NAME; image: tunbench lab build; bring: --tool",
-    "one tunnel with its needs, versions and options: tunbench list tunnels NAME",
+    "programs: toolbox: tunbench toolbox install NAME; image: tunbench lab build;",
+    "  bring: tunbench run … --tool PROGRAM=FILE",
+    "needs, versions and options of one: tunbench list tunnels NAME",
 )
 """What is said below the tunnels."""
 
