@@ -17,6 +17,9 @@ def tables(printed: str) -> Iterator[tuple[list[str], list[list[str]]]]:
                     continue
                 cells = fields(below)
                 if len(cells) < 2:
+                    # What goes on of a field stands far to the right.
+                    if below.startswith(" " * 6):
+                        continue
                     break
                 found.append(cells)
             if number and not RULE.match(lines[number - 1]) and len(fields(lines[number - 1])) > 1:

@@ -133,7 +133,7 @@ def test_a_link_is_listed_with_the_time_of_its_queue_and_each_direction() -> Non
 def test_machines_are_listed() -> None:
     printed = invoke("list", "machines").stdout
     assert "aes, avx2, pclmulqdq, vaes" in printed
-    rows = json.loads(invoke("list", "machines", "--json").stdout)
+    rows = json.loads(invoke("list", "machines", "--json").stdout)["rows"]
     assert rows == [one.spec() for one in machine.shipped().values()]
 
 
