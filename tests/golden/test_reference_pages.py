@@ -99,7 +99,7 @@ def test_what_the_page_shows_of_a_plan_is_what_it_expands_to() -> None:
     text = (DOCS / "getting-started.md").read_text()
     [plan] = [plan for name, plan in plans() if name == "README.md"]
     shards = expand(check(plan, "wan.toml"))
-    told = re.findall(r"^│ (\w{12}) │ +(\d+) │ (\S+) +│ (\S+) +│ (\S+) +│ +(\d+) │$", text, re.MULTILINE)
+    told = re.findall(r"^([0-9a-f]{12}) +(\d+)  (\S+) +(\S+) +(\S+) +(\d+)$", text, re.MULTILINE)
     every = [
         (one.id, str(one.repeat), one.profile.name, one.stack.name, one.stack.underlay, str(len(one.workloads)))
         for one in shards

@@ -56,6 +56,7 @@ class FakeRun:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.lines: list[str] = []
+        self.built: list[str] = []
         self.scratch = Path()
         self.module = ""
 
@@ -77,10 +78,12 @@ class FakeRun:
         if argv[1] == "mod":
             self.module, version = argv[-1].split("@")
             return Done(0, json.dumps({"Dir": "/modules/it", "Version": version, "Sum": "h1:abc="}), "")
+        self.built.append(argv[-1])
         self._leave(argv[argv.index("-o") + 1], f"of {self.module}")
         return Done(0, "", "")
 
     def _cargo(self, argv: list[str]) -> Done:
+        self.built.append(argv[-1])
         crate, version = argv[-1], argv[argv.index("--version") + 1]
         kept = self.home / "cargo" / "registry" / "cache" / "index" / f"{crate}-{version}.crate"
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -169,7 +169,9 @@ def test_over_ipv6_a_gateway_is_a_firewall(access: dict[str, object], back: list
     assert all(back) or dropped["gateway-a"]["unasked"] > 0
 
 
-@pytest.mark.parametrize(("kind", "addresses"), [("ip", ("192.0.2.10", "8.8.8.8")), ("ip6", ("2001:db8::10", "2600::"))])
+@pytest.mark.parametrize(
+    ("kind", "addresses"), [("ip", ("192.0.2.10", "8.8.8.8")), ("ip6", ("2001:db8::10", "2600::"))]
+)
 def test_what_is_sent_out_of_the_lab_is_answered(kind: str, addresses: tuple[str, ...]) -> None:
     answer, _ = asked({"name": "x", "firewall": "stateful", "link": LINK}, "outside", *addresses, kind=kind)
     assert answer == [True, True]

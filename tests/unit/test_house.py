@@ -1,6 +1,7 @@
 """The house inside: imports go down, nothing goes in a circle, and each room holds what its name says."""
 
 import ast
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -200,3 +201,12 @@ def test_what_tests_share_stands_in_helpers() -> None:
         f"{path.relative_to(TESTS)}: {name}" for path in sorted(TESTS.rglob("*.py")) for name in imported_tests(path)
     ]
     assert found == []
+
+
+def test_a_wheel_has_every_file_that_is_no_code() -> None:
+    settings = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())["tool"]["setuptools"]
+    taken = {path for pattern in settings["package-data"]["tunbench"] for path in PACKAGE.glob(pattern)}
+    data = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert data == {path for path in taken if path.is_file()}
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == [], "find leaves these out"

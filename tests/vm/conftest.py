@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.images import ensured
-from tunbench.labs.image import cache
 from tunbench.labs.vm.image_definition import ADDONS, BASE
+from tunbench.plan.cache_folder import cache
 
 
 @pytest.fixture(scope="session", autouse=True)

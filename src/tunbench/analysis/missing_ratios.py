@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tunbench.analysis.ratios import underlay
 from tunbench.analysis.run_analysis import RunAnalysis, verdict_of
+from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 
 NO_NONE = "the plan has no stack none"
@@ -15,6 +16,8 @@ def reason(analysis: RunAnalysis, stack: str, condition: str, workload: str, met
     if condition in analysis.not_comparable:
         return "bundles of packets were lost as one packet each: stacks were not judged alike"
     bare = analysis.bare.get(underlay(stack))
+    if not analysis.bare:
+        return f"the run has no stack {BARE} to compare with"
     if not underlay(stack) or bare is None:
         return "the stack none was not run on the same kind of underlay" if analysis.bare else NO_NONE
     verdict = verdict_of(analysis, bare, condition, workload)

@@ -50,5 +50,4 @@ def compare(
     elif as_json:
         print_json(exported.as_json(compared))
     else:
-        console = screen()
-        show(console, shown.compared_runs(compared, show_all, console.width))
+        show(screen(), shown.compared_runs(compared, show_all))

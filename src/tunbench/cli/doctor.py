@@ -4,15 +4,16 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.console import screen
+from tunbench.cli.console import screen, show
 from tunbench.cli.errors import BAD_INPUT
 from tunbench.cli.listing import print_json
 from tunbench.doctor import examine
+from tunbench.doctor.summary import summary
 from tunbench.report.terminal import doctor_table
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
-    """Tell what this machine can run, and the exact mend for what it cannot.
+    """Tell what this machine can run, what it cannot, and what to do first; then the mend for each thing that lacks.
 
     Exit code 2 where it cannot run the vm lab on the virtual clock, which most plans want.
 
@@ -23,8 +24,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON."
     """
     checks = examine.host_checks()
     if as_json:
-        print_json([check._asdict() for check in checks])
+        print_json({**summary(checks)._asdict(), "checks": [check._asdict() for check in checks]})
     else:
-        screen().print(doctor_table.table(checks))
+        show(screen(), doctor_table.whole(checks))
     if not all(check.ok for check in checks if check.needed):
         raise typer.Exit(BAD_INPUT)

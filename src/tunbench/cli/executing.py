@@ -46,7 +46,8 @@ def execute(
     for line in host.lines if host else ():
         say(console, line)
     try:
-        with Display(console, len(waiting), workers, seconds, len(possible), most) as display:
+        total = schedule.asked
+        with Display(console, total, workers, seconds, len(possible), most, total - len(waiting)) as display:
             return execution.go(folder, order, workers, display.watch, host, over)
     except KeyboardInterrupt:
         kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"

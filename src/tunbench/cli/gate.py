@@ -10,10 +10,13 @@ from tunbench.cli.console import screen, show
 from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.listing import print_json
 from tunbench.cli.shell import completion
+from tunbench.journal import files
 from tunbench.runner.declare import quantity
 
 STOPPED = 1
 """Exit code of a run that may not pass."""
+
+MEND = "name another file"
 
 
 def gate(
@@ -59,18 +62,13 @@ def gate(
     compared = comparison(base, new, metric, stack, workload)
     judged = judge(compared, share, strict)
     if summary is not None:
-        _write(summary, page.markdown(judged, compared), "a")
+        with unwritable_exits(summary, MEND), files.appended(summary) as file:
+            file.write(page.markdown(judged, compared).encode(errors="replace"))
     if junit is not None:
-        _write(junit, cases.xml(judged), "w")
+        with unwritable_exits(junit, MEND):
+            files.write_named(junit, cases.xml(judged))
     if as_json:
         print_json(exported.gate_as_json(judged, compared))
     else:
-        console = screen()
-        show(console, shown.gate(judged, compared, console.width))
+        show(screen(), shown.gate(judged, compared))
     raise typer.Exit(0 if judged.passes else STOPPED)
-
-
-def _write(path: Path, text: str, mode: str) -> None:
-    """Writes a file; ends the command where that cannot be."""
-    with unwritable_exits(path, "name another file"), path.open(mode, encoding="utf-8") as file:
-        file.write(text)

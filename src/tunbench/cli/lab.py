@@ -7,20 +7,21 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.listing import print_json
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.narrowing import ProfileOption, StackOption
+from tunbench.cli.under_way import under_way
 from tunbench.journal.journal import JournalError
 from tunbench.labs import image
-from tunbench.labs.image import cache, remove
+from tunbench.labs.image import remove
 from tunbench.labs.lab import LabError
 from tunbench.labs.vm import explore, image_build, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.image_packages import Versions
+from tunbench.plan.cache_folder import cache
 from tunbench.plan.expand import expand
 from tunbench.plan.load import load
 from tunbench.report.terminal import listings
@@ -111,8 +112,8 @@ def _build_as(
 
 
 def _build(definition: Definition, mirror: str, versions: Mapping[str, Versions] | None, console: Console) -> None:
-    with console.status(f"building {definition.name}") as status:
-        image_build.build(definition, lambda text: status.update(Text(f"building: {text}")), mirror, versions)
+    with under_way(console, f"building {definition.name}", definition.seconds) as progress:
+        image_build.build(definition, progress, mirror, versions)
 
 
 @app.command()

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tunbench.cli.console import screen, show
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.listing import print_rows, print_table
 from tunbench.cli.shell import completion
@@ -40,7 +41,7 @@ def tunnels(
     as_json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/tunnels.md.")] = False,
 ) -> None:
-    """List the tunnels, with their layer, claims, needs and version; name one to see its options.
+    """List the tunnels, a line each; name one to see its needs, versions and options.
 
     A stack is tunnels joined by +, from the underlay up, each with options if need be: openvpn:cipher=AES-128-GCM+vxlan
 
@@ -55,6 +56,8 @@ def tunnels(
     installed = image.installed_packages([BASE, *ADDONS.values()])
     with bad_input_exits(ValueError):
         rows = [tunnel(name, installed) for name in names or registry.tunnel_names()]
+    if not (names or as_json):
+        return show(screen(), listings.tunnels(rows))
     print_rows(rows, as_json, ("name", "layer", "claims", "needs", "version", "summary"), listings.tunnel_row)
     for name in [] if as_json else names or []:
         heads = (f"option of {name}", *page.OPTION_COLUMNS[1:])

@@ -23,8 +23,8 @@ def print_rows(
         print_table(columns, [row_of(row) for row in rows])
 
 
-def print_json(value: Any) -> None:
-    """Prints a value as JSON."""
+def print_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Prints an object, or rows, as JSON."""
     typer.echo(json_text(value))
 
 

@@ -49,10 +49,7 @@ def report(
         )
         page = html.page(view)
         with unwritable_exits(path, "name another file with --out"):
-            if out:
-                out.write_text(page, encoding="utf-8", errors="replace")
-            else:
-                files.write(path, page)
+            (files.write_named if out else files.write)(path, page)
         with unwritable_exits(export, "name another folder with --export"):
             written = exported.write(view, export) if export else []
     typer.echo(plain(str(path)))

@@ -3,7 +3,7 @@
 import io
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.shell import completion
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of
+from tunbench.report.export.json_text import SCHEMA
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 ROWS_AT_ONCE = 1000
 """Rows that are made into text at once: each has the names of its trial, which may be thousands of characters."""
@@ -27,13 +31,18 @@ class Format(StrEnum):
 def samples(
     run: Annotated[Path, typer.Argument(help="A run's folder.", autocompletion=completion.runs)],
     format: Annotated[Format, typer.Option(help="csv, json (one object a line) or parquet.")] = Format.CSV,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Print every measured value of a run, sorted, one row a sample, in SI units.
 
+    Each line of JSON carries the version of its schema.
+
     \b
-    Example:
+    Examples:
       tunbench samples runs/seven --format csv | grep throughput
+      tunbench samples runs/seven --json >samples.jsonl
     """
+    format = Format.JSON if as_json else format
     with bad_input_exits(JournalError):
         from tunbench.analysis.samples import every_sample
 
@@ -41,9 +50,16 @@ def samples(
     if format is not Format.PARQUET:
         for start in range(0, max(1, len(table)), ROWS_AT_ONCE):
             rows = table[start : start + ROWS_AT_ONCE]
-            text = rows.write_csv(include_header=not start) if format is Format.CSV else rows.write_ndjson()
+            text = rows.write_csv(include_header=not start) if format is Format.CSV else _lines(rows)
             typer.echo(text, nl=False)
     else:
         packed = io.BytesIO()
         table.write_parquet(packed)
         typer.echo(packed.getvalue(), nl=False)
+
+
+def _lines(rows: "DataFrame") -> str:
+    """The rows as JSON, an object a line, each with the version of the schema."""
+    from polars import Int64, lit
+
+    return rows.select(lit(SCHEMA, Int64).alias("schema"), *rows.columns).write_ndjson()

@@ -1,18 +1,17 @@
 """`tunbench toolbox`: programs that Debian lacks, from their package registries."""
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.listing import print_rows
+from tunbench.cli.under_way import under_way
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
 from tunbench.plan.extent import duration_in_words
@@ -22,7 +21,7 @@ from tunbench.run.interrupt import INTERRUPTED, interruptible
 from tunbench.run.order import RunError
 from tunbench.run.verify import their_run
 from tunbench.run.verify.listed import tools as tools_of
-from tunbench.toolbox import build_requirements, command
+from tunbench.toolbox import build_requirements
 from tunbench.toolbox import install as installing
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
@@ -70,8 +69,8 @@ def install(
       tunbench toolbox install --all                every tool, half an hour on 2 free cores
       tunbench toolbox install --as mesh.tar.bz2    what this run had
 
-    What is broken off leaves nothing behind. Exit code 2 where a tool could not be installed, and 1 where one is
-    installed and is not that of RUN.
+    What is broken off goes on the next time with the program that it was at. Exit code 2 where a tool could not be
+    installed, and 1 where one is installed and is not that of RUN.
     """
     console = screen(stderr=True)
     if as_run:
@@ -160,10 +159,10 @@ def _install(one: Tool, console: Console) -> bool:
     """Installs a tool and says how it went; whether it is there."""
     began = time.monotonic()
     try:
-        with interruptible(), _status(one, console) as progress:
+        with interruptible(), under_way(console, f"{one.name} {one.version}", one.seconds) as progress:
             installing.install(one, progress)
     except KeyboardInterrupt:
-        console.print(f"\nInterrupted; nothing of {one.name} was kept")
+        say(console, f"\nInterrupted; the programs of {one.name} that are finished are kept for the next time")
         raise typer.Exit(INTERRUPTED) from None
     except (ToolError, ImageError, OSError) as error:
         say(console, f"{one.name}: {error}")
@@ -171,21 +170,3 @@ def _install(one: Tool, console: Console) -> bool:
     took = duration_in_words(time.monotonic() - began)
     say(console, f"{one.name} {one.version} is installed in {took}: {one.folder}")
     return True
-
-
-@contextmanager
-def _status(one: Tool, console: Console) -> Iterator[command.Progress]:
-    """One line that says what is being done, and for how long already; without a terminal, one at the start."""
-    if not console.is_terminal:
-        console.print(f"{one.name} {one.version}: building, about {duration_in_words(one.seconds)} on one core")
-    shown = Progress(
-        SpinnerColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
-    with shown:
-        task = shown.add_task(one.name)
-        yield lambda text: shown.update(task, description=f"{one.name}: {text}"[: console.width - 12])

@@ -193,7 +193,7 @@ def _tell_medians(
         print_json(exported.medians_as_json(found, differing, rows, agrees))
     else:
         console = screen()
-        show(console, shown.compared_runs(rows, False, console.width))
+        show(console, shown.compared_runs(rows, False))
         say(console, wording.of_medians(found, rows, agrees))
     return SOME_FAILED if agrees is False else 0
 

@@ -18,6 +18,9 @@ from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool
 
+TOOLBOX, NATIVE = "toolbox: ", "native lab: "
+"""What stands before a tool or brought program, and before what the native lab runs."""
+
 
 class HostCheck(NamedTuple):
     """One thing that was looked for; `needed` by the vm lab on the virtual clock."""
@@ -58,16 +61,16 @@ def _toolbox() -> list[HostCheck]:
 
 def _tool(tool: Tool) -> HostCheck:
     found = f"{tool.version}, {', '.join(tool.programs)}" if tool.installed else "not installed"
-    return HostCheck(f"toolbox: {tool.name}", tool.installed, found, "" if tool.installed else tool.build)
+    return HostCheck(f"{TOOLBOX}{tool.name}", tool.installed, found, "" if tool.installed else tool.build)
 
 
 def _brought(program: str) -> HostCheck:
     try:
         file = brought_programs.files_at_hand([program], {}).get(program)
     except ToolError as error:
-        return HostCheck(f"toolbox: {program}", False, str(error), f"mend {brought_programs.config_file()}")
+        return HostCheck(f"{TOOLBOX}{program}", False, str(error), f"mend {brought_programs.config_file()}")
     mend = "" if file else f"tunbench run … --tool {program}=FILE"
-    return HostCheck(f"toolbox: {program}", bool(file), file or "not on PATH", mend)
+    return HostCheck(f"{TOOLBOX}{program}", bool(file), file or "not on PATH", mend)
 
 
 def _qemu() -> HostCheck:
@@ -106,8 +109,8 @@ def _native() -> list[HostCheck]:
     return [
         HostCheck("native lab", True, "root, and the programs that it runs"),
         *(_tunnel(name) for name in registry.tunnel_names()),
-        *_same("native lab: workloads", workloads),
-        *_same("native lab: impairments", impairments),
+        *_same(f"{NATIVE}workloads", workloads),
+        *_same(f"{NATIVE}impairments", impairments),
     ]
 
 
@@ -122,8 +125,8 @@ def _tunnel(name: str) -> HostCheck:
     if not missing:
         found = [f"{', '.join(those)}: lacks {_named(lack)}" for lack, those in grouped.items() if lack]
         mends = [one for lack in grouped for one in lack]
-        return HostCheck(f"native lab: {name}", True, "; but ".join(["can run", *found]), _mends(mends))
-    row = _lacking(f"native lab: {name}", missing)
+        return HostCheck(f"{NATIVE}{name}", True, "; but ".join(["can run", *found]), _mends(mends))
+    row = _lacking(f"{NATIVE}{name}", missing)
     return row._replace(found=f"{row.found}; {', '.join(grouped[()])} can run") if () in grouped else row
 
 

@@ -117,7 +117,7 @@ def of_stack(one: PlannedStack, files: Mapping[str, str | None] = MappingProxyTy
     found: list[Lack] = []
     for layer in layers_of(one):
         needs, packages = layer.declared.needs, layer.declared.sources.packages
-        found += _programs({name: packages.get(name, name) for name in needs.programs})
+        found += _programs({name: packages.get(name, name) for name in needs.programs if not files.get(name)})
         found += [
             Lack(f"the program {name}", f"tunbench run … --tool {name}=FILE")
             for name in needs.brought

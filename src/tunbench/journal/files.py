@@ -46,6 +46,16 @@ def write(path: Path, data: bytes | str) -> None:
         raise
 
 
+def write_named(path: Path, data: bytes | str) -> None:
+    """Writes a file that somebody named. Raises OSError where a link, a pipe or a device has the name.
+
+    In its place would stand a file where others look for it, such as /dev/stdout, or behind it somebody else's.
+    """
+    if os.path.lexists(path):
+        _check(path, path.lstat())
+    write(path, data)
+
+
 def folder(run: Path, way: Path) -> Path:
     """The folder at a way within a run's, which is made. Raises OSError where a link would lead elsewhere."""
     run.mkdir(parents=True, exist_ok=True)

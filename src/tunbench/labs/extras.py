@@ -33,6 +33,11 @@ def extras_of(stack: PlannedStack) -> set[tuple[ExtraKind, str]]:
     return {(kind, name) for kind in EXTRA_KINDS for about in stack.abouts for name in getattr(about.needs, kind)}
 
 
+def programs_of(stack: PlannedStack) -> set[str]:
+    """The programs of Debian or the toolbox that the layers of a stack run: one that is brought takes its place."""
+    return {name for about in stack.abouts for name in about.needs.programs}
+
+
 def images_beyond_base(stack: PlannedStack) -> list[str]:
     """The names of all that a stack needs beyond the base image: add-ons, tools, brought programs."""
     return sorted({*stack.addons, *(name for _, name in extras_of(stack))})
@@ -40,7 +45,7 @@ def images_beyond_base(stack: PlannedStack) -> list[str]:
 
 def needed(stack: PlannedStack, extras: Iterable[Extra]) -> list[Extra]:
     """Those of the extras that a stack needs, in an order that does not depend on theirs."""
-    names = extras_of(stack)
+    names: set[tuple[str, str]] = {*extras_of(stack), *(("brought", name) for name in programs_of(stack))}
     return sorted((one for one in extras if (one.kind, one.name) in names), key=lambda one: (one.kind, one.name))
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -32,12 +31,6 @@ class Image(Protocol):
     @property
     def rebuild(self) -> str:
         """The command that builds it although something is there."""
-
-
-def cache() -> Path:
-    """Tunbench's folder in the XDG cache directory."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "tunbench"
 
 
 def remove(folder: Path) -> None:

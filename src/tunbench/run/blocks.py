@@ -38,6 +38,11 @@ class Schedule:
         for group in self.groups:
             self._settle(group)
 
+    @property
+    def asked(self) -> int:
+        """How many shards are asked for, with those that are done."""
+        return sum(map(len, self.groups.values()))
+
     def waiting(self) -> list[Shard]:
         """The shards that are asked for and not done, in the order in which they are executed."""
         return self.in_order(shard for group in self.groups.values() for shard in group if shard.id not in self.done)

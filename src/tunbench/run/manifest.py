@@ -20,6 +20,9 @@ from tunbench.runner.declare import axes
 DECIDING_FACTS = {"shards": "plan", "runner": "runner"}
 """What decides the numbers in whatever lab, and its name; the lab adds its own."""
 
+CACHED_FACTS = ("image", "addons", "tools")
+"""What of a manifest says what lies in the cache of images and tools, so that another cache may have another one."""
+
 
 def deciding_facts(order: Order) -> dict[str, str]:
     """What of the manifest decides the numbers, and its name: within a run none of it may change."""

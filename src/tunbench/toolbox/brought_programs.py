@@ -1,4 +1,7 @@
-"""Programs that no registry carries: the user names their files, and each becomes an image, named by its digest."""
+"""Programs that the user brings: their files are named, and each becomes an image, named by its digest.
+
+They are those that no registry carries, and the user's own build of any other that a tunnel runs.
+"""
 
 import errno
 import hashlib
@@ -17,9 +20,10 @@ from tunbench.labs.extras import ExtraKind
 from tunbench.plain_text import line
 from tunbench.plan.toml import bounded_toml
 from tunbench.runner import registry
+from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.pack import pack, replacing
+from tunbench.toolbox.pack import FIRST, PROGRAMS, pack, replacing
 from tunbench.toolbox.tools import tools_folder
 
 VERSION_TIMEOUT = 5.0
@@ -30,6 +34,9 @@ LARGEST_PROGRAM = 1 << 30
 
 LARGEST_CONFIGURATION = 256 << 10
 """Bytes of the user's configuration."""
+
+OF_THE_LAB = {"ethtool", "ip", "modprobe", "nft", "openssl", "pgrep", "python3", "sh"}
+"""Programs that tunnels run as all else in the lab does: they stay Debian's."""
 
 VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
@@ -114,11 +121,20 @@ def declared_programs() -> set[str]:
     return {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.needs.brought}
 
 
+def replaceable_programs() -> set[str]:
+    """The names of the programs of Debian or the toolbox that some tunnel runs: the user's own file may replace them.
+
+    Not those that the lab itself, or all tunnels, run.
+    """
+    abouts = (about for name in registry.tunnel_names() for about in variants(name).values())
+    return {program for about in abouts for program in about.needs.programs} - OF_THE_LAB
+
+
 def _known(name: str, file: str, where: str) -> str:
     if name not in declared_programs():
-        raise ToolError(
-            f'{where}: no tunnel asks for a program "{line(name)}"{nearest(name, sorted(declared_programs()))}'
-        )
+        known = declared_programs() | replaceable_programs()
+        if name not in known:
+            raise ToolError(f'{where}: no tunnel asks for a program "{line(name)}"{nearest(name, sorted(known))}')
     return str(Path(file).absolute())
 
 
@@ -182,7 +198,7 @@ def _pack(one: BroughtProgram) -> None:
         shutil.copyfile(one.file, program)
         program.chmod(0o755)
         head = {"name": one.name, "version": version(program), "sha256": one.sha256}
-        pack([program], scratch / "image", head)
+        pack([program], scratch / "image", head, PROGRAMS if one.name in declared_programs() else FIRST)
 
 
 def version(program: Path) -> str:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tunbench.toolbox import unfinished
 from tunbench.toolbox.command import MOMENT, Progress, Run, ToolError, checked
 from tunbench.toolbox.tools import Tool
 
@@ -17,8 +18,10 @@ BUILDING = {
 }
 
 
-def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -> dict[str, Any]:
-    """Builds the programs into `bin` of the folder. Returns where they come from. Raises ToolError.
+def build(tool: Tool, scratch: Path, kept: Path, cores: int, run: Run, progress: Progress) -> dict[str, Any]:
+    """Builds the programs into `bin` of the folder, but those in `kept`. Returns where they come from.
+
+    Raises ToolError.
 
     The module is built as its own main module, in a copy of its folder: `go install` refuses one with replacements,
     and leaves them out where it is a dependency.
@@ -28,7 +31,10 @@ def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -
     module = scratch / "module"
     argv = ["cp", "-r", "--no-preserve=mode,ownership", fetched["Dir"], str(module)]
     checked(argv, run(argv, scratch, {}, progress))
-    for program, folder in tool.parts.items():
+    for number, (program, folder) in enumerate(tool.parts.items(), 1):
+        if unfinished.taken(kept, scratch / "bin" / program):
+            continue
+        progress(f"program {number} of {len(tool.parts)}: {program}")
         argv = ["go", "build", "-v", "-p", str(cores), "-trimpath", "-buildvcs=false"]
         static = program in tool.cgo
         argv += ["-ldflags", _linking(tool, static), *(["-tags", "netgo,osusergo"] if static else [])]
@@ -36,6 +42,7 @@ def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -
         environment = BUILDING | {"CGO_ENABLED": "1" if static else "0", "GOCACHE": str(scratch / "cache")}
         environment |= {"GOTMPDIR": str(scratch), "GOMAXPROCS": str(cores)}
         checked(argv, run(argv, module, environment, progress))
+        unfinished.keep(kept, scratch / "bin" / program)
     return {"module": tool.module, "version": fetched["Version"], "h1": fetched["Sum"]}
 
 

@@ -2,10 +2,9 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 from tunbench.labs import image
-from tunbench.toolbox import build_requirements, command, go, rust
+from tunbench.toolbox import build_requirements, command, go, rust, unfinished
 from tunbench.toolbox.command import Progress, Run
 from tunbench.toolbox.pack import pack, replacing
 from tunbench.toolbox.tools import Tool, tools_folder
@@ -14,25 +13,27 @@ BUILDERS = {"go": go.build, "rust": rust.build}
 
 
 def install(tool: Tool, progress: Progress, run: Run = command.run) -> None:
-    """Fetches, builds and packs a tool. What is broken off leaves nothing. Raises ToolError and ImageError."""
+    """Fetches, builds and packs a tool. Raises ToolError and ImageError.
+
+    Of what is broken off, the programs that are finished wait for the next time.
+    """
     cores = max(1, (os.cpu_count() or 1) - 1)
-    with replacing(tool.folder) as scratch:
-        source = BUILDERS[tool.language](tool, scratch, cores, run, progress)
-        progress("packing")
-        programs = [scratch / "bin" / program for program in tool.programs]
-        pack(programs, scratch / "image", _head(tool, source))
-
-
-def _head(tool: Tool, source: dict[str, Any]) -> dict[str, Any]:
-    """What the manifest of a tool says besides its files."""
     argv, name = build_requirements.VERSION_COMMANDS[tool.language]
     built = {name: build_requirements.version(argv)}
-    return {"name": tool.name, "version": tool.version, "programs": tool.programs, "source": source, "built": built}
+    with replacing(tool.folder) as scratch:
+        kept = unfinished.folder_of(tool, f"{built[name]}")
+        source = BUILDERS[tool.language](tool, scratch, kept, cores, run, progress)
+        progress("packing")
+        programs = [scratch / "bin" / program for program in tool.programs]
+        head = {"name": tool.name, "version": tool.version, "programs": tool.programs, "source": source, "built": built}
+        pack(programs, scratch / "image", head)
+    unfinished.forget(tool)
 
 
 def remove(tool: Tool) -> bool:
     """Removes a tool; whether it was there. Raises OSError."""
     there = tool.installed
+    unfinished.forget(tool)
     image.remove(tool.folder)
     return there
 

@@ -18,11 +18,16 @@ PROGRAMS = "usr/local/bin"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 """A folder in which the dynamic loader looks without being told (ld.so(8))."""
 
+FIRST = "usr/sbin"
+"""The folder in which the lab looks first: what lies there is taken before what Debian or a tool has of that name."""
+
 BUILDING = ".building-"
 
 
-def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any]) -> None:
+def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any], where: str = PROGRAMS) -> None:
     """Fills a folder with `bin`, the image and the manifest, which has `head`. Raises ToolError and ImageError.
+
+    In the image the programs lie in the folder `where`.
 
     Libraries that the base image lacks go along in the image; the native lab has those of its machine.
     """
@@ -31,7 +36,7 @@ def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any]) -> Non
     for program in programs:
         shutil.copyfile(program, folder / "bin" / program.name)
         (folder / "bin" / program.name).chmod(0o755)
-    files = {f"{PROGRAMS}/{program.name}": program for program in programs}
+    files = {f"{where}/{program.name}": program for program in programs}
     files |= {f"{LIBRARIES}/{library.name}": library for library in lacking}
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         tree = Path(scratch) / "tree.tar"

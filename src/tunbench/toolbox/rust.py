@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tunbench.toolbox import unfinished
 from tunbench.toolbox.command import MOMENT, Progress, Run, ToolError, checked
 from tunbench.toolbox.tools import Tool
 
@@ -14,14 +15,21 @@ def cargo_home() -> Path:
     return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
 
 
-def build(tool: Tool, scratch: Path, cores: int, run: Run, progress: Progress) -> dict[str, Any]:
-    """Builds the programs into `bin` of the folder. Returns where they come from. Raises ToolError."""
+def build(tool: Tool, scratch: Path, kept: Path, cores: int, run: Run, progress: Progress) -> dict[str, Any]:
+    """Builds the programs into `bin` of the folder, but those in `kept`. Returns where they come from.
+
+    Raises ToolError.
+    """
     crates = list(dict.fromkeys(tool.parts.values()))
     for crate in crates:
         programs = [program for program, of in tool.parts.items() if of == crate]
+        if all([unfinished.taken(kept, scratch / "bin" / program) for program in programs]):
+            continue
         argv = ["cargo", "install", "--locked", "--no-track", "-j", str(cores), "--version", tool.version]
         argv += ["--root", str(scratch), *(word for program in programs for word in ("--bin", program)), crate]
         checked(argv, run(argv, scratch, _environment(scratch), progress))
+        for program in programs:
+            unfinished.keep(kept, scratch / "bin" / program)
     return {"version": tool.version, "sha256": {crate: _sha256(crate, tool.version) for crate in crates}}
 
 

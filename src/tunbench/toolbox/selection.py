@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tunbench.labs import image
-from tunbench.labs.extras import Extra, ExtraKind, extras_of
+from tunbench.labs.extras import Extra, ExtraKind, extras_of, programs_of
 from tunbench.labs.image import Image
 from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.plan.axes.stack import PlannedStack
@@ -41,14 +41,24 @@ class ToolboxNeeds(NamedTuple):
 
 
 def needs_of(stacks: Iterable[PlannedStack], given: Mapping[str, str]) -> ToolboxNeeds:
-    """What stacks need of the toolbox and of the user, who has given some files. Raises ToolError."""
+    """What stacks need of the toolbox and of the user, who has given some files. Raises ToolError.
+
+    A file that is given or configured takes the place of a program that Debian or the toolbox has.
+    """
+    stacks = list(stacks)
     names: dict[ExtraKind, set[str]] = {"tools": set(), "brought": set()}
     for stack in set(stacks):
         for kind, name in extras_of(stack):
             names[kind].add(name)
+    programs = {name for stack in set(stacks) for name in programs_of(stack)}
+    own = {**brought_programs.configured(), **given}
+    replaced = {name: file for name, file in own.items() if name in programs}
     found = brought_programs.files_at_hand(names["brought"], given)
-    files = {name: found.get(name) for name in sorted(names["brought"])}
-    return ToolboxNeeds(tuple(sorted(names["tools"])), files, tuple(sorted(given.keys() - files)))
+    files = {name: found.get(name) for name in names["brought"]} | replaced
+    # Of a tool whose programs are all brought nothing is used.
+    used = {name: programs.intersection(TOOLS[name].programs) for name in names["tools"]}
+    tools = [name for name, those in used.items() if not those or those - replaced.keys()]
+    return ToolboxNeeds(tuple(sorted(tools)), dict(sorted(files.items())), tuple(sorted(given.keys() - files)))
 
 
 def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:

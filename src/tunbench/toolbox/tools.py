@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from tunbench.labs.extras import ExtraKind
-from tunbench.labs.image import cache
+from tunbench.plan.cache_folder import cache
 from tunbench.runner import registry
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.recipe import Recipe

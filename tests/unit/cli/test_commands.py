@@ -25,6 +25,7 @@ from tunbench.labs import registry as labs
 from tunbench.labs.vm import explore, image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.shard import Shard
+from tunbench.report.export.json_text import SCHEMA
 from tunbench.report.terminal.progress import Display
 
 
@@ -136,6 +137,8 @@ def test_samples_are_printed_in_every_form() -> None:
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == 4 * 3
     as_json = [json.loads(line) for line in invoke("samples", "begun", "--format", "json").stdout.splitlines()]
+    assert {row["schema"] for row in as_json} == {SCHEMA}
+    assert invoke("samples", "begun", "--json").stdout == invoke("samples", "begun", "--format", "json").stdout
     assert [row["metric"] for row in as_json] == [row["metric"] for row in rows]
     assert invoke("samples", "begun", "--format", "parquet").stdout_bytes[:4] == b"PAR1"
 
@@ -147,6 +150,15 @@ def test_a_report_is_written_where_it_is_wanted() -> None:
     # The links lead to the run from wherever the page is.
     elsewhere = Path("begun/report.html").read_text().replace('href="./trials/', 'href="./begun/trials/')
     assert Path("other.html").read_text() == elsewhere
+
+
+def test_a_report_is_written_through_no_link() -> None:
+    finished(Path("begun"))
+    Path("other.html").write_text("mine")
+    Path("link.html").symlink_to("other.html")
+    refused = invoke("report", "begun", "--out", "link.html")
+    assert (refused.exit_code, Path("other.html").read_text()) == (2, "mine")
+    assert "link.html is a link" in refused.stderr
 
 
 GOOD = [
@@ -161,10 +173,15 @@ def test_doctor_says_what_is_needed(checks: list[HostCheck], code: int, monkeypa
     monkeypatch.setattr(examine, "host_checks", lambda: checks)
     table = invoke("doctor")
     assert table.exit_code == code
+    # Three lines say what can run, what cannot, and what to do first.
+    first = [line.split("  ")[0].strip() for line in table.stdout.splitlines()[:4]]
+    assert first == ["can run", "cannot run", "do first", ""]
+    assert ("nothing yet" in table.stdout) == (code == 2)
+    assert table.stdout.splitlines()[2].endswith("tunbench lab build" if code else "tunbench run quick")
     assert all(cell in table.stdout for one in checks for cell in (one.what, one.found, one.mend))
     as_json = invoke("doctor", "--json")
     assert as_json.exit_code == code
-    assert [HostCheck(**row) for row in json.loads(as_json.stdout)] == checks
+    assert [HostCheck(**row) for row in json.loads(as_json.stdout)["checks"]] == checks
 
 
 def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

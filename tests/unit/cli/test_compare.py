@@ -130,7 +130,7 @@ def test_a_narrow_terminal_cuts_nothing_off(runs: Path, monkeypatch: pytest.Monk
     table = result.stdout.partition("8 cells")[0]
     assert "…" not in table
     assert max(map(len, table.splitlines())) <= 80
-    assert "B (n)" not in table
+    assert table.count("B (n)") == table.count("change [low, high]") == 8
 
 
 def test_json_and_csv_have_all_rows_and_fields(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,5 +201,15 @@ def test_text_of_a_shift_that_has_no_share(runs: Path) -> None:
     assert change_wording.change(row._replace(coverage=0.0)) == "+1.50\N{NO-BREAK SPACE}pp"
     assert change_wording.metric_label(row) == "loss, b-c, b"
     console = Console(width=150, file=io.StringIO())
-    console.print(changes_table.table([row]))
+    console.print(changes_table.compared([row]))
     assert "pp [" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
+def test_a_gate_writes_through_no_link(option: str, runs: Path, tmp_path: Path) -> None:
+    theirs, link = tmp_path / "theirs", tmp_path / "link"
+    theirs.write_text("mine")
+    link.symlink_to(theirs)
+    result = invoke("gate", str(runs / "base"), str(runs / "again"), option, str(link))
+    assert (result.exit_code, theirs.read_text(), link.is_symlink()) == (2, "mine", True)
+    assert "link is a link" in result.stderr and "name another file" in result.stderr

@@ -29,8 +29,12 @@ def base_is_built() -> None:
 
 
 def names_in(table: str) -> list[str]:
-    """The names in the first column of all tables."""
-    return re.findall(r"^│ ([a-z][a-z0-9-]*) +│", table, re.MULTILINE)
+    """The names in the first column of all tables, which begin behind a rule."""
+    found: list[str] = []
+    for below in re.split("^─+$", table, flags=re.MULTILINE)[1:]:
+        names = (re.match("([a-z][a-z0-9-]*)  ", line) for line in below.splitlines())
+        found += [name[1] for name in names if name]
+    return found
 
 
 def test_all_tunnels_are_listed_without_their_options() -> None:
@@ -40,16 +44,26 @@ def test_all_tunnels_are_listed_without_their_options() -> None:
     assert "option of" not in printed.stdout
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_tunnel_is_a_line_whatever_the_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = invoke("list", "tunnels").stdout.partition("─\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in lines] == registry.tunnel_names()
+    assert max(map(len, lines)) <= width
+    # What does not fit ends behind a word.
+    cut = [(line, registry.tunnel(line.split()[0]).about.summary) for line in lines if line.endswith("…")]
+    assert bool(cut) == (width < 200)
+    assert all(f"{line.removesuffix('…').split('  ')[-1]}".strip() + " " in f"{summary} " for line, summary in cut)
+
+
 def test_named_tunnels_are_shown_in_the_order_asked_for_with_their_options() -> None:
     printed = invoke("list", "tunnels", "wireguard", "gre").stdout
     takes = [list(registry.tunnel(name).takes()) for name in ("wireguard", "gre")]
     assert {"port", "mtu", "inner", "outer"} <= set(takes[0])
     assert names_in(printed) == ["wireguard", "gre", *takes[0], *takes[1]]
     assert printed.index("option of wireguard") < printed.index("option of gre")
-    [port] = [line for line in printed.splitlines() if line.startswith("│ port ")]
-    assert [cell.strip() for cell in port.strip("│").split("│")] == [
-        *("port", "51820", "1 to 65535", "UDP port of every peer")
-    ]
+    [port] = [line for line in printed.splitlines() if line.startswith("port ")]
+    assert re.split("  +", port) == ["port", "51820", "1 to 65535", "UDP port of every peer"]
 
 
 def test_versions_are_those_of_the_image() -> None:
@@ -74,9 +88,9 @@ def test_an_unknown_tunnel_is_bad_input() -> None:
 
 def test_tunnels_as_json() -> None:
     base_is_built()
-    every = json.loads(invoke("list", "tunnels", "--json").stdout)
+    every = json.loads(invoke("list", "tunnels", "--json").stdout)["rows"]
     assert [row["name"] for row in every] == registry.tunnel_names()
-    [row] = json.loads(invoke("list", "tunnels", "wireguard", "--json").stdout)
+    [row] = json.loads(invoke("list", "tunnels", "wireguard", "--json").stdout)["rows"]
     assert row == next(one for one in every if one["name"] == "wireguard")
     assert row["version"] == PACKAGES
     assert (row["families"], row["outer"]) == ([4, 6], [4, 6])
@@ -86,7 +100,7 @@ def test_tunnels_as_json() -> None:
 
 
 def test_a_bound_that_is_not_there_is_null() -> None:
-    [row] = json.loads(invoke("list", "tunnels", "vxlan", "--json").stdout)
+    [row] = json.loads(invoke("list", "tunnels", "vxlan", "--json").stdout)["rows"]
     assert row["options"]["inner"]["high"] is None
     assert row["options"]["vni"]["high"] == (1 << 24) - 1
 
@@ -102,3 +116,12 @@ def test_accesses_are_read_on_80_columns(monkeypatch: pytest.MonkeyPatch) -> Non
     for words in ("home-cable-bloated", "300 Mbit/s, 20 ms", "± 10 ms", "carrier port-restricted", "firewall stateful"):
         assert f" {words} " in re.sub(r"\s", " ", printed)
     assert "derived" not in printed
+
+
+def test_a_plan_is_summed_up_by_whole_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    rows = json.loads(invoke("list", "plans", "--json").stdout)["rows"]
+    assert all(row["summary"].endswith((".", "?")) for row in rows)
+    [thesis] = [row["summary"] for row in rows if row["name"] == "mesh-vpns"]
+    assert thesis.endswith("those that no registry carries are brought (docs/toolbox.md).")
+    assert all(row["summary"] in invoke("list", "plans").stdout for row in rows)

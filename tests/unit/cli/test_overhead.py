@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import terminal
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import ScriptedLab, batches, invoke, runs_here
 from tunbench.analysis import overhead
@@ -70,9 +71,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Callable[[Change], None]:
 
 def cells(printed: str) -> list[list[str]]:
     """The rows of the tables, without their heads."""
-    return [
-        [cell.strip() for cell in line.strip("│").split("│")] for line in printed.splitlines() if line.startswith("│")
-    ]
+    return [row for _, rows in terminal.tables(printed) for row in rows]
 
 
 def test_sizes_that_agree(lab: Callable[[Change], None]) -> None:
@@ -185,7 +184,7 @@ def test_findings_as_json(lab: Callable[[Change], None]) -> None:
     lab(larger)
     result = invoke("overhead", "ipip+gre", "--payload", "16", "--out", "begun", "--json")
     assert result.exit_code == 1
-    [found] = json.loads(result.stdout)
+    [found] = json.loads(result.stdout)["rows"]
     assert (found["stack"], found["agrees"], found["reason"]) == ("ipip+gre", False, "")
     assert [layer["layer"] for layer in found["layers"]] == ["ipip", "gre"]
     assert found["layers"][1]["headers"][1] == {"name": "GRE", "size": 4, "source": "RFC 2784, section 2.1"}
@@ -198,7 +197,7 @@ def test_findings_as_json(lab: Callable[[Change], None]) -> None:
 
 def test_json_says_null_where_nothing_was_measured(lab: Callable[[Change], None]) -> None:
     lab(lambda shard, trial: without(trial, "failed", "it broke"))
-    [found] = json.loads(invoke("overhead", "ipip", "--out", "begun", "--json").stdout)
+    [found] = json.loads(invoke("overhead", "ipip", "--out", "begun", "--json").stdout)["rows"]
     assert (found["agrees"], found["reason"], found["measured"]) == (False, "it broke", None)
     assert {packet["measured"] for packet in found["packets"]} == {None}
 

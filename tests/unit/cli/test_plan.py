@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import terminal
 from tests.helpers.runs import invoke, runs_here
 from tunbench.plan.axes import link, machine, tuning
 from tunbench.report.terminal import listings
@@ -27,8 +28,7 @@ def shown(text: str, *options: str) -> str:
 
 
 def header(printed: str) -> list[str]:
-    line = next(line for line in printed.splitlines() if "shard" in line and "┃" in line)
-    return [cell.strip() for cell in line.strip("┃").split("┃")]
+    return next(heads for heads, _ in terminal.tables(printed) if heads[0] == "shard")
 
 
 def test_axes_that_are_as_usual_have_no_column() -> None:
@@ -61,8 +61,7 @@ def test_a_plan_of_thousands_is_summed_up() -> None:
     assert len(printed.splitlines()) < 80
     assert "4040 shards, 8080 trials" in printed
     assert "… and 4030 more shards: --all lists them" in printed
-    rows = [line.split("│")[1:4] for line in printed.splitlines() if line.count("│") == 4]
-    counts = {row[0].strip(): row[1].strip() for row in rows if row[0].strip()}
+    counts = {row[0]: row[1] for heads, rows in terminal.tables(printed) if heads[0] == "axis" for row in rows}
     assert counts == {
         **dict.fromkeys(axes.USUAL, "1"),
         **{"repeat": "20", "profile": "101", "stack": "2", "workload": "2"},
@@ -110,18 +109,18 @@ def test_tunings_are_listed() -> None:
     printed = invoke("list", "tunings").stdout
     assert all(name in printed for name in tuning.shipped())
     assert "net.ipv4.tcp_reordering = 10" in printed
-    rows = json.loads(invoke("list", "tunings", "--json").stdout)
+    rows = json.loads(invoke("list", "tunings", "--json").stdout)["rows"]
     assert rows == [one.spec() for one in tuning.shipped().values()]
 
 
 def test_links_are_listed() -> None:
     lines = [line.replace("\xa0", " ") for line in invoke("list", "links").stdout.splitlines()]
-    at = next(number for number, line in enumerate(lines) if "│ 1G " in line)
-    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines[at : at + 3]]
+    at = next(number for number, line in enumerate(lines) if line.startswith("1G "))
+    cells = [terminal.fields(line) for line in lines[at : at + 3]]
     assert cells[0] == ["1G", "1 Gbit/s", "1 Gbit/s", "1500", "ethernet", "before"]
-    assert [line[1:3] for line in cells[1:]] == [["delay 75 µs"] * 2, ["queue 1000 packets"] * 2]
-    assert any(re.search("│ aggregates +│ no rate", line) for line in lines)
-    rows = json.loads(invoke("list", "links", "--json").stdout)
+    assert cells[1:] == [["delay 75 µs"] * 2, ["queue 1000 packets"] * 2]
+    assert any(re.match("aggregates +no rate", line) for line in lines)
+    rows = json.loads(invoke("list", "links", "--json").stdout)["rows"]
     assert rows == [one.spec() for one in link.shipped().values()]
 
 
@@ -134,7 +133,7 @@ def test_a_link_is_listed_with_the_time_of_its_queue_and_each_direction() -> Non
 def test_machines_are_listed() -> None:
     printed = invoke("list", "machines").stdout
     assert "aes, avx2, pclmulqdq, vaes" in printed
-    rows = json.loads(invoke("list", "machines", "--json").stdout)
+    rows = json.loads(invoke("list", "machines", "--json").stdout)["rows"]
     assert rows == [one.spec() for one in machine.shipped().values()]
 
 

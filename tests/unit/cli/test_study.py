@@ -69,7 +69,7 @@ def test_list() -> None:
 
 
 def test_list_as_json() -> None:
-    (row,) = json.loads(invoke("study", "list", "--json").output)
+    (row,) = json.loads(invoke("study", "list", "--json").output)["rows"]
     assert (row["published"], row["illegible"], row["claims"]) == (11, 1, 4)
     assert [one["shards"] for one in row["scales"].values()] == [48, 12]
     assert [one["seconds"] for one in row["scales"].values()] == [2880, 720]

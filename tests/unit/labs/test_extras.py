@@ -11,10 +11,11 @@ from tests.helpers.fakes import shard
 from tests.helpers.labs import after, started
 from tunbench.labs import image
 from tunbench.labs.extras import ExtraKind, manifest_of
-from tunbench.labs.image import ImageError, cache
+from tunbench.labs.image import ImageError
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import VmLab
+from tunbench.plan.cache_folder import cache
 from tunbench.runner import registry
 
 

@@ -8,10 +8,12 @@ import pytest
 
 from tests.helpers.runs import PLAN, ScriptedLab, ordered
 from tunbench.journal.journal import JournalError
-from tunbench.labs import payload
+from tunbench.labs import image, payload
 from tunbench.labs import registry as labs
+from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.load import PlanError
 from tunbench.run.execution import create
+from tunbench.run.manifest import CACHED_FACTS
 from tunbench.run.order import RunError, read_order
 from tunbench.run.resume import reopen
 
@@ -47,8 +49,20 @@ def test_a_run_does_not_go_on_with_another_machine(name: str, value: Any, tmp_pa
     lab.facts[name] = value
     with pytest.raises(
         RunError,
-        match=f"the {re.escape(lab.deciding_facts[name])} is not the one that .* was begun with; begin a new run",
-    ):
+        match=f"the {re.escape(lab.deciding_facts[name])} is not the one that .* was begun with; .*begin a new run",
+    ) as refused:
+        reopen(tmp_path)
+    # What lies in the cache may be another one because the cache is.
+    assert ("XDG_CACHE_HOME" in str(refused.value)) == (name in CACHED_FACTS)
+
+
+def test_a_run_whose_image_is_not_here_is_told_of_another_cache(
+    tmp_path: Path, lab: ScriptedLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(tmp_path, ordered(lab))
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    monkeypatch.setattr(ScriptedLab, "check", lambda *_: image.check(BASE))
+    with pytest.raises(image.ImageError, match=r"is not built; .*this cache is /elsewhere/tunbench: .* XDG_CACHE_H"):
         reopen(tmp_path)
 
 

@@ -9,13 +9,14 @@ import shutil
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.helpers.toolboxes import FakeRun, no_libraries
 from tunbench.labs import image
 from tunbench.labs.vm import image_build
-from tunbench.toolbox import install, pack
+from tunbench.toolbox import install, pack, unfinished
 from tunbench.toolbox.command import Done, ToolError
 from tunbench.toolbox.tools import TOOLS, tools_folder
 
@@ -144,7 +145,8 @@ def test_a_build_that_is_broken_off_keeps_what_was_there(home: Path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         install.install(one, lambda _: None, FakeRun(home))
     assert (one.folder / "manifest.json").read_bytes() == before
-    assert [path.name for path in tools_folder().iterdir()] == [one.folder.name]
+    kept = [path.name for path in tools_folder().iterdir() if not path.name.startswith(unfinished.UNFINISHED)]
+    assert kept == [one.folder.name]
 
 
 def test_what_a_killed_build_left_is_swept_away_and_a_living_one_is_not(home: Path) -> None:
@@ -165,3 +167,21 @@ def test_removing_says_whether_it_was_there(home: Path) -> None:
     assert install.remove(one)
     assert not one.installed
     assert install.size(one) == 0
+
+
+@pytest.mark.parametrize("name", ["nebula", "netbird", "innernet"])
+def test_a_build_that_was_broken_off_goes_on_with_the_next_program(name: str, home: Path) -> None:
+    one, first, rest = TOOLS[name], FakeRun(home), FakeRun(home)
+
+    def one_build(argv: Sequence[str], *others: Any) -> Done:
+        if first.built:
+            raise KeyboardInterrupt
+        return first(argv, *others)
+
+    with pytest.raises(KeyboardInterrupt):
+        install.install(one, lambda _: None, one_build)
+    assert not one.installed
+    install.install(one, lambda _: None, rest)
+    assert rest.built and not set(first.built) & set(rest.built)
+    assert sorted(path.name for path in (one.folder / "bin").iterdir()) == sorted(one.programs)
+    assert [path.name for path in tools_folder().iterdir()] == [one.folder.name], "nothing waits any more"

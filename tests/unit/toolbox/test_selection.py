@@ -1,6 +1,7 @@
 """What of tools and brought programs a run is given, and what it says of them."""
 
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tests.helpers.runs import PLAN, ScriptedLab
 from tests.helpers.toolboxes import program, user_with_nothing
 from tunbench.labs import image
 from tunbench.labs import registry as labs
-from tunbench.labs.extras import Extra
+from tunbench.labs.extras import Extra, needed
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.stack import parse
@@ -136,3 +137,30 @@ def test_a_run_does_not_go_on_with_other_ones(kind: str, home: Path, monkeypatch
     lab.facts[kind] = {"it": {"version": "1", "digest": "b"}}
     with pytest.raises(RunError, match=rf"the {lab.deciding_facts[kind]} is not the one that .* begun with"):
         resume.reopen(home / "run")
+
+
+@pytest.mark.parametrize("lab", [VmLab("virtual"), NativeLab()])
+def test_a_build_of_the_users_own_takes_the_place_of_debians(lab: VmLab | NativeLab, home: Path) -> None:
+    given = brought_programs.parsed([f"openvpn={program(home / 'openvpn', 'OpenVPN 2.7.1')}"])
+    needs = selection.needs_of([parse("openvpn"), parse("vxlan")], given)
+    assert (needs.notes, needs.unused) == ([], ())
+    got = lab.with_extras(selection.at_hand(needs)).extras
+    assert [(one.kind, one.name) for one in got] == [("brought", "openvpn")]
+    assert [one.name for one in needed(parse("openvpn"), got)] == ["openvpn"]
+    assert needed(parse("vxlan"), got) == []
+    with tarfile.open(got[0].folder / "image.squashfs") as tar:
+        assert "usr/sbin/openvpn" in tar.getnames(), "the lab looks there first"
+    assert image.check(got[0])["version"] == "2.7.1"
+
+
+def test_a_tool_whose_programs_are_all_brought_need_not_be_installed(home: Path) -> None:
+    stack = parse("vpncloud")
+    [line] = selection.needs_of([stack], {}).notes
+    assert line == "not installed: vpncloud; install with: tunbench toolbox install vpncloud"
+    given = brought_programs.parsed([f"vpncloud={program(home / 'vpncloud')}"])
+    assert selection.needs_of([stack], given).tools == ()
+
+
+def test_a_program_that_all_tunnels_run_stays_debians(home: Path) -> None:
+    with pytest.raises(ToolError, match='no tunnel asks for a program "ip"'):
+        brought_programs.parsed([f"ip={program(home / 'ip')}"])

@@ -1,9 +1,11 @@
 """What differs between two runs besides their numbers: lab, image, runner, plan."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tunbench.journal.record import Record
 from tunbench.plan.shard import canonical
+from tunbench.runner import registry
 
 PARTS = {
     "runner": ("runner",),
@@ -29,6 +31,10 @@ TABLES = (
 """Tables of the manifest whose keys are compared one by one, and what stands before a key."""
 
 
+KERNEL, KERNEL_PACKAGES = "kernel", "linux-image-"
+"""What the runner says of the kernel stands by this name, and its packages begin with this."""
+
+
 class Difference(NamedTuple):
     """One thing that two runs do not have in common, and what it is in each."""
 
@@ -48,7 +54,21 @@ def differences(a: Record, b: Record) -> list[Difference]:
             Difference(f"{name}{key}", _text(a, *keys, key), _text(b, *keys, key))
             for key in dict.fromkeys((*sides[0], *sides[1]))
         ]
-    return [one for one in found if one.a != one.b]
+    differing: dict[str, Difference] = {}
+    for one in found:
+        if one.a != one.b:
+            differing.setdefault(one.what, one)
+    # The version of a program is that of its package, which says it more closely.
+    twice = [what for what in differing if _package_of(what, differing) in differing.keys() - {what}]
+    return [one for what, one in differing.items() if what not in twice]
+
+
+def _package_of(program: str, names: Iterable[str]) -> str:
+    """Debian's package of a program that workloads run, or of the kernel; empty where none is known."""
+    if program == KERNEL:
+        return next((name for name in names if name.startswith(KERNEL_PACKAGES)), "")
+    programs = (registry.workload(name).ABOUT.programs for name in registry.workload_names())
+    return next((found[program] for found in programs if program in found), "")
 
 
 def lab_of(record: Record) -> str:

@@ -13,8 +13,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tunbench.labs.image import ImageError, cache
+from tunbench.labs.image import ImageError
 from tunbench.labs.vm import cpio
+from tunbench.plan.cache_folder import cache
 
 PATH_IN_INITRD = "kernel/firmware/acpi/facp.aml"
 

@@ -7,9 +7,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from tunbench.labs.image import cache
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.qemu import QEMU
+from tunbench.plan.cache_folder import cache
 
 TRIAL_SECONDS = 10
 """Wall clock that the trial boot may take. /dev/kvm exists on some machines that cannot boot a stock kernel."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 from tunbench.labs import image
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
-from tunbench.labs.image import Image, cache
+from tunbench.labs.image import Image
 from tunbench.labs.lab import TEMPLATE
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
@@ -20,6 +20,7 @@ from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
+from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import Shard, canonical
 from tunbench.runner.node import pinning
 

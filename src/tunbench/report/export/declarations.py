@@ -1,6 +1,7 @@
 """What there is to measure, and with what, as JSON can say it: what tunnels, workloads, probes and plans declare."""
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from tunbench.plan.expand import expand, trials
@@ -69,11 +70,22 @@ def topology(name: str) -> dict[str, Any]:
 
 
 def plan(name: str) -> dict[str, Any]:
-    """A shipped plan: its first line says what it is for."""
+    """A shipped plan: its first paragraph says what it is for."""
     loaded = load(name)
     shards = expand(loaded.plan)
-    summary = loaded.text.splitlines()[0].removeprefix("#").strip()
-    return {"name": name, "shards": len(shards), "trials": trials(shards), "summary": summary, "file": str(loaded.path)}
+    return {
+        "name": name,
+        "shards": len(shards),
+        "trials": trials(shards),
+        "summary": first_paragraph(loaded.text),
+        "file": str(loaded.path),
+    }
+
+
+def first_paragraph(text: str) -> str:
+    """The first paragraph of the comment that a plan begins with, on one line."""
+    paragraph = takewhile(lambda line: line.startswith("#") and line.strip("# "), text.splitlines())
+    return " ".join(line.strip("# ") for line in paragraph)
 
 
 def metrics(declared: Mapping[str, Metric]) -> dict[str, dict[str, Any]]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 
 from tunbench.calibrate.fit import Compared, Fit
 from tunbench.calibrate.items import PathItem, machine_table
 from tunbench.calibrate.requirements import Missing
 from tunbench.plan.axes.machine import FULL_SPEED, MAX_SPEED, MIN_SPEED
 from tunbench.report import units
+from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
 
 COLUMNS = ("item", "this host", f"VM at {FULL_SPEED}", "speed of its own", "÷ the machine")
 
@@ -17,12 +17,8 @@ COLUMNS = ("item", "this host", f"VM at {FULL_SPEED}", "speed of its own", "÷ t
 def rendered(fitted: Fit, missing: Sequence[Missing], cores: int, beyond: Sequence[str]) -> Iterator[RenderableType]:
     """A row for each item, what is to be known of them, and last the table for a plan."""
     checked = (f"VM at {fitted.machine.speed}",) if fitted.checked else ()
-    shown = Table(*COLUMNS, *checked, box=None, pad_edge=False)
-    for column in shown.columns[1:]:
-        column.justify = "right"
-    for one in fitted.compared:
-        shown.add_row(*_row(fitted, one))
-    yield shown
+    heads = [GridColumn(name, number=bool(at), place=not at) for at, name in enumerate((*COLUMNS, *checked))]
+    yield Grid(heads, rows_of(_row(fitted, one) for one in fitted.compared))
     yield ""
     yield from (f"not measured: {one.item.name}: {one.why}. {one.mend}".rstrip(" .") for one in missing)
     yield from _remarks(fitted, cores, beyond)

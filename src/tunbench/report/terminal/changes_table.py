@@ -1,10 +1,7 @@
 """The cells of a comparison as a table for the terminal."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis.compare.compared_cell import (
@@ -17,7 +14,9 @@ from tunbench.analysis.compare.compared_cell import (
     WORSE,
     ComparedCell,
 )
+from tunbench.analysis.compare.gate import FAILED, MISSING, GatedCell
 from tunbench.report import change_wording
+from tunbench.report.terminal.grid import Grid, GridColumn, GridRow
 
 MAX_ROWS = 25
 """Rows that are shown at most, unless all are asked for."""
@@ -30,38 +29,50 @@ STYLES = {
 }
 """How the terminal shows a verdict; those that are not here have no style."""
 
-WIDE_TERMINAL = 120
-"""Characters from which on a terminal has room for every column."""
+OUTCOME_STYLES = dict.fromkeys((FAILED, WORSE, MISSING), "bold red")
+"""How it shows what a gate makes of a cell."""
 
-LEFT_OUT_OF_NARROW = ("A (n)", "B (n)", "effect")
-"""The columns that a narrower one goes without."""
+PLACES: dict[str, Callable[[ComparedCell], str]] = {
+    "stack": lambda row: row.stack,
+    "condition": lambda row: row.condition,
+    "workload": lambda row: row.workload,
+    "metric": change_wording.metric_label,
+}
+"""The columns that say what a row is of."""
 
-NUMBER_COLUMNS = ("A (n)", "B (n)", "change [low, high]", "p")
-"""The columns that are aligned to the right."""
+CHANGES: dict[str, Callable[[ComparedCell], str]] = {
+    "change [low, high]": change_wording.change,
+    "effect": change_wording.effect,
+    "p": change_wording.p_value,
+}
 
 
-def table(rows: Sequence[ComparedCell], width: int = WIDE_TERMINAL) -> Table:
-    """The rows for a terminal of so many characters, as they are ordered; a narrow one leaves columns out."""
-    columns = {
-        "stack": lambda row: row.stack,
-        "condition": lambda row: row.condition,
-        "workload": lambda row: row.workload,
-        "metric": change_wording.metric_label,
-        "A (n)": lambda row: change_wording.median(row, "a"),
-        "B (n)": lambda row: change_wording.median(row, "b"),
-        "change [low, high]": change_wording.change,
-        "effect": change_wording.effect,
-        "p": change_wording.p_value,
+def compared(rows: Sequence[ComparedCell]) -> Grid:
+    """The rows, as they are ordered, each with its verdict."""
+    ends = [Text(row.verdict, STYLES.get(row.verdict, "")) for row in rows]
+    return _grid(rows, ("A", "B"), "verdict", ends, [""] * len(rows))
+
+
+def gated(cells: Sequence[GatedCell]) -> Grid:
+    """The cells of a gate, each with its outcome, and below it why it is that."""
+    ends = [Text(one.outcome, OUTCOME_STYLES.get(one.outcome, "")) for one in cells]
+    reasons = [change_wording.reason(one.why) for one in cells]
+    return _grid([one.row for one in cells], ("base", "new"), "outcome", ends, reasons)
+
+
+def _grid(
+    rows: Sequence[ComparedCell], sides: tuple[str, str], end: str, ends: Sequence[Text], below: Sequence[str]
+) -> Grid:
+    medians: dict[str, Callable[[ComparedCell], str]] = {
+        f"{sides[0]} (n)": lambda row: change_wording.median(row, "a"),
+        f"{sides[1]} (n)": lambda row: change_wording.median(row, "b"),
     }
-    left_out = LEFT_OUT_OF_NARROW if width < WIDE_TERMINAL else ()
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    shown = {name: text for name, text in columns.items() if name not in left_out}
-    # Text, not markup: what stands in brackets is shown as it is.
-    for name in shown:
-        justify: Literal["right", "left"] = "right" if name in NUMBER_COLUMNS else "left"
-        made.add_column(Text(name), overflow="fold", justify=justify, no_wrap=name == "p")
-    made.add_column("verdict")
-    for row in rows:
-        texts = [Text(text(row)) for text in shown.values()]
-        made.add_row(*texts, Text(row.verdict, style=STYLES.get(row.verdict, "")))
-    return made
+    texts = {**PLACES, **medians, **CHANGES}
+    columns = [GridColumn(name, name in {**medians, **CHANGES} and name != "effect", name in PLACES) for name in texts]
+    return Grid(
+        [*columns, GridColumn(end)],
+        [
+            GridRow([*(Text(text(row)) for text in texts.values()), last], why)
+            for row, last, why in zip(rows, ends, below, strict=True)
+        ],
+    )

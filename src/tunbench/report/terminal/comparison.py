@@ -6,18 +6,18 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tunbench.analysis.compare.compared_cell import worst_first
-from tunbench.analysis.compare.gate import GatedCell, GateResult
+from tunbench.analysis.compare.gate import GateResult
 from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import change_wording
 from tunbench.report.terminal import changes_table
 
 
-def compared_runs(compared: RunComparison, show_all: bool, width: int) -> Iterator[RenderableType]:
-    """The worst rows, or all, on a terminal of so many characters; how many there are of which verdict, and why."""
+def compared_runs(compared: RunComparison, show_all: bool) -> Iterator[RenderableType]:
+    """The worst rows, or all; how many there are of which verdict, and why."""
     rows = worst_first(compared.rows)
     if not compared.identical:
         shown = rows if show_all else rows[: changes_table.MAX_ROWS]
-        yield changes_table.table(shown, width)
+        yield changes_table.compared(shown)
         if len(rows) > len(shown):
             yield f"and {len(rows) - len(shown)} more; --all shows them"
     yield change_wording.headline(compared)
@@ -25,27 +25,20 @@ def compared_runs(compared: RunComparison, show_all: bool, width: int) -> Iterat
     yield from _about_the_runs(compared)
 
 
-def gate(judged: GateResult, compared: RunComparison, width: int) -> Iterator[RenderableType]:
-    """What stops the new run, on a terminal of so many characters; what is undecided, and whether it passes."""
+def gate(judged: GateResult, compared: RunComparison) -> Iterator[RenderableType]:
+    """What stops the new run, and why; what is undecided, and whether it passes."""
     # Undecided cells are counted below; in a strict gate they stop the run, and stand in the table.
     if judged.stopping:
         shown = judged.stopping[: changes_table.MAX_ROWS]
-        yield changes_table.table([one.row for one in shown], width)
+        yield changes_table.gated(shown)
         if len(judged.stopping) > len(shown):
             yield f"and {len(judged.stopping) - len(shown)} more; --json has them"
-        yield from map(_why_it_stops, shown)
     if not judged.strict:
         yield from (f"  {note}" for note in change_wording.notes([one.row for one in judged.undecided]))
     yield f"{'passed' if judged.passes else 'not passed'}: {change_wording.of_gate(judged)}"
     if judged.undecided and len(judged.undecided) == len(judged.cells):
         yield "nothing was decided; --strict makes that an error"
     yield from _about_the_runs(compared)
-
-
-def _why_it_stops(one: GatedCell) -> str:
-    row = one.row
-    where = ", ".join((row.stack, row.condition, row.workload, change_wording.metric_label(row)))
-    return f"  {one.outcome}: {where}: {change_wording.reason(one.why)}"
 
 
 def _about_the_runs(compared: RunComparison) -> Iterator[RenderableType]:

@@ -1,34 +1,64 @@
 """What there is to measure, and with what, as rows of a table: texts made of what `export` says of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
+from rich.console import RenderableType
 
 from tunbench.plan.extent import duration_in_words
 from tunbench.report import units
+from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
 from tunbench.runner.declare.access import Access, access_of_spec
 from tunbench.runner.declare.link import DEFAULT_QUEUE_PACKETS
 from tunbench.runner.declare.netem_terms import TERMS
 
+CLAIM_LETTERS = {"confidentiality": "c", "integrity": "i", "replay_protection": "r"}
+"""What stands for a claim where a tunnel has one line."""
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+LEGEND = (
+    "claims: c confidentiality, i integrity, r protection against replay",
+    "programs: toolbox: tunbench toolbox install NAME; image: tunbench lab build;",
+    "  bring: tunbench run … --tool PROGRAM=FILE",
+    "needs, versions and options of one: tunbench list tunnels NAME",
+)
+"""What is said below the tunnels."""
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
     """A table of what is listed, with lines between rows where one takes several."""
-    shown = Table(show_lines=any("\n" in cell for row in rows for cell in row))
-    for column in columns:
-        shown.add_column(column, no_wrap=column == "name", overflow="fold")
-    for row in rows:
-        shown.add_row(*row)
-    return shown
+    heads = [GridColumn(column, place=column == "name") for column in columns]
+    return Grid(heads, rows_of(rows), lines=any("\n" in cell for row in rows for cell in row))
 
 
-def packages(manifest: Mapping[str, Any], folder: Path) -> Table:
+def packages(manifest: Mapping[str, Any], folder: Path) -> Grid:
     """The packages of an image, each with its version."""
-    shown = Table("package", "version", title=f"image {manifest['digest'][:12]} in {folder}")
-    for package, version in manifest["packages"].items():
-        shown.add_row(package, version)
-    return shown
+    heads = [GridColumn("package", place=True), GridColumn("version")]
+    title = f"image {manifest['digest'][:12]} in {folder}"
+    return Grid(heads, rows_of(manifest["packages"].items()), title)
+
+
+def tunnels(rows: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """Tunnels, one line each: layer, claims, whether its programs are there, and what it is."""
+    heads = [GridColumn("name", place=True), *map(GridColumn, ("layer", "claims", "programs"))]
+    yield Grid([*heads, GridColumn("what it is", short=True)], rows_of(map(_tunnel_line, rows)))
+    yield ""
+    yield from LEGEND
+
+
+def _tunnel_line(row: Mapping[str, Any]) -> list[str]:
+    claims = " ".join(letter if row["claims"][name] else "–" for name, letter in CLAIM_LETTERS.items())
+    return [row["name"], str(row["layer"]), claims, _programs(row), row["summary"]]
+
+
+def _programs(row: Mapping[str, Any]) -> str:
+    """Where the programs of a tunnel are, or what brings them."""
+    needs, lacking = row["needs"], [name for name, version in row["version"].items() if not version]
+    if needs["brought"]:
+        return "bring"
+    if any(name in needs["tools"] for name in lacking):
+        return "toolbox"
+    return "image" if lacking else "there"
 
 
 def tunnel_row(row: Mapping[str, Any]) -> list[str]:
@@ -37,19 +67,12 @@ def tunnel_row(row: Mapping[str, Any]) -> list[str]:
     needs = row["needs"]
     fields = ("roles", "modules", "programs", "addons", "tools", "brought")
     needed = [needs["underlay"], *(need for field in fields for need in needs[field])]
-    layer, unique = str(row["layer"]), list(dict.fromkeys(needed))
     versions = [
         f"{package.replace('linux-image-amd64', 'Linux')} {version or _absent(package, needs)}"
         for package, version in row["version"].items()
     ]
-    return [
-        row["name"],
-        layer,
-        "\n".join(claims),
-        "\n".join(unique),
-        "\n".join(versions),
-        row["summary"],
-    ]
+    lists = ("\n".join(one) for one in (claims, dict.fromkeys(needed), versions))
+    return [row["name"], str(row["layer"]), *lists, row["summary"]]
 
 
 def _absent(package: str, needs: Mapping[str, Any]) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis import overhead
 from tunbench.analysis.overhead import OverheadCheck, PacketOverhead, Sizes
+from tunbench.report.reasons import shortened
+from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
 from tunbench.runner.declare.packet_format import Format
 
 
@@ -19,21 +20,20 @@ def rendered(check: OverheadCheck) -> Group:
     for name, form in zip(layers, overhead.formats(built_stack), strict=True):
         sources = dict.fromkeys(header.source for header in (*form.outside, *form.inside))
         lines += [Text(f"  {name}: {_summed(form)}"), Text(f"    {'; '.join(sources)}", "dim")]
-    reason = [Text(f"  {check.reason}", "red")] if check.reason else []
+    reason = [Text(f"  {shortened(check.reason)}", "red")] if check.reason else []
     return Group(*lines, _packets(check, layers), _limits(check), *reason)
 
 
-def _packets(check: OverheadCheck, layers: Sequence[str]) -> Table:
+def _packets(check: OverheadCheck, layers: Sequence[str]) -> Grid:
     """One row a packet: what each layer adds to it, and all of them, as computed and as measured."""
     several = len(layers) > 1
-    table = Table()
-    for column in ["packet (B)", *(layers if several else []), "adds (B)", "measured (B)", "on the wire (B)"]:
-        table.add_column(column, justify="right")
+    heads = ["packet (B)", *(layers if several else []), "adds (B)", "measured (B)", "on the wire (B)"]
+    rows: list[list[str | Text]] = []
     for row in check.rows:
         each = [str(added) for added in row.computed.added] if several else []
         total = f"{'≤ ' if row.spare else ''}{row.computed.total}"
-        table.add_row(str(row.computed.packet), *each, total, _compared(row), _wire(row.computed))
-    return table
+        rows.append([str(row.computed.packet), *each, total, _compared(row), _wire(row.computed)])
+    return Grid([GridColumn(head, number=True) for head in heads], rows_of(rows))
 
 
 def _wire(sizes: Sizes) -> str:

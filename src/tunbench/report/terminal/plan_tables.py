@@ -1,16 +1,15 @@
 """What a plan would run: its shards as a table, and its axes where there are many, part by part."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from tunbench.plan.extent import in_words, values_of
 from tunbench.plan.load import Loaded
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
+from tunbench.report.terminal.grid import Grid, GridColumn, GridRow, rows_of
 from tunbench.runner.declare import axes
 
 MAX_LISTED, LISTED_OF_MORE = 100, 10
@@ -27,7 +26,7 @@ def expanded(loaded: Loaded, shards: Sequence[Shard], workers: int, every: bool)
     folded = len(shards) > MAX_LISTED and not every
     if folded:
         yield _axes(loaded, shards)
-    yield _shards(loaded, shards, LISTED_OF_MORE if folded else len(shards))
+    yield from _shards(loaded, shards, LISTED_OF_MORE if folded else len(shards))
     if folded:
         yield Text(f"… and {len(shards) - LISTED_OF_MORE} more shards: --all lists them")
     if until := loaded.plan.until:
@@ -39,29 +38,27 @@ def expanded(loaded: Loaded, shards: Sequence[Shard], workers: int, every: bool)
         yield (f"at the scale {name}: " if name else "") + in_words(plan, workers)
 
 
-def _shards(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Table:
+def _shards(loaded: Loaded, shards: Sequence[Shard], rows: int) -> Iterator[RenderableType]:
     """One row for each of the first shards; an axis has a column where it is not the usual one throughout."""
     plan = loaded.plan
     same = len({shard.workloads for shard in shards}) == 1
     others = [(axis, plan.axes[axis]) for axis in axes.USUAL]
     fixed = "".join(f", {axis} {one[0]}" for axis, one in others if len(one) == 1 and one != [axes.USUAL[axis]])
-    shown = Table(
-        title=f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}{fixed}",
-        caption=_caption([one.name for one in shards[0].workloads] if same else ()),
-    )
+    title = f"{plan.name}{_at_scale(loaded)}: {plan.lab.kind} lab, {plan.lab.clock} clock, seed {plan.seed}{fixed}"
     varied = [axis for axis, names in others if len(names) > 1]
     columns = ["shard", "repeat", *varied, "profile", "stack", "underlay", *([] if same else ["workloads"]), "trials"]
-    for column in columns:
-        whole = column in ("shard", "repeat", "underlay", "trials")
-        justify: Literal["right", "left"] = "right" if column in ("repeat", "trials") else "left"
-        shown.add_column(column, justify=justify, overflow="fold", no_wrap=whole)
+    shown = []
     for before, shard in zip([None, *shards], shards[:rows], strict=False):
-        if before and before.repeat != shard.repeat:
-            shown.add_section()
         cells = {**shard.cell_of(""), "shard": shard.id, "repeat": str(shard.repeat), "underlay": shard.stack.underlay}
         cells |= {"workloads": "\n".join(one.name for one in shard.workloads), "trials": str(len(shard.workloads))}
-        shown.add_row(*(cells[column] for column in columns))
-    return shown
+        fields = [Text(cells[column]) for column in columns]
+        shown.append(GridRow(fields, section=bool(before and before.repeat != shard.repeat)))
+    heads = [
+        GridColumn(column, column in ("repeat", "trials"), column in ("shard", "profile", "stack"))
+        for column in columns
+    ]
+    yield Grid(heads, shown, title)
+    yield Text(_caption([one.name for one in shards[0].workloads] if same else ()), "dim")
 
 
 def _caption(workloads: Sequence[str]) -> str:
@@ -76,14 +73,11 @@ def _at_scale(loaded: Loaded) -> str:
     return f" at the scale {loaded.scale}" if len(loaded.plans) > 1 else ""
 
 
-def _axes(loaded: Loaded, shards: Sequence[Shard]) -> Table:
+def _axes(loaded: Loaded, shards: Sequence[Shard]) -> Grid:
     """One row an axis of the plan, with the values that are left of it."""
-    shown = Table(title=f"the axes of {loaded.plan.name}")
-    for column in ("axis", "values", ""):
-        shown.add_column(column, justify="right" if column == "values" else "left", overflow="fold")
-    for axis, names in values_of(shards).items():
-        shown.add_row(axis, str(len(names)), _elided(names))
-    return shown
+    heads = [GridColumn("axis", place=True), GridColumn("values", number=True), GridColumn("")]
+    rows = rows_of([axis, str(len(names)), _elided(names)] for axis, names in values_of(shards).items())
+    return Grid(heads, rows, f"the axes of {loaded.plan.name}")
 
 
 def _elided(names: Sequence[str]) -> str:

@@ -2,24 +2,20 @@
 
 from collections.abc import Sequence
 
-from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis.study.prediction import Errors, Prediction, TablePrediction
 from tunbench.analysis.study.table_agreement import TableAgreement
 from tunbench.report import prediction_wording, units
+from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
 
 MODELS = (
     "errors, their median and the worst; link and number: the medians of two models that know no system, all at the "
     "link’s rate and all at the calibrating number"
 )
 """What the columns are."""
-
-NARROW = 16
-"""Characters of the name of the worst cell, which is broken so that 80 have room for all columns."""
 
 LARGEST = 9.995
 """From here on it is of no use to tell how far off a model is."""
@@ -40,21 +36,15 @@ def rendered(found: Prediction, tables: Sequence[TableAgreement], long: bool) ->
     return [*parts, Text()]
 
 
-def _table(predicted: Sequence[tuple[str, TablePrediction]], long: bool) -> Table:
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=MODELS, caption_justify="left")
-    made.add_column("prediction", overflow="fold")
-    for name in ("n", "median", "worst"):
-        made.add_column(name, justify="right", no_wrap=True)
-    made.add_column("of", overflow="fold", max_width=NARROW)
-    for name in ("link", "number"):
-        made.add_column(name, justify="right", no_wrap=True)
+def _table(predicted: Sequence[tuple[str, TablePrediction]], long: bool) -> Group:
+    rows = []
     for name, one in predicted:
-        made.add_row(*_row(name, one.whole))
+        rows.append(_row(name, one.whole))
         if long and len(one.conditions) > 1:
-            for condition, found in one.conditions.items():
-                if found.n:
-                    made.add_row(*_row(f"  {condition}", found, condition))
-    return made
+            rows += [_row(f"  {condition}", found, condition) for condition, found in one.conditions.items() if found.n]
+    names = ("n", "median", "worst", "of", "link", "number")
+    heads = [GridColumn("prediction", place=True), *(GridColumn(name, number=name != "of") for name in names)]
+    return Group(Grid(heads, rows_of(rows)), Text(MODELS, "dim"))
 
 
 def _row(name: str, found: Errors, condition: str = "") -> list[Text]:

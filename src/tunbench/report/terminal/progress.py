@@ -11,26 +11,36 @@ from tunbench.journal.events import BlockAnswered, PhaseBegan, ShardEnded, Shard
 from tunbench.journal.folders import label_of_shard
 from tunbench.plan.shard import Shard
 from tunbench.plan.until import BLOCK
+from tunbench.report.reasons import shortened
 from tunbench.runner.declare.verdicts import Verdict
 
 
 class Display:
     """Shows a bar on a terminal, and a line for each shard elsewhere.
 
-    `total` shards are asked for, and `possible` others may be, depending on what is measured, until every group has
-    `most` repeats. `seconds` is an estimate for all of them.
+    `total` shards are asked for, of which `done` are there from an earlier time. `possible` others may be, depending on
+    what is measured, until every group has `most` repeats. `seconds` is an estimate for all that are not there.
     """
 
     def __init__(
-        self, console: Console, total: int, workers: int, seconds: float, possible: int = 0, most: int = 0
+        self,
+        console: Console,
+        total: int,
+        workers: int,
+        seconds: float,
+        possible: int = 0,
+        most: int = 0,
+        done: int = 0,
     ) -> None:
         self.console = console
         self.workers = workers
         self.total = total
+        self.before = done
         self.possible = possible
         self.most = most
         self.began: dict[str, float] = {}
         self.took: list[float] = []
+        self.said: dict[str, str] = {}
         self.progress = Progress(
             *(_text("description"), BarColumn(), MofNCompleteColumn(), _text("fields[left]")),
             console=console,
@@ -38,7 +48,11 @@ class Display:
             # On the real clock this machine measures meanwhile: ten times a second would take 1.5 % of a core.
             refresh_per_second=1,
         )
-        self.whole = self.progress.add_task("shards", total=self.total, left=f"{self.bound} {_minutes(seconds)}")
+        left = f"{self.bound} {_minutes(seconds)}"
+        self.whole = self.progress.add_task("shards", total=self.total, completed=done, left=left)
+        if not console.is_terminal and done < total:
+            there = f"{done} of {total} shards are there; the rest" if done else f"{total} shard{'s'[: total - 1]}"
+            console.print(f"{there}, {workers} at a time: {left}")
         self.lines: dict[str, TaskID] = {}
 
     def __enter__(self) -> "Display":
@@ -72,7 +86,14 @@ class Display:
             case TrialEnded():
                 self.progress.advance(self.lines[shard.id])
                 if event.verdict != Verdict.OK:
-                    self.console.print(f"{name}, {event.workload}: {event.verdict}: {event.reason}")
+                    self.console.print(f"{name}, {event.workload}: {event.verdict}: {self._why(shard, event.reason)}")
+
+    def _why(self, shard: Shard, reason: str) -> str:
+        """Why a trial did not end well; of a shard that did not come up, all trials have the same reason."""
+        if self.said.get(shard.id) == reason:
+            return "for the same reason"
+        self.said[shard.id] = reason
+        return shortened(reason)
 
     def _ask(self, answer: BlockAnswered) -> None:
         """Takes the answer of a block: another one is asked for, or none of those that were possible comes."""
@@ -83,9 +104,12 @@ class Display:
             self.possible -= self.most - answer.repeats
         self.progress.update(self.whole, total=self.total, left=self._left())
 
+    def _done(self) -> int:
+        return self.before + len(self.took)
+
     def _left(self) -> str:
         """The time that is left, by the mean of the shards that are done."""
-        number = self.total + self.possible - len(self.took)
+        number = self.total + self.possible - self._done()
         seconds = number * (sum(self.took) / len(self.took)) / self.workers if self.took else 0.0
         return f"{self.bound} {_minutes(seconds)} left"
 
@@ -94,11 +118,10 @@ class Display:
         self.took.append(seconds)
         self.progress.remove_task(self.lines.pop(shard.id))
         left = self._left()
-        over = len(self.took) == self.total + self.possible
+        over = self._done() == self.total + self.possible
         self.progress.update(self.whole, advance=1, left="" if over else left)
         if not self.console.is_terminal:
-            done = f"[{len(self.took)}/{self.total}]"
-            self.console.print(f"{done} {name}: {state} in {seconds:.0f} s, {left}")
+            self.console.print(f"[{self._done()}/{self.total}] {name}: {state} in {seconds:.0f} s, {left}")
 
 
 def _text(field: str) -> TextColumn:

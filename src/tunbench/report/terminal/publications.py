@@ -1,12 +1,11 @@
 """The publications that Tunbench reproduces, on the terminal."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tunbench.plan.load import Loaded
@@ -16,6 +15,7 @@ from tunbench.plan.study.grid import grid
 from tunbench.plan.study.publication import Study
 from tunbench.report.export import publications
 from tunbench.report.export.publications import Numbers
+from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
 
 NUMBER_COLUMNS = ("numbers", "empty")
 """The columns that are aligned to the right."""
@@ -38,7 +38,9 @@ def whole(name: str, loaded: Loaded, narrowed: Mapping[str, Any]) -> Iterator[Re
     study, numbers = publications.study_of(loaded), publications.numbers_of(loaded)
     yield Text(f"{study.title}\n{study.authors}, {study.year}\n{study.source}\n")
     yield _systems(study)
+    yield ""
     yield _tables(study, numbers)
+    yield ""
     if one := study.calibration:
         yield f"calibrates {one.machine}: {one.system}, {one.condition} of the table {one.table}: {one.why}\n"
     unit_of = {name: metric.unit for metrics in grid(loaded.plan).metrics.values() for name, metric in metrics.items()}
@@ -66,23 +68,19 @@ def _scale(name: str, found: Mapping[str, Any]) -> str:
     return f"{name + ': ' if name else ''}{found['words']}"
 
 
-def _systems(study: Study) -> Table:
-    shown = _table("published system", "stack here")
-    for name, stack in study.systems.items():
-        shown.add_row(Text(name), Text(stack))
-    for name, why in study.missing.items():
-        shown.add_row(Text(name), Text(f"none: {why}", style="dim"))
-    return shown
+def _systems(study: Study) -> Grid:
+    rows: list[Sequence[str | Text]] = [*study.systems.items()]
+    rows += [(name, Text(f"none: {why}", style="dim")) for name, why in study.missing.items()]
+    return _grid(("published system", "stack here"), rows)
 
 
-def _tables(study: Study, numbers: Mapping[tuple[str, str, str], Numbers]) -> Table:
+def _tables(study: Study, numbers: Mapping[tuple[str, str, str], Numbers]) -> Grid:
     used = {(table.table, table.metric, table.statistic) for table in study.table}
-    shown = _table("published table", "metric", "statistic", "numbers", "empty", "compared")
+    rows = []
     for (table, metric, statistic), (published, illegible) in numbers.items():
         compared = (table, metric, statistic) in used or (table, metric, None) in used
-        cells = [table, metric, statistic, str(published), str(illegible or ""), "yes" if compared else "no"]
-        shown.add_row(*map(Text, cells))
-    return shown
+        rows.append([table, metric, statistic, str(published), str(illegible or ""), "yes" if compared else "no"])
+    return _grid(("published table", "metric", "statistic", "numbers", "empty", "compared"), rows)
 
 
 def _claim(claim: StudyClaim, unit_of: Mapping[str, str], left_out: int) -> Iterator[RenderableType]:
@@ -100,8 +98,6 @@ def _claim(claim: StudyClaim, unit_of: Mapping[str, str], left_out: int) -> Iter
     yield from (Padding(Text(text, style="dim"), (0, 0, 0, 4), expand=False) for text in below)
 
 
-def _table(*columns: str) -> Table:
-    shown = Table()
-    for column in columns:
-        shown.add_column(column, justify="right" if column in NUMBER_COLUMNS else "left", overflow="fold")
-    return shown
+def _grid(names: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Grid:
+    heads = [GridColumn(name, name in NUMBER_COLUMNS, place=not at) for at, name in enumerate(names)]
+    return Grid(heads, rows_of(rows))

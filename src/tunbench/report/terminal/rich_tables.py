@@ -1,17 +1,14 @@
-"""Tables as a terminal shows them: names are broken between their words, numbers stay whole, wide tables are parted."""
+"""Tables of a report as a terminal shows them; one that is wider than the terminal is parted behind its names."""
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from tunbench.report.palette import style_of
-from tunbench.report.tables.table import BEST, FEW, PLACE_COLUMNS, TIED, Column, Field, Table
+from tunbench.report.tables.table import BEST, FEW, PLACE_COLUMNS, TIED, Column, Field, Table, TableRow
+from tunbench.report.terminal.grid import Grid, GridColumn, GridRow
 
 _, PROFILE = PLACE_COLUMNS
 
@@ -21,46 +18,31 @@ MARKS = {BEST: "★", TIED: "≈"}
 MAX_ROWS = 1000
 """Rows of a table at most."""
 
-LONGEST = 24
-"""Characters that a column of names takes at most, where there is no room for all."""
-
 STYLES = {BEST: "bold", FEW: "dim"}
 """How fields of a kind are shown."""
 
 VERDICTS = ("verdict", "ok", "failed", "unsupported")
 """Kinds of fields that hold a verdict."""
 
-GAP = 2
-"""Characters between two columns."""
 
-JOINT = re.compile(r"(?<=[:,+=/ ·])")
-"""Where a name may be broken."""
-
-
-class Parted(NamedTuple):
-    """A table that is parted where it is wider than the terminal: its names begin each part.
-
-    Where it is too wide, each interval stands below its value, and names of more than LONGEST characters are broken.
-    """
+@dataclass(frozen=True)
+class Parted:
+    """A table in as many parts as the width of a terminal asks for: its names begin each."""
 
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The parts, each as wide as the terminal at most."""
-        whole = [_width(self.table, place, whole=True) for place in range(len(self.table.columns))]
-        if sum(whole) + GAP * len(whole) <= options.max_width:
-            yield _grid(self.table, range(len(whole)), whole)
-            return
-        widths = [_width(self.table, place) for place in range(len(whole))]
+        """The parts, with an empty line between them."""
         names = _names(self.table.columns)
-        bound = sum(widths[place] + GAP for place in names)
-        parts: list[list[int]] = [[]]
-        for place in range(len(names), len(widths)):
-            if parts[-1] and bound + sum(widths[one] + GAP for one in [*parts[-1], place]) > options.max_width:
-                parts.append([])
-            parts[-1].append(place)
-        for part in parts:
-            yield _grid(self.table, [*names, *part], widths)
+        parts = [names]
+        for place in range(len(names), len(self.table.columns)):
+            with_it = [*parts[-1], place]
+            fits = _grid(self.table, with_it).fits(options.max_width)
+            parts = [*parts[:-1], with_it] if fits or parts[-1] == names else [*parts, [*names, place]]
+        for number, part in enumerate(parts):
+            if number:
+                yield Text()
+            yield _grid(self.table, part)
 
 
 def rendered(table: Table) -> Iterator[RenderableType]:
@@ -74,69 +56,33 @@ def rendered(table: Table) -> Iterator[RenderableType]:
     yield from map(Text, table.notes)
 
 
-def _grid(table: Table, places: Sequence[int], widths: Sequence[int]) -> RichTable:
-    made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for place in places:
-        _add_column(made, table.columns[place], widths[place])
-    profile = table.columns.index(PROFILE) if PROFILE in table.columns else None
-    for _, rows in groupby(table.rows, key=lambda row: row.fields[profile].text if profile is not None else ""):
-        for row in rows:
-            made.add_row(*(_text(row.fields[place], table.columns[place], widths[place]) for place in places))
-        made.add_section()
-    return made
-
-
-def _add_column(made: RichTable, column: Column, width: int) -> None:
-    made.add_column(
-        Text(_broken(column.heading, width)),
-        justify="right" if column.number else "left",
-        overflow="fold",
-        min_width=min(width, len(column.heading)) if column.number else None,
-        max_width=width,
-    )
-
-
 def _names(columns: Sequence[Column]) -> list[int]:
     """The columns before the first one of numbers, where a row is from; the first at least."""
     first = next((place for place, column in enumerate(columns) if column.number), 1)
     return list(range(max(1, first)))
 
 
-def _text(field: Field, column: Column, width: int) -> Text:
+def _grid(table: Table, places: Sequence[int]) -> Grid:
+    columns = [
+        GridColumn(table.columns[one].heading, table.columns[one].number, one in _names(table.columns))
+        for one in places
+    ]
+    profile = table.columns.index(PROFILE) if PROFILE in table.columns else None
+    profiles = [row.fields[profile].text if profile is not None else "" for row in table.rows]
+    rows = [
+        GridRow(
+            [_text(row, place) for place in places], section=number > 0 and profiles[number] != profiles[number - 1]
+        )
+        for number, row in enumerate(table.rows)
+    ]
+    return Grid(columns, rows)
+
+
+def _text(row: TableRow, place: int) -> Text:
     """Text, not markup: what stands in brackets is shown as it is."""
-    shown = _marked(field)
-    if not column.number:
-        return Text(_broken(shown, width), style_of(field.text) if field.kind in VERDICTS else "")
-    return Text(shown if len(shown) <= width else "\n".join(_pieces(shown)), STYLES.get(field.kind, ""))
+    field = row.fields[place]
+    return Text(_marked(field), style_of(field.text) if field.kind in VERDICTS else STYLES.get(field.kind, ""))
 
 
 def _marked(field: Field) -> str:
     return f"{MARKS[field.kind]} {field.text}" if field.kind in MARKS else field.text
-
-
-def _pieces(text: str) -> list[str]:
-    """A value and what surrounds it, which stand below each other where there is no room."""
-    value, opening, around = text.partition(" [")
-    return [value, f"[{around}"] if opening else [value]
-
-
-def _width(table: Table, place: int, whole: bool = False) -> int:
-    """The characters that a column takes: all of its texts whole, or what must not be broken."""
-    column = table.columns[place]
-    texts = [_marked(row.fields[place]) for row in table.rows]
-    if whole:
-        return max(map(len, [*([] if column.number else [column.heading]), *texts, *JOINT.split(column.heading)]))
-    if not column.number:
-        return min(LONGEST, max(map(len, [column.heading, *texts])))
-    pieces = [piece for text in texts for piece in _pieces(text)]
-    return max(map(len, [*pieces, *JOINT.split(column.heading)]))
-
-
-def _broken(text: str, width: int) -> str:
-    """A text in lines of so many characters, broken where a name may be."""
-    lines = [""]
-    for part in JOINT.split(text):
-        if lines[-1] and len(lines[-1] + part.rstrip()) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(line.strip() for line in lines)

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tunbench.analysis.study.assessment import Assessment
@@ -15,6 +13,7 @@ from tunbench.analysis.study.rank_correlation import RankCorrelation
 from tunbench.analysis.study.table_agreement import TableAgreement
 from tunbench.report import study_wording, units
 from tunbench.report.terminal import prediction_table
+from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
 
 STYLES = {REPRODUCED: "green", NOT_REPRODUCED: "bold red", NOT_TESTABLE: "dim", NOT_RUN: "dim"}
 """How verdicts are shown; any other is yellow."""
@@ -57,13 +56,10 @@ def _claims(claims: Sequence[ClaimResult], long: bool, every: bool) -> list[Rend
     return parts
 
 
-def _tables(tables: list[TableAgreement], long: bool) -> Table:
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    made.add_column("table", overflow="fold")
-    made.add_column("condition", overflow="fold")
-    for name in ("n", "τ", "p", "ρ", "p"):
-        made.add_column(name, justify="right")
-    made.add_column("", overflow="fold")
+def _tables(tables: list[TableAgreement], long: bool) -> Grid:
+    heads = [GridColumn("table", place=True), GridColumn("condition", place=True)]
+    heads += [*(GridColumn(name, number=True) for name in ("n", "τ", "p", "ρ", "p")), GridColumn("")]
+    made = []
     for one in tables:
         rows = {**(_by_condition(one) if long and len(one.conditions) > 1 else {}), "all": one.whole}
         for number, (condition, found) in enumerate(rows.items()):
@@ -73,8 +69,8 @@ def _tables(tables: list[TableAgreement], long: bool) -> Table:
             fields = [study_wording.coefficient(found.tau), study_wording.probability(found.tau_p)]
             fields += [study_wording.coefficient(found.rho), study_wording.probability(found.rho_p)]
             cells = [one.name if number == 0 else "", named, str(found.n), *fields, said]
-            made.add_row(*(Text(cell) for cell in cells))
-    return made
+            made.append(cells)
+    return Grid(heads, rows_of(made))
 
 
 def _by_condition(one: TableAgreement) -> dict[str, RankCorrelation]:

@@ -9,7 +9,7 @@ from tunbench.journal.events import ShardStarted, TrialEnded
 from tunbench.journal.folders import label_of_shard
 from tunbench.labs import payload
 from tunbench.labs import registry as labs
-from tunbench.labs.extras import extras_of
+from tunbench.labs.extras import extras_of, programs_of
 from tunbench.plain_text import line
 from tunbench.plan import load
 from tunbench.plan.expand import expand
@@ -114,7 +114,9 @@ def needs_of(their: TheirRun, shards: Sequence[Shard], given: Mapping[str, str])
     declared = {extra for shard in shards for extra in extras_of(shard.stack)}
     had = {kind: their.head.manifest.get(kind) or {} for kind in ("tools", "brought")}
     tools = tuple(sorted(name for kind, name in declared if kind == "tools" and name in had["tools"]))
-    brought = {name for kind, name in declared if kind == "brought" and name in had["brought"]}
+    programs = {name for shard in shards for name in programs_of(shard.stack)}
+    names = {*programs, *(name for kind, name in declared if kind == "brought")}
+    brought = names.intersection(had["brought"])
     found = brought_programs.files_at_hand(brought, given)
     for name in sorted(brought - found.keys()):
         raise RunError(

@@ -51,7 +51,8 @@ def network_layer(capture: Capture) -> list[bytes]:
     if capture.link_type not in LINK_HEADERS:
         raise ValueError(f"has the unknown link type {capture.link_type}")
     header = LINK_HEADERS[capture.link_type]
-    for data, sent in capture.packets:
-        if not header < len(data) == min(sent, SNAP_LENGTH):
-            raise ValueError(f"has {len(data)} B of a packet of {sent} B, whose link header has {header} B")
+    for packet in capture.packets:
+        size, sent = len(packet.data), packet.sent
+        if not header < size == min(sent, SNAP_LENGTH):
+            raise ValueError(f"has {size} B of a packet of {sent} B, whose link header has {header} B")
     return [packet.data[header:] for packet in capture.packets]

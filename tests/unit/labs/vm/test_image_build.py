@@ -11,9 +11,10 @@ import tunbench
 from tests.helpers.images import ADDON, SMALL
 from tests.helpers.mirrors import ALWAYS, APT, Package, debian, installs_here, publish
 from tunbench.labs import image
-from tunbench.labs.image import ImageError, cache
+from tunbench.labs.image import ImageError
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition
+from tunbench.plan.cache_folder import cache
 
 
 @pytest.fixture(autouse=True)

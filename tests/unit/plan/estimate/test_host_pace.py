@@ -1,14 +1,17 @@
 """How fast the machine is: measured on as many cores as are used, and applied to virtual time alone."""
 
 import os
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.helpers.fakes import shard
 from tunbench.plan.estimate import duration, host_pace
 
-measured: Callable[[int], float] = host_pace.now.__wrapped__
+now: Callable[[int], float] = host_pace.now.__wrapped__
+"""As the command line has it: other tests are given another one."""
 
 
 def test_an_estimate_grows_with_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,10 +34,30 @@ def test_each_core_that_will_be_used_is_given_work(
 
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     monkeypatch.setattr(host_pace, "_piece", piece)
-    assert measured(workers) == pytest.approx((pieces * host_pace.PIECES + 1) / 2), "the median of all"
+    assert host_pace.measured(workers) == pytest.approx((pieces * host_pace.PIECES + 1) / 2), "the median of all"
     assert len(done) == pieces * host_pace.PIECES
 
 
 def test_the_work_is_real() -> None:
     assert len(host_pace.TEXT) == 512 * 1024
     assert 0.0005 < host_pace._piece() < 5
+
+
+def test_commands_that_follow_each_other_agree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    paces = iter([1.3, 1.7, 2.0, 2.5])
+    monkeypatch.setattr(host_pace, "measured", lambda workers: next(paces))
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert [now(2), now(2), now(1), now(2)] == [1.3, 1.3, 1.7, 1.3]
+    late = time.time() + host_pace.KEPT_SECONDS + 1
+    monkeypatch.setattr(time, "time", lambda: late)
+    assert now(2) == 2.0
+    (tmp_path / "tunbench" / host_pace.NAME).write_text('{"x": 1}')
+    assert now(2) == 2.5
+
+
+def test_a_cache_that_cannot_be_written_keeps_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "tunbench").write_text("a file")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(host_pace, "measured", lambda workers: 1.5)
+    assert now(2) == now(2) == 1.5

@@ -8,7 +8,6 @@ import json
 import os
 from pathlib import Path
 
-from tunbench.labs.image import cache
 from tunbench.labs.lab import FRESH_BOOT, TEMPLATE
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.vm import qemu
@@ -16,6 +15,7 @@ from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.templates.monitor import TemplateError
 from tunbench.labs.vm.templates.saving import load, save
 from tunbench.labs.vm.templates.shelf import Shelf
+from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import canonical
 from tunbench.runner.declare.warnings import WarningKind
 
