@@ -14,7 +14,7 @@ from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.headscale import configuration
-from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh, paths
+from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh, names, paths
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 SILENT = ("TS_DISABLE_PORTMAPPER=1", "TS_DISABLE_UPNP=1")
@@ -193,8 +193,11 @@ class Headscale(Tunnel):
             # Tailscale goes on without (Linux 6.1, net/ipv4/udp.c, udp_send_skb(); net/batching of Tailscale).
             node.run("ethtool", "-K", self.context.below[node.name].interface, "tx", "off")
         node.run("mkdir", "-p", str(state))
+        # Where UDP is blocked it looks for a captive portal by asking its maker, and cannot be told not to.
+        nameless = names.unknown(node, self.file(node.name, "names"))
         self.start(
-            *(node, "env", *SILENT, *ENVIRONMENTS.get(str(self.options["path"]), ())),
+            node,
+            *(*nameless, "env", *SILENT, *ENVIRONMENTS.get(str(self.options["path"]), ())),
             *(f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
             *("tailscaled", "--no-logs-no-support", f"--tun={overlay.interface}", f"--port={self.options['port']}"),
             *(f"--statedir={state}", f"--socket={self._socket(node.name)}"),
