@@ -23,7 +23,7 @@ def tables(view: View) -> list[Table]:
     for number, identifier in enumerate(view.identifiers("paths")):
         trials = _first_trials(view, number)
         if any(trial.path for trial in trials.values()) and len({access for _, access in trials}) > 1:
-            found.append(_table(view, number, identifier, trials))
+            found.append(_table(view, number, f"{identifier}-matrix", trials))
     return found
 
 

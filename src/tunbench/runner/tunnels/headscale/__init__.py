@@ -1,5 +1,6 @@
 """Headscale: a control plane of one's own for Tailscale's clients, which carry WireGuard in user space."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
@@ -240,7 +241,8 @@ class Headscale(Tunnel):
     def _tried(self, node: Node, there: str) -> str:
         """How the client reaches an address instead."""
         asked = self._tailscale(node, "ping", "--until-direct=false", "--c=1", "--timeout=1s", there)
-        return "; ".join(node.ask(*asked).stdout.strip().splitlines())
+        # The name that the client makes up for its peer is another one each time.
+        return "; ".join(re.sub(r"pong from \S+", "pong from", node.ask(*asked).stdout.strip()).splitlines())
 
     def down(self, node: Node) -> None:
         """Stops the daemon, which takes its interface, routes and rules away."""
