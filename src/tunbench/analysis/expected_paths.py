@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tunbench.runner.declare import spelling
-
-FAILED = "failed"
-"""What is expected where there is neither a direct path nor a relay."""
+from tunbench.runner.declare.path import DIRECT
+from tunbench.runner.stack import declared
 
 REACHED, PUNCHED, BLOCKED = "reached", "punched", "blocked"
 """Between two accesses, `a` is reached by whoever asks; or both must send to each other first; or no UDP gets through
 in either way."""
 
-TAILSCALE = "How NAT traversal works, tailscale.com/blog/how-nat-traversal-works, 2020"
 RFC_4787 = "RFC 4787, sections 4.1 and 5: endpoint-independent mapping and filtering"
 RFC_5128 = "RFC 5128, section 3.3: UDP hole punching between NATs whose mapping is endpoint-independent"
 FORD = "Ford, Srisuresh, Kegel: Peer-to-Peer Communication Across NATs, 2005, section 5.1: symmetric NATs"
@@ -46,25 +44,6 @@ PAIRINGS: Mapping[str, Pairing] = {
 """By the name of the accesses, as a plan spells them."""
 
 
-class Finder(NamedTuple):
-    """What a tunnel does about NATs: whether it punches holes, its relay, and the relay where `b` has no UDP."""
-
-    punches: bool
-    relay: str = FAILED
-    without_udp: str = FAILED
-    source: str = ""
-
-
-FINDERS: Mapping[str, Finder] = {
-    "headscale": Finder(True, "derp", "derp", TAILSCALE),
-    "netbird": Finder(True, "relay-quic", "relay-ws", "NetBird's documentation, How NetBird works: ICE, and a relay"),
-    "nebula": Finder(True, "relay", FAILED, "Nebula's documentation, lighthouse and relay"),
-    "easytier": Finder(False, source="here it has no node that both reach"),
-    "tinc": Finder(False, source="here all others connect to the first endpoint, and the proof asks for UDP"),
-}
-"""By the name of the tunnel."""
-
-
 class Expected(NamedTuple):
     """The path that is expected, or `failed`, and the sources of that."""
 
@@ -75,10 +54,10 @@ class Expected(NamedTuple):
 def expected(stack: str, access: str) -> Expected | None:
     """What is expected of a stack between two accesses; None where nobody says."""
     [first, *_] = spelling.stack(stack)
-    pairing, finder = PAIRINGS.get(access), FINDERS.get(first.name)
+    pairing, finder = PAIRINGS.get(access), declared(first).finds
     if not pairing or not finder:
         return None
     source = f"{pairing.source}; {finder.source}"
     if pairing.kind == REACHED or (pairing.kind == PUNCHED and finder.punches):
-        return Expected("direct", source)
+        return Expected(DIRECT, source)
     return Expected(finder.without_udp if access.startswith("office") else finder.relay, source)

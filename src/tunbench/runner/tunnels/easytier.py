@@ -133,6 +133,7 @@ class Easytier(Tunnel):
         relays=True,
         # Its way through other nodes is not one that a plan can demand.
         paths={path.DIRECT: path.Path("from end to end")},
+        finds=path.Finder(False, "here no node is there that both ends of a pair reach"),
         own_mtu=DEFAULT_MTU - ROOM,
         version=("easytier-core", "--version"),
         needs=Needs(modules=(kernel_modules.TUN,), programs=("easytier-core", "easytier-cli"), tools=("easytier",)),

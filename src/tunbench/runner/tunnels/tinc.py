@@ -111,6 +111,7 @@ class Tinc(Tunnel):
         relays=True,
         # That through the connections by TCP, and so through the first endpoint, is not one that a plan can demand.
         paths={path.DIRECT: path.Path("from end to end, by UDP")},
+        finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
         largest_mtu=LARGEST_MTU,
         packages=("tinc",),
         version=("tincd", "--version"),

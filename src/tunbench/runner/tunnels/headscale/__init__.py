@@ -8,7 +8,7 @@ from itertools import combinations
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
-from tunbench.runner.declare.path import DIRECT, Path
+from tunbench.runner.declare.path import DIRECT, Finder, Path
 from tunbench.runner.declare.recipe import Recipe
 from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
@@ -89,6 +89,7 @@ class Headscale(Tunnel):
         routes=False,
         relays=True,
         paths=PATHS,
+        finds=Finder(True, "tailscale.com/blog/how-nat-traversal-works, 2020", relay="derp", without_udp="derp"),
         roles=(CONTROL,),
         control=("tcp:443",),
         own_mtu=DEFAULT_MTU,
