@@ -26,7 +26,7 @@ from tunbench.report.export import tunnel_pages as page_of_tunnels
 from tunbench.report.terminal.overhead_table import rendered
 from tunbench.run import overhead as measuring
 from tunbench.runner import registry, stack, tunnels, workloads
-from tunbench.runner.declare import spelling
+from tunbench.runner.declare import path, spelling
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import OPTION_KINDS, resolve
 from tunbench.runner.declare.tunnel import About, Needs
@@ -164,7 +164,7 @@ def test_what_the_page_says_is_the_default_is_it(erspan: None) -> None:
 
 
 def test_every_option_that_all_tunnels_have_is_explained(erspan: None) -> None:
-    everything = registry.tunnel("erspan").about._replace(families=(4, 6), outer=(4, 6))
+    everything = registry.tunnel("erspan").about._replace(families=(4, 6), outer=(4, 6), paths={"x": path.Path("")})
     assert [cells[0] for cells in rows_below("option")] == list(common_options(everything))
 
 

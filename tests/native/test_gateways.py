@@ -59,6 +59,7 @@ def test_a_mapping_lives_as_long_as_it_is_told_to(nat: str, waited: int, heard: 
 FIREWALLS = {
     "no-udp": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": True, "icmp": True},
     "tcp-443": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": False, "icmp": False},
+    "only-relay": dict.fromkeys(("udp:443", "udp:53", "tcp:443", "tcp:80", "icmp"), False),
     "stateful": dict.fromkeys(("udp:443", "udp:53", "tcp:443", "tcp:80", "icmp"), True),
 }
 

@@ -20,7 +20,7 @@ from tunbench.report.charts import (
 )
 from tunbench.report.charts.figure import Figure
 from tunbench.report.charts.study import predictions, rank_slopes
-from tunbench.report.tables import costs, every_cell, matrix, medians, narrow, ratios, study
+from tunbench.report.tables import costs, every_cell, matrix, medians, narrow, paths, ratios, study
 from tunbench.report.tables.table import Table
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
@@ -162,6 +162,15 @@ SECTIONS = (
             "A curve a stack: medians, with the interval of each as a band. Where profiles or workloads differ in "
             "one number alone, it is what they are drawn over; else they stand in the order of the plan, and the "
             "line between them only leads the eye."
+        ),
+    ),
+    Section(
+        "paths",
+        "Which way packets go",
+        (Exhibit(paths.tables, Medium.PAGE | Medium.EXPORT | Medium.TERMINAL),),
+        reading=(
+            "A row is what stands before the endpoints, a column a stack. Without a path the verdict stands there; its "
+            "reason is among the failures below."
         ),
     ),
     Section(

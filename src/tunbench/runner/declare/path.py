@@ -19,6 +19,23 @@ class Path(NamedTuple):
     through: str = ""
 
 
+FAILED = "failed"
+"""What is expected where there is neither a direct path nor a relay."""
+
+
+class Finder(NamedTuple):
+    """How a tunnel is expected to get through NATs: whether it punches holes, and what it does where it cannot.
+
+    `relay` is the path without a direct one, and `without_udp` that where the second endpoint has no UDP. `source` says
+    where that is written.
+    """
+
+    punches: bool
+    source: str
+    relay: str = FAILED
+    without_udp: str = FAILED
+
+
 Paths = Mapping[str, Path]
 """The ways of a tunnel by their names, the one that it prefers first."""
 

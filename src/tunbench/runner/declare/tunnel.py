@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.packet_format import ETHERNET, Header
-from tunbench.runner.declare.path import Path
+from tunbench.runner.declare.path import Finder, Path
 from tunbench.runner.declare.recipe import Recipe
 
 BARE = "none"
@@ -106,6 +106,8 @@ class About(NamedTuple):
     relays: bool = False
     # The ways that they may take, by name: an option `path` demands one, and the proof says which one it was.
     paths: Mapping[str, Path] = MappingProxyType({})
+    # What is expected of it between NATs, to which reports compare what it found.
+    finds: Finder | None = None
     # The nodes that it needs besides endpoints: it acts on them first, and what stands above never sees them.
     roles: tuple[str, ...] = ()
     # What endpoints send to its control plane, without which it does not come up, such as "udp:{port}".

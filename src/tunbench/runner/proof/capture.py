@@ -59,7 +59,7 @@ def network_layer(node: Node, path: Path) -> list[bytes]:
 def moments(node: Node, path: Path) -> list[float]:
     """When each packet of a capture was seen, in seconds of the lab's clock. Raises ValueError where it is none."""
     with _of(path):
-        seen = [packet.at for packet in pcap.read(node.read_bytes(path)).packets]
+        seen = pcap.moments(node.read_bytes(path))
     # A capture has the time of day.
     return [at - time.time() + time.monotonic() for at in seen]
 

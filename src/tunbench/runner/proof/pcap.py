@@ -1,6 +1,7 @@
 """Reads the classic pcap format: draft-ietf-opsawg-pcap."""
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 FILE_HEADER_SIZE = 24
@@ -17,11 +18,10 @@ LINK_HEADERS = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
 
 
 class Packet(NamedTuple):
-    """The bytes of a packet that were kept, how many it had when it was sent, and when that was, in seconds."""
+    """The bytes of a packet that were kept, and how many it had when it was sent."""
 
     data: bytes
     sent: int
-    at: float = 0.0
 
 
 class Capture(NamedTuple):
@@ -33,17 +33,33 @@ class Capture(NamedTuple):
 
 def read(data: bytes) -> Capture:
     """What is in a file, as far as it is whole. Raises ValueError where it is no pcap file."""
+    order = _byte_order(data)
+    packets = [Packet(data[at : at + length], sent) for _, _, length, sent, at in _records(data, order)]
+    return Capture(struct.unpack_from(order + "I", data, 20)[0], packets)
+
+
+def moments(data: bytes) -> list[float]:
+    """When each packet was seen, in seconds of the time of day. Raises ValueError where it is no pcap file."""
+    return [seconds + fraction * MICROSECONDS for seconds, fraction, *_ in _records(data, _byte_order(data))]
+
+
+def _byte_order(data: bytes) -> str:
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
     if order is None or len(data) < FILE_HEADER_SIZE:
         raise ValueError("is no pcap file")
-    found, offset = [], FILE_HEADER_SIZE
+    return order
+
+
+def _records(data: bytes, order: str) -> Iterator[tuple[int, int, int, int, int]]:
+    """Of each packet that is whole: seconds and their fraction, bytes kept, bytes sent, and where it begins."""
+    offset = FILE_HEADER_SIZE
     while offset + 16 <= len(data):
         seconds, fraction, length, sent = struct.unpack_from(order + "IIII", data, offset)
-        if offset + 16 + length > len(data):
+        offset += 16
+        if offset + length > len(data):
             break
-        found.append(Packet(data[offset + 16 : offset + 16 + length], sent, seconds + fraction * MICROSECONDS))
-        offset += 16 + length
-    return Capture(struct.unpack_from(order + "I", data, 20)[0], found)
+        yield seconds, fraction, length, sent, offset
+        offset += length
 
 
 def network_layer(capture: Capture) -> list[bytes]:

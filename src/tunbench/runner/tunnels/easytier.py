@@ -12,6 +12,7 @@ encryption.
 
 from typing import NamedTuple
 
+from tunbench.runner.declare import path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Header
 from tunbench.runner.declare.recipe import GCC, PROTOC, Recipe
@@ -130,6 +131,9 @@ class Easytier(Tunnel):
         # That would be a network in its configuration.
         routes=False,
         relays=True,
+        # Its way through other nodes is not one that a plan can demand.
+        paths={path.DIRECT: path.Path("from end to end")},
+        finds=path.Finder(False, "here no node is there that both ends of a pair reach"),
         own_mtu=DEFAULT_MTU - ROOM,
         version=("easytier-core", "--version"),
         needs=Needs(modules=(kernel_modules.TUN,), programs=("easytier-core", "easytier-cli"), tools=("easytier",)),

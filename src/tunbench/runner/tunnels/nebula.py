@@ -5,7 +5,7 @@ from typing import NamedTuple
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import ADDRESS_BITS, Overlay
 from tunbench.runner.declare.packet_format import UDP, Format, Header
-from tunbench.runner.declare.path import DIRECT, Path
+from tunbench.runner.declare.path import DIRECT, Finder, Path
 from tunbench.runner.declare.recipe import Recipe
 from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
@@ -157,6 +157,7 @@ class Nebula(Tunnel):
         # That would be written into the certificate of each host.
         routes=False,
         paths=PATHS,
+        finds=Finder(True, "Nebula's documentation: lighthouse, punchy and relay", relay="relay"),
         largest_mtu=LARGEST_MTU,
         packages=RELEASES["1.6"].packages,
         version=("nebula", "-version"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from tunbench.runner.declare import path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
@@ -108,6 +109,9 @@ class Tinc(Tunnel):
         exclusive=("port",),
         ports=("udp {port}", "tcp {port}"),
         relays=True,
+        # That through the connections by TCP, and so through the first endpoint, is not one that a plan can demand.
+        paths={path.DIRECT: path.Path("from end to end, by UDP")},
+        finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
         largest_mtu=LARGEST_MTU,
         packages=("tinc",),
         version=("tincd", "--version"),

@@ -105,6 +105,7 @@ def _start(trial: Trial, number: int, began: float) -> tuple[float, str]:
             stack.lift(site.stack, site.members, wait)
         except StackFailed as reason:
             raise WorkloadFailed(f"start {number + 1}: {reason}") from None
+        first_packets.wait_for_both(watched)
         trial.samples += first_packets.samples(watched, start, began)
     return start, [trial.client.read(log) for log in logs.values()][-1]
 

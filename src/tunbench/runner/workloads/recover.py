@@ -240,5 +240,5 @@ def parse(text: str, event: Event, began: float, interval: float, timeout: float
         recovery = max(0.0, blocked - event.outage)
         samples += [Sample("outage", event.outage, at), Sample("recovery", recovery, at)]
     if event.returned is not None:
-        samples.append(Sample("return", max(0.0, event.returned - event.over), at))
+        samples.append(Sample("return", max(0.0, event.returned - event.began), at))
     return samples

@@ -151,6 +151,22 @@ def test_a_mapping_of_a_map_lives_as_long_as_that_of_the_kernel() -> None:
     ]
 
 
+@pytest.mark.parametrize(("kind", "allowed"), [("ip", "ip daddr 10.0.252.2"), ("ip6", "ip6 daddr fd00:0:0:fc::2")])
+def test_only_what_is_for_nodes_with_a_role_goes_out(kind: str, allowed: str) -> None:
+    text = gateway_rules.rules(first(Access("x", firewall="only-relay"), kind))
+    lines = [line.strip() for line in text.splitlines()]
+    at = lines.index(f'iifname "lan" {allowed} accept')
+    assert lines[at + 1] == 'iifname "lan" counter name only-relay drop'
+
+
+def test_what_was_tried_is_what_gateways_dropped() -> None:
+    listed = [{"counter": {"name": "no-udp", "packets": 7}}, {"counter": {"name": "invalid", "packets": 0}}]
+    under = laid_out(Access("x", firewall="no-udp"))
+    nodes, _ = made(under, {"list counters": json.dumps({"nftables": listed})})
+    assert gateways.tried(under, nodes) == "gateway-a dropped 7 by no-udp; gateway-b dropped 7 by no-udp"
+    assert gateways.tried(laid_out(None), nodes) == ""
+
+
 def test_a_carrier_translates_and_lets_in_answers_and_no_more() -> None:
     access = Access("x", nat="one-to-one", carrier="symmetric", firewall="no-udp", mss="path", fragments="dropped")
     near, far = laid_out(access).gateways["a"]

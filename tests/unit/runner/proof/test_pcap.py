@@ -3,7 +3,7 @@ import struct
 import pytest
 
 from tests.helpers.fakes import CAPTURED, MARKER, pcap
-from tunbench.runner.proof.pcap import network_layer, read
+from tunbench.runner.proof.pcap import moments, network_layer, read
 
 SMALL = (CAPTURED / "small.pcap").read_bytes()
 
@@ -80,3 +80,12 @@ def test_an_unknown_link_type_is_told() -> None:
     data[20] = 99
     with pytest.raises(ValueError, match="unknown link type 99"):
         network_layer(read(bytes(data)))
+
+
+def test_the_moments_of_a_capture_are_those_of_its_packets() -> None:
+    data = (CAPTURED / "proof-wireguard.pcap").read_bytes()
+    found = moments(data)
+    assert len(found) == len(read(data).packets)
+    assert found == sorted(found) and 0 < found[-1] - found[0] < 10
+    with pytest.raises(ValueError, match="is no pcap file"):
+        moments(b"")

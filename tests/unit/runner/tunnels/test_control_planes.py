@@ -101,6 +101,8 @@ def test_netbird_waits_for_a_direct_path_to_every_peer() -> None:
     shell = addresses()
     built, nodes = ring("netbird", shell)
     lift(built.layers[0], nodes)
+    assert not any("connectionType" in call.text for call in shell.calls), "it answers first"
+    built.layers[0].searched({node.name: node for node in nodes})
     assert [call.argv[-2:] for call in shell.calls if "connectionType" in call.text] == [["2", "P2P"]] * 3
 
 

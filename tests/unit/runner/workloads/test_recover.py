@@ -254,3 +254,14 @@ def test_a_gap_and_a_sign_of_life_are_told(monkeypatch: pytest.MonkeyPatch, caps
         record.add(number, number)
     assert capsys.readouterr().out.splitlines() == ["gap 0 1000000 1", "gap 2000000 7000000 3", "alive 107000000 103"]
     assert len(record.answered) == 104
+
+
+def test_a_return_is_counted_from_the_beginning_of_the_event() -> None:
+    text = LINK
+    [sample] = [one for one in recover.parse(text, CUT._replace(returned=4.5), 3.0, 0.001) if one.metric == "return"]
+    assert sample.value == pytest.approx(4.5 - CUT.began)
+    assert not [one for one in recover.parse(text, CUT, 3.0, 0.001) if one.metric == "return"]
+
+
+def test_a_tunnel_whose_udp_is_blocked_has_more_time() -> None:
+    assert {event: recover.recovery_timeout(event) for event in ("udp-block", "link")} == {"udp-block": 300, "link": 60}

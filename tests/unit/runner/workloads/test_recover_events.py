@@ -11,6 +11,7 @@ from tunbench.runner import registry, stack
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
+from tunbench.runner.node import forget_flows
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Trial
@@ -139,6 +140,36 @@ def test_a_reboot_leaves_nothing_but_files() -> None:
     assert not any("find" in command for command in commands)
     emptied = [call.argv[-2:] for call in lab.shell.calls if "find" in call.text]
     assert emptied == [["node-run", "/run"], ["node-tmp", "/tmp"]]
+
+
+@pytest.mark.usefixtures("calm")
+def test_udp_is_blocked_at_the_router_and_passes_again_afterwards() -> None:
+    lab = Lab("vxlan", RESTART)
+    assert lab.execute("recover", event="udp-block", times="1") == [
+        f"router nft -f {lab.nodes['router'].home}/blocked.nft",
+        "router nft delete table inet blocked",
+    ]
+    [rules] = [one["text"] for one in lab.events.of("file") if one["path"].endswith("blocked.nft")]
+    assert 'iifname "to-b" meta l4proto udp counter drop' in rules and 'oifname "to-b"' in rules
+
+
+@pytest.mark.parametrize(
+    ("spelling", "underlay", "event", "why"),
+    [
+        ("vxlan", "ip", "nat-rebind", "no NAT stands before b, whose mappings could be forgotten"),
+        ("macvlan", "ethernet", "udp-block", "a bridge stands between the endpoints"),
+        ("none", "ip", "udp-unblock", "there is no tunnel that could be blocked"),
+    ],
+)
+def test_what_cannot_be_blocked_or_forgotten_is_unsupported(spelling: str, underlay: str, event: str, why: str) -> None:
+    with pytest.raises(Unsupported, match=why):
+        Lab(spelling, RESTART, underlay).execute("recover", event=event, times="1")
+
+
+def test_the_message_by_which_the_kernel_forgets_all_flows() -> None:
+    head = forget_flows.HEADER.pack(20, 0x0102, 5, 1, 0)
+    assert len(head + forget_flows.GENERIC.pack(0, 0, 0)) == 20
+    assert (forget_flows.CTNETLINK << 8 | forget_flows.DELETE) == 0x0102
 
 
 @pytest.mark.usefixtures("calm")

@@ -1,5 +1,6 @@
 """Headscale: a control plane of one's own for Tailscale's clients, which carry WireGuard in user space."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
@@ -7,14 +8,14 @@ from itertools import combinations
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import Format
-from tunbench.runner.declare.path import DIRECT, Path
+from tunbench.runner.declare.path import DIRECT, Finder, Path
 from tunbench.runner.declare.recipe import Recipe
 from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.headscale import configuration
-from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh, paths
+from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh, names, paths
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 SILENT = ("TS_DISABLE_PORTMAPPER=1", "TS_DISABLE_UPNP=1")
@@ -88,6 +89,7 @@ class Headscale(Tunnel):
         routes=False,
         relays=True,
         paths=PATHS,
+        finds=Finder(True, "tailscale.com/blog/how-nat-traversal-works, 2020", relay="derp", without_udp="derp"),
         roles=(CONTROL,),
         control=("tcp:443",),
         own_mtu=DEFAULT_MTU,
@@ -193,8 +195,11 @@ class Headscale(Tunnel):
             # Tailscale goes on without (Linux 6.1, net/ipv4/udp.c, udp_send_skb(); net/batching of Tailscale).
             node.run("ethtool", "-K", self.context.below[node.name].interface, "tx", "off")
         node.run("mkdir", "-p", str(state))
+        # Where UDP is blocked it looks for a captive portal by asking its maker, and cannot be told not to.
+        nameless = names.unknown(node, self.file(node.name, "names"))
         self.start(
-            *(node, "env", *SILENT, *ENVIRONMENTS.get(str(self.options["path"]), ())),
+            node,
+            *(*nameless, "env", *SILENT, *ENVIRONMENTS.get(str(self.options["path"]), ())),
             *(f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
             *("tailscaled", "--no-logs-no-support", f"--tun={overlay.interface}", f"--port={self.options['port']}"),
             *(f"--statedir={state}", f"--socket={self._socket(node.name)}"),
@@ -237,7 +242,8 @@ class Headscale(Tunnel):
     def _tried(self, node: Node, there: str) -> str:
         """How the client reaches an address instead."""
         asked = self._tailscale(node, "ping", "--until-direct=false", "--c=1", "--timeout=1s", there)
-        return "; ".join(node.ask(*asked).stdout.strip().splitlines())
+        # The name that the client makes up for its peer is another one each time.
+        return "; ".join(re.sub(r"pong from \S+", "pong from", node.ask(*asked).stdout.strip()).splitlines())
 
     def down(self, node: Node) -> None:
         """Stops the daemon, which takes its interface, routes and rules away."""

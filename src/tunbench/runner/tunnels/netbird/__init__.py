@@ -111,6 +111,7 @@ class Netbird(Tunnel):
         routes=False,
         relays=True,
         paths=relay_paths.PATHS,
+        finds=relay_paths.FINDS,
         roles=(CONTROL,),
         control=tuple(f"tcp:{port}" for port in (control_plane.MANAGEMENT, control_plane.SIGNAL)),
         own_mtu=DEFAULT_MTU,

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tunbench.runner.declare.path import DIRECT, Path
+from tunbench.runner.declare.path import DIRECT, Finder, Path
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.declare.topology import RELAY as RELAY_ROLE
 from tunbench.runner.declare.tunnel import Addon
@@ -20,6 +20,10 @@ PATHS = {
     "relay-quic": Path("through NetBird's relay by QUIC", evidence=f"udp port {RELAY}", through=CONTROL),
     "relay-ws": Path("through NetBird's relay by WebSocket", evidence=f"tcp port {RELAY}", through=CONTROL),
 }
+
+FINDS = Finder(
+    True, "NetBird's documentation: ICE, and a relay by QUIC or WebSocket", relay="relay-quic", without_udp="relay-ws"
+)
 
 UNASKED = {name: path for name, path in PATHS.items() if name != "turn"}
 """Those that are there without being asked for."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.topology import Pair
 from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import wait_until
 from tunbench.runner.proof import capture, claims
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Sample
@@ -19,6 +20,10 @@ ALL_INTERFACES = "any"
 
 LEAST_FRAME = 130
 """Bytes that a frame has at least whose packet holds a probe: what only keeps a path open has fewer."""
+
+
+OTHER_END_TIMEOUT = 5.0
+"""Seconds that the other end may take to send directly as well."""
 
 
 class Watched(NamedTuple):
@@ -75,6 +80,13 @@ def moment(one: Watched) -> float | None:
     """The moment of the first packet of a capture on the lab's clock; None where there is none."""
     moments = capture.moments(one.node, one.path)
     return moments[0] if moments else None
+
+
+def wait_for_both(some: Sequence[Watched]) -> None:
+    """Where one endpoint got a direct packet, waits a little until the other one did: each finds its path by itself."""
+    ends = [one for one in some if one.metric == FIRST_DIRECT]
+    if any(moment(one) for one in ends):
+        wait_until(lambda: all(moment(one) for one in ends), OTHER_END_TIMEOUT, 0.1)
 
 
 def samples(some: Sequence[Watched], start: float, began: float) -> list[Sample]:

@@ -1,0 +1,63 @@
+"""Which path a tunnel is expected to find between two kinds of access, and where that is written."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tunbench.runner.declare import spelling
+from tunbench.runner.declare.path import DIRECT
+from tunbench.runner.stack import declared
+
+REACHED, PUNCHED, BLOCKED = "reached", "punched", "blocked"
+"""Between two accesses, `a` is reached by whoever asks; or both must send to each other first; or no UDP gets through
+in either way."""
+
+RFC_4787 = "RFC 4787, sections 4.1 and 5: endpoint-independent mapping and filtering"
+RFC_5128 = "RFC 5128, section 3.3: UDP hole punching between NATs whose mapping is endpoint-independent"
+FORD = "Ford, Srisuresh, Kegel: Peer-to-Peer Communication Across NATs, 2005, section 5.1: symmetric NATs"
+NO_UDP = "the access itself: its firewall drops UDP"
+
+
+class Pairing(NamedTuple):
+    """How UDP gets from one access to the other, and where that is written."""
+
+    kind: str
+    source: str
+
+
+PAIRINGS: Mapping[str, Pairing] = {
+    "cloud": Pairing(REACHED, RFC_4787),
+    "home-fibre,a=cloud": Pairing(REACHED, RFC_4787),
+    "cgnat,a=cloud": Pairing(REACHED, RFC_4787),
+    "lte,a=cloud": Pairing(REACHED, RFC_4787),
+    "office,a=cloud": Pairing(BLOCKED, NO_UDP),
+    "home-fibre": Pairing(PUNCHED, RFC_5128),
+    "cgnat,a=home-fibre": Pairing(PUNCHED, RFC_5128),
+    "lte,a=home-fibre": Pairing(BLOCKED, FORD),
+    "office,a=home-fibre": Pairing(BLOCKED, NO_UDP),
+    "cgnat": Pairing(PUNCHED, RFC_5128),
+    "lte,a=cgnat": Pairing(BLOCKED, FORD),
+    "office,a=cgnat": Pairing(BLOCKED, NO_UDP),
+    "lte": Pairing(BLOCKED, FORD),
+    "office,a=lte": Pairing(BLOCKED, NO_UDP),
+    "office": Pairing(BLOCKED, NO_UDP),
+}
+"""By the name of the accesses, as a plan spells them."""
+
+
+class Expected(NamedTuple):
+    """The path that is expected, or `failed`, and the sources of that."""
+
+    path: str
+    source: str
+
+
+def expected(stack: str, access: str) -> Expected | None:
+    """What is expected of a stack between two accesses; None where nobody says."""
+    [first, *_] = spelling.stack(stack)
+    pairing, finder = PAIRINGS.get(access), declared(first).finds
+    if not pairing or not finder:
+        return None
+    source = f"{pairing.source}; {finder.source}"
+    if pairing.kind == REACHED or (pairing.kind == PUNCHED and finder.punches):
+        return Expected(DIRECT, source)
+    return Expected(finder.without_udp if access.startswith("office") else finder.relay, source)

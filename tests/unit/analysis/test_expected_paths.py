@@ -1,0 +1,42 @@
+"""Which path is expected between two kinds of access, and that each expectation of the plan names its source."""
+
+from importlib.resources import files
+
+import pytest
+
+from tunbench.analysis.expected_paths import PAIRINGS, expected
+from tunbench.plan.expand import expand
+from tunbench.plan.load import load
+
+
+def test_every_cell_of_the_plan_has_an_expectation_with_its_source() -> None:
+    plan = load(str(files("tunbench.plan") / "plans" / "nat-matrix.toml")).plan
+    cells = {(shard.spec()["stack"], shard.spec()["access"]["name"]) for shard in expand(plan)}
+    wanted = {cell: expected(*cell) for cell in cells}
+    assert all(one and one.path and one.source.count(";") for one in wanted.values())
+    assert {access for _, access in cells} == set(PAIRINGS)
+    assert len(cells) == len(PAIRINGS) * 5 - 5, "nebula has nothing that it could reach without UDP"
+
+
+@pytest.mark.parametrize(
+    ("stack", "access", "path"),
+    [
+        ("headscale", "home-fibre", "direct"),
+        ("headscale", "lte", "derp"),
+        ("headscale", "office", "derp"),
+        ("netbird", "lte,a=home-fibre", "relay-quic"),
+        ("netbird", "office,a=cloud", "relay-ws"),
+        ("nebula:release=1.10,relay=on", "lte", "relay"),
+        ("tinc", "home-fibre,a=cloud", "direct"),
+        ("tinc", "home-fibre", "failed"),
+        ("easytier", "cloud", "direct"),
+    ],
+)
+def test_a_hole_is_punched_or_a_relay_taken(stack: str, access: str, path: str) -> None:
+    found = expected(stack, access)
+    assert found and found.path == path
+
+
+def test_nobody_says_what_others_find() -> None:
+    assert expected("wireguard", "lte") is None
+    assert expected("headscale", "a-line-of-ones-own") is None

@@ -1,0 +1,46 @@
+"""The table of paths: what was found between two accesses, how long it took, and what was expected instead."""
+
+from dataclasses import replace
+
+from tests.helpers.pages import page_of, view_of
+from tests.helpers.records import cell, record, trial
+from tunbench.journal.record import Record, TrialResult
+from tunbench.report.tables import paths
+from tunbench.runner.declare.verdicts import Verdict
+
+
+def came_up(stack: str, access: str, path: str, verdict: Verdict = Verdict.OK) -> TrialResult:
+    samples = [("connect", "s", 1.5)] if verdict == Verdict.OK else []
+    at = {**cell(stack, workload="up"), "access": access}
+    return replace(trial(at, samples), path=path, verdict=verdict)
+
+
+def some() -> Record:
+    return record(
+        [
+            came_up("headscale", "home-fibre", "direct"),
+            came_up("headscale", "lte", "direct"),
+            came_up("tinc", "home-fibre", "", Verdict.FAILED),
+            came_up("tinc", "lte", "direct"),
+        ]
+    )
+
+
+def test_a_difference_is_named_with_its_source() -> None:
+    [table] = paths.tables(view_of(some()))
+    assert [column.heading for column in table.columns] == ["profile", "headscale", "tinc"]
+    texts = [[field.text for field in row.fields[1:]] for row in table.rows]
+    assert texts[0] == ["direct, 1.50\N{NO-BREAK SPACE}s", "failed"]
+    assert texts[1][0].startswith("direct, 1.50\N{NO-BREAK SPACE}s; expected derp (Ford, Srisuresh, Kegel: ")
+    assert texts[1][1].startswith("direct, 1.50\N{NO-BREAK SPACE}s; expected failed (")
+    assert [row.fields[1].kind for row in table.rows] == ["", "failed"]
+
+
+def test_it_is_there_where_there_are_paths_and_several_accesses_alone() -> None:
+    one = record([came_up("headscale", "lte", "derp")])
+    assert paths.tables(view_of(one)) == []
+    assert paths.tables(view_of(record([came_up("gre", access, "") for access in ("lte", "cloud")]))) == []
+
+
+def test_the_page_says_beside_each_trial_which_path_it_took() -> None:
+    assert '<span class="path">direct</span>' in page_of(some())

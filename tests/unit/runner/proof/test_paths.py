@@ -1,0 +1,103 @@
+"""Which ways packets of a layer may take, and how the proof finds out and tells which one it was."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import fakes
+from tests.helpers.fakes import MARKER, FakeEvents, FakeLabShell, move_home
+from tunbench.runner import stack
+from tunbench.runner.declare.failures import ProofFailed
+from tunbench.runner.declare.topology import PAIR
+from tunbench.runner.network import underlay
+from tunbench.runner.node.node import Node
+from tunbench.runner.proof import claims, proof
+from tunbench.runner.proof.claims import Way
+from tunbench.runner.proof.proof import Finding
+from tunbench.runner.site import Site
+
+PAIR_AB = PAIR.pairs[0]
+
+DIRECT = "udp port 4242 and udp[8:2] = 0x1100 and host 10.0.1.2 and host 10.0.2.2"
+RELAYED = "udp port 4242 and udp[8:2] = 0x1101 and host 10.0.251.2"
+
+
+def site_of(spelling: str, nodes: dict[str, Node] | None = None) -> Site:
+    under = underlay.of("ip6" if "ipv6" in spelling else "ip", roles=stack.roles(spelling))
+    built = stack.build(spelling, under.endpoints, under.topology, under.roles)
+    return Site(nodes or {}, under, built)
+
+
+def ways(spelling: str) -> list[Way]:
+    return claims.ways(site_of(spelling).stack.layers[0], PAIR_AB)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("nebula", [Way(DIRECT, "direct")]),
+        ("nebula:path=relay", [Way(RELAYED, "relay", "relay")]),
+        ("nebula:relay=on", [Way(DIRECT, "direct"), Way(RELAYED, "relay", "relay")]),
+        (
+            "nebula:path=relay,outer=ipv6",
+            [Way("udp port 4242 and ip6[48:2] = 0x1101 and host fd00:0:0:fb::2", "relay", "relay")],
+        ),
+        ("headscale:path=derp", [Way("tcp port 443 and host 10.0.252.2", "derp", "control")]),
+        ("headscale:path=derp,derp=own", [Way("tcp port 443 and host 10.0.251.2", "derp", "relay")]),
+        ("netbird:path=turn", [Way("udp and host 10.0.251.2", "turn", "relay")]),
+        ("netbird:path=relay-ws", [Way("tcp port 33080 and host 10.0.252.2", "relay-ws", "control")]),
+        ("wireguard", [Way("udp port 51820 and udp[8:4] = 0x04000000")]),
+    ],
+)
+def test_a_path_has_a_filter_of_its_own(spelling: str, expected: list[Way]) -> None:
+    assert ways(spelling) == expected
+
+
+def test_any_path_but_the_one_that_must_be_asked_for_may_be_found() -> None:
+    assert [way.path for way in ways("netbird")] == ["direct", "relay-quic", "relay-ws"]
+
+
+def test_what_goes_past_a_demanded_relay_is_not_let_pass_as_other_traffic() -> None:
+    [layer] = site_of("nebula:path=relay").stack.layers
+    [way] = claims.ways(layer, PAIR_AB)
+    assert claims.other_traffic(layer, way) == (f"((host 10.0.252.2) or (host 10.0.251.2)) and not ({RELAYED})")
+
+
+def proven(spelling: str, shown: Sequence[str], home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    """What is found where the packets of WireGuard's capture pass these filters and no others."""
+    monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
+
+    class Shown(dict):  # type: ignore[type-arg]
+        def __missing__(self, expression: str) -> object:
+            return lambda packet: expression in shown and len(packet) > 100
+
+    monkeypatch.setattr(fakes, "FILTERS", Shown())
+    shell, events = FakeLabShell(home, "proof-wireguard.pcap"), FakeEvents()
+    names = ("a", "b", "router", "control", "relay")
+    nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in names}
+    site = site_of(spelling, nodes)
+    return proof.prove(claims.of_stack(site, PAIR_AB), nodes["a"], "10.10.0.2", events)
+
+
+def test_a_relay_is_looked_at_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = proven("nebula:relay=on", [RELAYED], move_home(monkeypatch, tmp_path), monkeypatch)
+    assert [(one.where, one.path, one.through, one.marked) for one in found] == [
+        ("router/to-b", "relay", "relay", 0),
+        ("relay/eth0", "relay", "relay", 0),
+    ]
+
+
+def test_a_direct_path_needs_no_second_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = proven("nebula:relay=on", [DIRECT], move_home(monkeypatch, tmp_path), monkeypatch)
+    assert [(one.where, one.path, one.through) for one in found] == [("router/to-b", "direct", "")]
+
+
+@pytest.mark.parametrize("demanded", ["relay", "direct"])
+def test_another_path_than_the_demanded_one_fails(
+    demanded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {"relay": DIRECT, "direct": RELAYED}[demanded]
+    with pytest.raises(ProofFailed, match="nebula: 0 packets on router/to-b show its evidence"):
+        proven(f"nebula:path={demanded}", [other], move_home(monkeypatch, tmp_path), monkeypatch)
