@@ -37,9 +37,11 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("iperf3-udp", "loss"): "loss of UDP",
     ("iperf2-udp", "loss"): "loss of UDP (iperf 2)",
     ("ping", "loss"): "loss of pings",
+    ("multicast", "loss"): "loss of multicast",
     ("pmtu", "pmtu"): "largest packet that passes",
     ("pmtu", "black-hole"): "MTU black hole",
     ("overhead", "overhead"): "bytes added to a packet",
+    ("marks", "dscp-outside"): "DSCP copied to the outside",
     ("idle", "idle-rate"): "idle chatter",
     ("idle", "idle-cpu"): "processor time at rest",
     ("iperf3-tcp", "cost"): "cost of a byte of TCP",
@@ -60,6 +62,9 @@ EVENTS = {
     "link": "after a cut of the link",
     "address": "after a change of address",
     "reboot": "after a reboot of the peer",
+    "nat-rebind": "after the NAT forgot its mappings",
+    "udp-block": "after UDP was blocked",
+    "udp-unblock": "after UDP passed again",
 }
 """The events of `recover`."""
 

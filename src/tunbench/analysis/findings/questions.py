@@ -17,7 +17,7 @@ ASKED = (
     *("throughput", "throughput-down", "throughput-up", "throughput-both"),
     *("goodput", "request-rate", "transactions"),
     *("rtt", "rtt-idle", "rtt-down", "rtt-up", "rtt-both", "latency", "jitter", "loss", "failures"),
-    *("pmtu", "black-hole", "overhead", "idle-rate"),
+    *("pmtu", "black-hole", "overhead", "dscp-outside", "idle-rate"),
     *("cost", "idle-cpu"),
     *("connect", "blocked", "recovery"),
 )
