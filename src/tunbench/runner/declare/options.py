@@ -12,6 +12,15 @@ Options = Mapping[str, Value]
 MAX_COMPARED, MAX_COMPARED_LENGTH, MAX_LISTED = 2000, 200, 60
 """Known names that an unknown one is compared with, characters of it that are, and known names that are listed."""
 
+MAX_CLOSE = 5
+"""Names that have most letters in common with an unknown one: among them the one that was meant is looked for."""
+
+LETTERS_A_MISTAKE = 3
+"""A name has one mistake for so many letters at most."""
+
+SHORTEST_PART = 3
+"""Letters of a name that stands for a longer one at least."""
+
 SWITCH = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
 
 
@@ -91,8 +100,34 @@ def nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or all of them, as far as they are few."""
     some = list(known)[:MAX_COMPARED]
     in_lower_case = {one.lower(): one for one in some}
-    close = get_close_matches(name[:MAX_COMPARED_LENGTH].lower(), in_lower_case, n=1, cutoff=0.6)
-    if close:
-        return f'; did you mean "{in_lower_case[close[0]]}"?'
+    given = name[:MAX_COMPARED_LENGTH].lower()
+    close = get_close_matches(given, in_lower_case, n=MAX_CLOSE, cutoff=0.6)
+    if meant := next((one for one in close if _mistyped(given, one)), None):
+        return f'; did you mean "{in_lower_case[meant]}"?'
     more = f", and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
     return f"; known: {', '.join(sorted(some)[:MAX_LISTED]) or 'none'}{more}"
+
+
+def _mistyped(given: str, known: str) -> bool:
+    """Whether one name may stand for another: a part of it, or few keys beside it.
+
+    Names that have many letters in common are not alike for that: `police` and `duplicate`, `routines` and `outer`.
+    """
+    shorter, longer = sorted((given, known), key=len)
+    if len(shorter) >= SHORTEST_PART and shorter in longer:
+        return True
+    return _keys_between(given, known) <= len(longer) // LETTERS_A_MISTAKE
+
+
+def _keys_between(given: str, known: str) -> int:
+    """Letters that were left out, put in, mistaken or exchanged with the next one (Damerau, CACM 7 (3), 1964)."""
+    before: list[int] = []
+    row = list(range(len(known) + 1))
+    for at, letter in enumerate(given, 1):
+        before, last, row = row, before, [at]
+        for place, other in enumerate(known, 1):
+            cost = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != other))
+            if at > 1 and place > 1 and (letter, given[at - 2]) == (known[place - 2], other):
+                cost = min(cost, last[place - 2] + 1)
+            row.append(cost)
+    return row[-1]

@@ -46,6 +46,12 @@ SUMMARY = re.compile(rf"^({COUNT}) packets transmitted, ({COUNT}) received.*", r
 DUPLICATES = re.compile(rf", \+({COUNT}) duplicates", re.ASCII)
 ERRORS = re.compile(rf", \+({COUNT}) errors", re.ASCII)
 LOSS = re.compile(r" (\d{1,3}(?:\.\d{1,9})?(?:e-\d\d)?)% packet loss", re.ASCII)
+LOST_CARRY = re.compile(r"([1-9]\d+)\.10|([1-9])\.100", re.ASCII)
+"""How iputils s20180629 prints what it rounds up to the next millisecond: `49.10` for 50.0, and `1.100` for 2.00.
+
+It prints one digit from 10 ms on and two from 1 ms on: ping_common.c, gather_statistics(), of that version.
+"""
+
 EXTREMES = re.compile(
     rf"^rtt min/avg/max/mdev = ({COUNT}\.\d{{3}})/({COUNT}\.\d{{3}})/({COUNT}\.\d{{3}})/{COUNT}\.\d{{3}} ms",
     re.ASCII | re.MULTILINE,
@@ -144,12 +150,12 @@ def read(text: str) -> Printed:
     if not summary:
         raise WorkloadFailed(f"ping printed no summary: {last_words(text)}")
     sent, replies = int(summary[1]), REPLY.findall(text)
-    first = [(int(seq), float(ms)) for seq, ms, duplicate in replies if not duplicate]
+    first = [(int(seq), _milliseconds(ms)) for seq, ms, duplicate in replies if not duplicate]
     numbers = _unwrapped([seq for seq, _ in first], sent)
     loss, extremes = LOSS.search(summary[0]), EXTREMES.search(text)
     return Printed(
         [Reply(number, ms) for number, (_, ms) in zip(numbers, first, strict=True)],
-        [float(ms) for _, ms, duplicate in replies if duplicate],
+        [_milliseconds(ms) for _, ms, duplicate in replies if duplicate],
         len(REFUSED.findall(text)),
         summary[0],
         sent,
@@ -165,7 +171,7 @@ def read(text: str) -> Printed:
 def consistent(printed: Printed) -> Printed:
     """The same, where the summary is that of the replies. Raises WorkloadFailed."""
     sent, received, replies = printed.sent, printed.received, printed.replies
-    if sent == 0 or received > sent or not _agrees(printed.loss, (sent - received) / sent):
+    if sent == 0 or received > sent or not _agrees(printed.loss, sent, sent - received):
         raise WorkloadFailed(f"ping's summary makes no sense: {printed.summary}")
     if len(replies) != received:
         raise WorkloadFailed(f"ping counted {received} replies and printed {len(replies)}")
@@ -188,9 +194,20 @@ def _counted(kind: re.Pattern[str], summary: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _agrees(printed: float | None, loss: float) -> bool:
-    """Whether ping printed this loss, of whose percentage it has six digits."""
-    return printed is not None and math.isclose(printed, loss, rel_tol=1e-5)
+def _milliseconds(printed: str) -> float:
+    """The milliseconds of a reply, with the carry that one version of ping loses."""
+    carried = LOST_CARRY.fullmatch(printed)
+    return float(int(carried[1] or carried[2]) + 1) if carried else float(printed)
+
+
+def _agrees(printed: float | None, sent: int, lost: int) -> bool:
+    """Whether ping printed this loss: six digits of its percentage or, in old versions, whole percents of it.
+
+    Those are rounded down: finish() of ping_common.c, iputils s20180629.
+    """
+    if printed is None:
+        return False
+    return math.isclose(printed, lost / sent, rel_tol=1e-5) or math.isclose(100 * printed, 100 * lost // sent)
 
 
 def _check_extremes(extremes: tuple[float, float, float] | None, times: list[float], words: str) -> None:

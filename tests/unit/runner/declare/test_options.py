@@ -44,6 +44,25 @@ def test_nearest_names_one_or_all() -> None:
     assert nearest("x", []) == "; known: none"
 
 
+@pytest.mark.parametrize(
+    ("given", "known", "meant"),
+    [
+        ("police", ["duplicate", "policer"], "policer"),
+        ("police", ["duplicate", "delay"], ""),
+        ("routines", ["outer", "router"], ""),
+        ("thruput", ["throughput"], "throughput"),
+        ("slwo", ["slow", "swap"], "slow"),
+        ("max", ["maximum"], "maximum"),
+        ("restricted", ["none", "port-restricted"], "port-restricted"),
+        ("rt", ["rtt"], "rtt"),
+        ("x", ["y"], ""),
+    ],
+)
+def test_a_suggestion_is_what_may_have_been_meant(given: str, known: list[str], meant: str) -> None:
+    said = nearest(given, known)
+    assert said == (f'; did you mean "{meant}"?' if meant else f"; known: {', '.join(sorted(known))}")
+
+
 MTU = Option("mtu", "derived", "MTU", low=576, high=65535)
 
 

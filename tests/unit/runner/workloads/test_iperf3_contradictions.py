@@ -205,6 +205,22 @@ def test_more_segments_again_than_there_were_bytes_have_failed() -> None:
         iperf3_tcp.parse(data)
 
 
+@pytest.mark.parametrize(("more", "sound"), [(0, True), (1, False)])
+def test_segments_of_a_write_that_has_not_come_to_an_end_may_be_sent_again(more: int, sound: bool) -> None:
+    data = loaded("tcp")
+    block, streams = data["start"]["test_start"]["blksize"], data["end"]["streams"]
+    again = int(data["end"]["sum_sent"]["bytes"]) + block * len(streams) + more
+    data["end"]["sum_sent"]["retransmits"] = again
+    for one in streams:
+        one["sender"]["retransmits"] = 0
+    streams[0]["sender"]["retransmits"] = again
+    if sound:
+        assert again in [one.value for one in iperf3_tcp.parse(data) if one.metric == "retransmits"]
+    else:
+        with pytest.raises(WorkloadFailed, match="segments of it again"):
+            iperf3_tcp.parse(data)
+
+
 @pytest.mark.parametrize("direction", ["", iperf3_report.REVERSE_SUFFIX])
 def test_more_bytes_of_tcp_than_were_sent_have_failed(direction: str) -> None:
     data = loaded("tcp-bidir")

@@ -136,6 +136,37 @@ def rounded(time: int) -> str:
     return f"0.{time:03}"
 
 
+def rounded_without_carry(time: int) -> str:
+    """The same as ping_common.c of iputils s20180629 prints it, which loses the carry into the next millisecond."""
+    if time >= 100_000:
+        return f"{time // 1000}"
+    if time >= 10_000:
+        return f"{time // 1000}.{(time % 1000 + 50) // 100}"
+    if time >= 1000:
+        return f"{time // 1000}.{(time % 1000 + 5) // 10:02}"
+    return f"0.{time:03}"
+
+
+@pytest.mark.parametrize("time", [1994, 1995, 1999, 9994, 9996, 10_000, 10_949, 10_950, 49_949, 49_960, 99_949, 99_999])
+def test_a_carry_that_an_old_ping_loses_is_put_back(time: int) -> None:
+    exact = f"{time / 1000:.3f}"
+    text = (
+        f"64 bytes from 10.0.1.3: icmp_seq=1 ttl=64 time={rounded_without_carry(time)} ms\n"
+        "3 packets transmitted, 1 received, 66% packet loss, time 9ms\n"
+        f"rtt min/avg/max/mdev = {exact}/{exact}/{exact}/0.000 ms"
+    )
+    [rtt, loss, _] = ping.parse(text, 0.01)
+    assert rtt.value == pytest.approx(time / 1e6, rel=0.006)
+    assert loss.value == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("percent", ["67", "65", "66.5", "0"])
+def test_a_loss_that_no_ping_prints_has_failed(percent: str) -> None:
+    text = pinged([1], 3).replace("66.6667%", f"{percent}%")
+    with pytest.raises(WorkloadFailed, match="makes no sense"):
+        ping.parse(text, 0.01)
+
+
 def test_more_refusals_than_errors_have_failed() -> None:
     text = captured("ping-df-local.txt") + "ping: local error: message too long, mtu=1500\n"
     with pytest.raises(WorkloadFailed, match="ping counted 3 errors and printed 4 requests that were refused"):

@@ -12,6 +12,9 @@ from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, eviden
 from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, TRANSPORTS, Auth
 from tunbench.runner.tunnels.shared import certificates, kernel_modules
 
+USUAL_WINDOW = 64
+"""Packets of the daemon's replay window where its configuration says nothing: openvpn(8)."""
+
 
 class Openvpn(Tunnel):
     """With TLS the first endpoint is the server, all others are its clients; otherwise two are joined."""
@@ -51,7 +54,7 @@ class Openvpn(Tunnel):
                 "receive buffer of the socket in bytes, up to net.core.rmem_max; 0: the system's",
                 high=1 << 30,
             ),
-            "replay-window": Option("count", "0", "packets of the replay window; 0: the daemon's 64", high=65536),
+            "replay-window": Option("count", str(USUAL_WINDOW), "packets of the replay window", low=1, high=65536),
             "ping": Option(
                 "count", "10", "with tls: seconds of silence behind which a ping is sent", low=1, high=65535
             ),
@@ -147,7 +150,8 @@ class Openvpn(Tunnel):
 
     def _text(self, auth: Auth, first: bool) -> str:
         """The lines of a configuration file, with the names of values in braces."""
-        lines = [name for name in ("sndbuf", "rcvbuf", "replay-window") if self.options[name]]
+        usual = {"sndbuf": 0, "rcvbuf": 0, "replay-window": USUAL_WINDOW}
+        lines = [name for name, value in usual.items() if self.options[name] != value]
         chosen = "".join(f"{name} {{{name}}}\n" for name in lines)
         chosen += "socket-flags TCP_NODELAY\n" if self.options["tcp-nodelay"] else ""
         digest = "auth {digest}\n" if self.options["digest"] != "default" else ""
