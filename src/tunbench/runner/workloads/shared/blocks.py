@@ -1,5 +1,6 @@
 """What happens to packets between endpoints while a tunnel goes on: mappings are forgotten, UDP passes no more."""
 
+import time
 from contextlib import suppress
 
 from tunbench.runner.declare.failures import Unsupported
@@ -18,6 +19,17 @@ table inet blocked {{
 }}
 """
 
+SHUT = """\
+table inet shut {
+    chain forward {
+        type filter hook forward priority filter - 1; policy drop;
+    }
+}
+"""
+
+SHUT_SECONDS = 0.05
+"""Seconds for which a NAT passes nothing before it forgets: an answer under way would make a new mapping at once."""
+
 
 def check_mappings(site: Site, name: str) -> None:
     """Raises Unsupported where no NAT stands before an endpoint."""
@@ -26,16 +38,25 @@ def check_mappings(site: Site, name: str) -> None:
 
 
 def forget_mappings(site: Site, name: str) -> None:
-    """Makes the gateways before an endpoint forget what they have mapped. Raises CommandFailed."""
+    """Makes the gateways before an endpoint forget what they have mapped, as if restarted. Raises CommandFailed."""
     for one in site.underlay.gateways[name]:
         if one.translates:
-            node = site.nodes[one.node]
-            program = node.home / "forget_flows.py"
-            if not node.exists(program):
-                node.write(program, python.source(forget_flows))
-            node.run(*node.python, str(program))
-            # Only where a NAT lets in more than the kernel's own does.
-            node.try_run("nft", "flush", "map", "ip", "gateway-nat", "mapped")
+            _forget(site.nodes[one.node])
+
+
+def _forget(node: Node) -> None:
+    program, rules = node.home / "forget_flows.py", node.home / "shut.nft"
+    if not node.exists(program):
+        node.write(program, python.source(forget_flows))
+        node.write(rules, SHUT)
+    node.run("nft", "-f", str(rules))
+    try:
+        time.sleep(SHUT_SECONDS)
+        node.run(*node.python, str(program))
+        # Only where a NAT lets in more than the kernel's own does.
+        node.try_run("nft", "flush", "map", "ip", "gateway-nat", "mapped")
+    finally:
+        node.run("nft", "delete", "table", "inet", "shut")
 
 
 def check_router(site: Site) -> None:
