@@ -13,7 +13,7 @@ from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.listing import print_json
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.narrowing import ProfileOption, StackOption
-from tunbench.cli.under_way import under_way
+from tunbench.cli.shell.under_way import under_way
 from tunbench.journal.journal import JournalError
 from tunbench.labs import image
 from tunbench.labs.image import remove

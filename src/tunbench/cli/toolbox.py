@@ -11,7 +11,7 @@ from rich.console import Console
 from tunbench.cli.console import say, screen
 from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.listing import print_rows
-from tunbench.cli.under_way import under_way
+from tunbench.cli.shell.under_way import under_way
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
 from tunbench.plan.extent import duration_in_words

@@ -40,15 +40,8 @@ RETURNS = {
 }
 """How a stack is ahead in metrics of how long nobody is answered: seconds say more of them than a ratio."""
 
-WHERE = {
-    "access": "behind {}",
-    "profile": "under {}",
-    "link": "with the link {}",
-    "topology": "in the topology {}",
-    "tuning": "with the tuning {}",
-    "machine": "on the machine {}",
-}
-"""What a sentence calls each axis of a condition, in this order."""
+WHERE = {"access": "behind {}", "profile": "under {}"}
+"""What a sentence calls an axis of a condition, these first in this order; any other one it has `with`."""
 
 NOTHING = {("access", "none"): "without an access"}
 """Values of an axis that are called otherwise."""
@@ -94,8 +87,8 @@ def where(condition: str, analysis: RunAnalysis) -> str:
     values = next(values for values, name in analysis.conditions.items() if name == condition)
     usual = {axis.name: axis.default for axis in axes.AXES}
     told = []
-    for axis, words in WHERE.items():
-        place = axes.CONDITION.index(axis)
+    for axis in dict.fromkeys((*WHERE, *axes.CONDITION)):
+        place, words = axes.CONDITION.index(axis), WHERE.get(axis, f"with the {axis} {{}}")
         varied = len({one[place] for one in analysis.conditions}) > 1
         if values[place] is not None and (varied or values[place] != usual[axis]):
             told.append(NOTHING.get((axis, values[place]), words.format(values[place])))

@@ -132,11 +132,12 @@ def _alike(questions: Sequence[Asked]) -> Alike:
 
 def _name(asked: Asked, alike: Alike) -> str:
     program, options = _read(asked.workload)
-    known = NAMES.get((program, asked.metric), f"{asked.metric} of {program}" if program != asked.metric else program)
-    way = _way(asked, alike)
+    known, way = NAMES.get((program, asked.metric), ""), _way(asked, alike)
     said = [*(field for _, field, _, _ in Formatter().parse(known) if field), *([REVERSE] if way else [])]
     told = [*_options(alike, options, said), *([] if way else _places(asked, alike))]
-    words = f"{known.format(event=event(asked))}{f' {way}' if way else ''}"
+    # What has no name here is a stranger's, and no pattern of ours.
+    unknown = f"{asked.metric} of {program}" if program != asked.metric else program
+    words = f"{known.format(event=event(asked)) or unknown}{f' {way}' if way else ''}"
     return f"{words} ({', '.join(told)})" if told else words
 
 

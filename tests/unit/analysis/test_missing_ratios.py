@@ -32,7 +32,7 @@ def why(*trials: TrialResult, metric: str = "throughput") -> str:
 @pytest.mark.parametrize(
     ("trials", "said"),
     [
-        ([speed("gre", 1e9)], "the plan has no stack none"),
+        ([speed("gre", 1e9)], "the run has no stack none to compare with"),
         (
             [speed("gre", 1e9), speed("none:underlay=ethernet", 1e9)],
             "the stack none was not run on the same kind of underlay",

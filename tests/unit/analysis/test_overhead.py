@@ -126,7 +126,8 @@ def test_a_packet_is_cut_as_the_rfcs_say(packet: int, mtu: int, version: int, pi
     ("stack", "sizes", "unfragmented"),
     [
         ("wireguard:mtu=1500", Sizes(1500, (1580,), (2,)), 1440),
-        ("wireguard:mtu=1500,outer=ipv6", Sizes(1500, (1636,), (2,)), 1420),
+        # 1409 B are filled up to 1424, which are 1504 outside.
+        ("wireguard:mtu=1500,outer=ipv6", Sizes(1500, (1636,), (2,)), 1408),
         # An interface cuts what it is given; policies take it, and what they make of it is cut between the nodes.
         ("ipsec:mode=xfrm+wireguard:mtu=1420", Sizes(1420, (1612, 1500), (2, 2)), 1376),
         ("ipsec+wireguard:mtu=1420", Sizes(1420, (1556, 1480), (2, 1)), 1376),

@@ -6,7 +6,7 @@ import time
 import pytest
 from rich.console import Console
 
-from tunbench.cli.under_way import EVERY_SECONDS, under_way
+from tunbench.cli.shell.under_way import EVERY_SECONDS, under_way
 
 
 def test_a_log_has_a_line_from_time_to_time_with_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ EXECUTED = {
     "template.py": "what a VM does before there is a node",
     "explore.py": "the same, for a person who looks around",
     "proof/echo.py": "a program that runs on a node",
+    "workloads/shared/multicast_stream.py": "a program that runs on a node",
     "workloads/shared/probe_stream.py": "a program that runs on a node",
     "workloads/shared/raw_listener.py": "a program that runs on a node",
 }
