@@ -43,7 +43,7 @@ def rendered(view: View) -> RenderableType:
     tables = [part for table in tables_on(Medium.TERMINAL, view) for part in rich_tables.rendered(table)]
     told = [Text(f"• {sentence}") for sentences in view.sentences for sentence in sentences]
     warned = [one for run in view.runs for one in run.warnings]
-    names = ", ".join(f"{one.name} {len(one.found)}" for one in warned)
+    names = ", ".join(f"{one.name}\N{NO-BREAK SPACE}{len(one.found)}" for one in warned)
     listed = [Text(f"warnings: {names}", style="yellow")] if warned else []
     return Group(Text(""), *told, *listed, *tables, *map(_warning, warned))
 

@@ -32,7 +32,7 @@ def test_sentences_stand_first_and_warnings_by_name_below_them() -> None:
     lines = [line for line in shown(realistic(10), 300).splitlines() if line]
     assert lines[0] == "• 1 of 40 trials of openvpn:cipher=AES-256-GCM failed; they are in none of these numbers."
     assert [line.startswith("•") for line in lines[:7]] == [True] * 6 + [False]
-    assert lines[6] == "warnings: netem-limit 1"
+    assert lines[6] == "warnings: netem-limit\N{NO-BREAK SPACE}1"
 
 
 def test_brackets_in_a_name_are_no_markup() -> None:
