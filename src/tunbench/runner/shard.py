@@ -96,9 +96,10 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
     began = _begin(events, "up")
     with _saying_what_was_tried(site), stack.up(site.stack, site.members):
         took = now() - began
+        stack.search(site.stack, site.members)
         _tell_phase(events, "proof")
         pairs = trials.pairs_of(spec["workloads"], site.underlay.topology)
-        path, *_ = [trials.prove(site, pair, events) for pair in pairs]
+        path = ", ".join(dict.fromkeys(filter(None, [trials.prove(site, pair, events) for pair in pairs])))
         samples = trials.journaled([Sample("connect", took)], OF_BRING_UP, site.pair)
         pending.close_next(Verdict.OK, samples=samples, began=began, path=path, logs=_tails(site.members))
         _measure(site, spec, pending, events, path)

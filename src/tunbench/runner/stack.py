@@ -158,7 +158,6 @@ def lift(
             begun.append(layer)
         _raise_layer(layer, of_layer(layer, nodes), of_layer(layer, rising))
         wait(layer, overlay)
-        layer.searched(of_layer(layer, nodes))
     for node, route in routes(stack, rising):
         node.run("ip", "route", "replace", *route)
 
@@ -181,6 +180,7 @@ def restart(stack: Stack, nodes: Sequence[Node]) -> None:
     """Takes a stack down on all its nodes and brings it up again. Raises StackFailed, CommandFailed."""
     lower(stack.layers, nodes)
     lift(stack, nodes, lambda layer, overlay: wait_for_answers(layer, overlay, nodes, stack.closed))
+    search(stack, nodes)
 
 
 def routes(stack: Stack, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[str]]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tunbench.plan.axes.link import BUNDLES_ARE_POLICED
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.topology import Layout
-from tunbench.runner.declare.access import NONE, Accesses
+from tunbench.runner.declare.access import NONE, ONLY_RELAY, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.overlay import SMALLEST_MTU
@@ -54,6 +54,12 @@ def _narrow(accesses: Accesses, stack: PlannedStack, layout: Layout, least: int)
 
 def _shut_out(accesses: Accesses, stack: PlannedStack, layout: Layout, mend: str) -> str:
     """What is wrong where a firewall before an endpoint drops what that sends to the control plane."""
+    alone = next((one for one in accesses.of_endpoints(layout.topology.endpoints) if one.firewall == ONLY_RELAY), None)
+    if alone and not stack.roles:
+        return (
+            f'"{alone.name}" lets out what is for the nodes control and relay alone ({ONLY_RELAY}), and '
+            f"{stack.name} has neither: {mend}"
+        )
     lowest = stack.layers[0]
     for traffic in (one.format(**lowest.options) for one in lowest.about.control):
         for one in accesses.of_endpoints(layout.topology.endpoints):

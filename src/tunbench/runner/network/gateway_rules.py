@@ -97,7 +97,9 @@ def _firewall(gateway: Gateway) -> Iterator[str]:
         case access.LISTS if gateway.own.allow:
             yield from _nothing_but(map(traffic, gateway.own.allow), LISTS)
     if gateway.firewall != "open":
-        mapped = "ct status & dnat == 0 " if gateway.nat in LETS_IN else ""
+        # What somebody else sends to a mapping would be answered, and a direct path found.
+        let_in = gateway.nat in LETS_IN and gateway.firewall != access.ONLY_RELAY
+        mapped = "ct status & dnat == 0 " if let_in else ""
         yield f'iifname "{OUTSIDE}" ct state new {mapped}{_drop("unasked")}'
 
 

@@ -84,7 +84,7 @@ class Watch:
 
 def tried(underlay: Underlay, nodes: Mapping[str, Node]) -> str:
     """What gateways have dropped until now, by rule, as words; empty where they have dropped nothing."""
-    found = {one.node: dropped(nodes[one.node]) for one in underlay.all_gateways}
+    found = {node: dropped(nodes[node]) for node in _rules(underlay)}
     said = {
         node: ", ".join(f"{count} by {rule}" for rule, count in counters.items() if count)
         for node, counters in found.items()

@@ -107,6 +107,7 @@ def _start(trial: Trial, number: int, began: float) -> tuple[float, str]:
             raise WorkloadFailed(f"start {number + 1}: {reason}") from None
         first_packets.wait_for_both(watched)
         trial.samples += first_packets.samples(watched, start, began)
+        stack.search(site.stack, site.members)
     return start, [trial.client.read(log) for log in logs.values()][-1]
 
 

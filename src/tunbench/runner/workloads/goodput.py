@@ -166,9 +166,8 @@ def payload_of(options: Options, family: int) -> int:
     if frame := int(options["frame"]):
         length = frame - ETHERNET_AND_CHECKSUM - IP[family].size - UDP.size
         if length < LEAST_LENGTH:
-            raise Unsupported(
-                f"a frame of {frame} B leaves {length} B to iperf3 over IPv{family}, and it needs {LEAST_LENGTH}"
-            )
+            least = LEAST_LENGTH + frame - length
+            raise Unsupported(f"a frame of {frame} B is too small for iperf3 over IPv{family}: give {least} B or more")
     return length
 
 

@@ -18,7 +18,7 @@ ABOUT = About(
     name="marks",
     summary="echo requests with a DSCP and ECN: what stands outside of the stack, and what arrives inside of it",
     options={
-        "dscp": Option("count", "46", "DSCP of the requests, 46 is EF (RFC 2474)", low=1, high=63),
+        "dscp": Option("count", "46", "DSCP of the requests, 46 is EF (RFC 3246)", low=1, high=63),
         "count": Option("count", "20", "echo requests of each kind", low=1, high=10_000),
     },
     metrics={
@@ -153,7 +153,7 @@ def _looked(trial: Trial) -> tuple[list[Seen], Seen]:
         )
         captures = []
         for index, (node, interface, expression, direction) in enumerate(places):
-            path = node.home / f"marks-{index}.pcap"
+            path = node.home / f"marks-{trial.number}-{index}.pcap"
             captures.append((node, path))
             looking.enter_context(capture.capturing(node, interface, path, expression, direction))
         _ping(trial)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from tunbench.runner.declare.failures import WorkloadFailed
+from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node import python
@@ -40,7 +40,7 @@ ABOUT = About(
 
 PORT = 5007
 GROUPS = {4: "239.255.77.77", 6: "ff15::7777"}
-"""A group of an organisation's own, and a transient one of a site, by address family: RFC 2365, RFC 4291 (2.7)."""
+"""A group of the local scope, and a transient one of a site, by address family: RFC 2365 (6.1), RFC 4291 (2.7)."""
 
 READY_TIMEOUT = 20.0
 """Seconds in which a receiver must have joined."""
@@ -72,6 +72,8 @@ def busy(options: Options) -> float:
 
 def execute(trial: Trial) -> None:
     """Lets all other ends join, sends, and waits for what is under way."""
+    if trial.site and trial.site.underlay.topology.hosts:
+        raise Unsupported("no endpoint routes multicast between the hosts behind them: take another topology")
     count, sender = int(trial.options["count"]), trial.client
     program = sender.home / "multicast.py"
     sender.write(program, python.source(multicast_stream))

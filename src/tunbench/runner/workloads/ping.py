@@ -21,7 +21,7 @@ ABOUT = About(
         ),
         # Below 16 bytes there is no room for the time of sending, and ping tells no round-trip time.
         "size": Option("size", "56", "payload in bytes, as ping's -s", low=16, high=65507),
-        "dscp": Option("count", "0", "DSCP of the requests, 46 is EF (RFC 2474)", low=0, high=63),
+        "dscp": Option("count", "0", "DSCP of the requests, 46 is EF (RFC 3246)", low=0, high=63),
         "df": Option("switch", "off", "do not fragment: what does not fit is refused and lost, as ping's -M do"),
     },
     metrics={

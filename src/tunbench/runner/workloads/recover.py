@@ -71,6 +71,10 @@ FALLBACK_TIMEOUT, RETURN_TIMEOUT = 300.0, 180.0
 more. ZeroTier took 3 to 4 minutes for the former in a published study."""
 
 
+LASTS = {"udp-block": 60.0, "udp-unblock": 90.0}
+"""Seconds that an event takes, about; any other one takes 1."""
+
+
 def recovery_timeout(event: str) -> float:
     """Seconds after an event in which a probe must be answered."""
     return FALLBACK_TIMEOUT if event == "udp-block" else RECOVERY_TIMEOUT
@@ -90,7 +94,8 @@ class Event(NamedTuple):
 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
-    return float(options["times"]) * (1 + (float(options["outage"]) if options["event"] == "link" else 0))
+    event = str(options["event"])
+    return float(options["times"]) * (LASTS.get(event, 1.0) + (float(options["outage"]) if event == "link" else 0))
 
 
 def busy(options: Options) -> float:
@@ -137,11 +142,12 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
     overlay, target = trial.overlays[prober.name], trial.overlays[other.name].address
     with ExitStack() as under_way:
         log = under_way.enter_context(blocked_time.ready(prober, overlay, target, interval, name))
-        if event == "udp-unblock":
+        if blocked := event == "udp-unblock":
             blocks.block_udp(_site(trial), trial.server.name)
         blocked_time.begin(prober, log)
         if not blocked_time.answers(prober, log, FALLBACK_TIMEOUT if event == "udp-unblock" else stack.ANSWER_TIMEOUT):
-            raise WorkloadFailed("the overlay did not answer before the event")
+            without = " without UDP: take event=udp-unblock away where it has no way without" if blocked else ""
+            raise WorkloadFailed(f"the overlay did not answer before the event{without}")
         prober.run("sleep", f"{CALM_SECONDS:g}")
         seen = [under_way.enter_context(one) for one in _returning(trial, event, name)]
         happened = _happen(trial, event)
@@ -207,7 +213,7 @@ def _tidy(trial: Trial, event: str, recovered: bool) -> None:
     site = trial.site
     assert site
     if event in BLOCKING:
-        blocks.let_udp_pass(site)
+        blocks.tidy(site)
         if recovered:
             stack.search(site.stack, site.members)
     if recovered and event != "address":

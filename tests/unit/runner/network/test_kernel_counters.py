@@ -136,12 +136,13 @@ def test_openvpn_is_asked_by_its_log(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     log.parent.mkdir(exist_ok=True)
     log.write_text(
         f"{said}bad packet ID (may be a replay): [ #9 ]\n{said}packet HMAC authentication failed\nother\n" * 2
+        + "AEAD Decrypt error: cipher final failed\n"
     )
     ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
     options = resolve(Openvpn.takes(), {}, "openvpn")
     layer = Openvpn(options, LayerContext(0, ends, Openvpn.yields(options, 0, ends)))
     node = Node("a", LocalShell(), FakeEvents())
-    assert layer.refused(node) == {"openvpn-replayed": 2, "openvpn-unauthentic": 2}
+    assert layer.refused(node) == {"openvpn-replayed": 2, "openvpn-unauthentic": 3}
     log.unlink()
     assert layer.refused(node) == {}
 

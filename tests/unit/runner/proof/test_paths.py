@@ -101,3 +101,21 @@ def test_another_path_than_the_demanded_one_fails(
     other = {"relay": DIRECT, "direct": RELAYED}[demanded]
     with pytest.raises(ProofFailed, match="nebula: 0 packets on router/to-b show its evidence"):
         proven(f"nebula:path={demanded}", [other], move_home(monkeypatch, tmp_path), monkeypatch)
+
+
+def test_a_marker_that_can_be_read_once_is_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = []
+    secret = proof.Claim("nebula", lambda: None, "", "", hidden=True, path="direct")  # type: ignore[arg-type,return-value]
+    claim = secret._replace(instead=(secret._replace(path="relay"),))
+    other = bytes(proof.echo.PAYLOAD)
+
+    def send(claims: Sequence[proof.Claim], probe: object) -> list[proof.Seen]:
+        packets = [other] * 9 + [MARKER + other] * (not sent)
+        sent.append(probe)
+        return [proof.Seen("router/to-b", packets, packets[: 9 + len(sent) // 2]) for _ in claims]
+
+    monkeypatch.setattr(proof, "_send", send)
+    monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
+    with pytest.raises(ProofFailed, match="the marker can be read on router/to-b in 1 packets"):
+        proof.prove([claim], Node("a", FakeLabShell(tmp_path, ""), FakeEvents()), "10.10.0.2", FakeEvents())
+    assert len(sent) == 1

@@ -235,7 +235,7 @@ class Headscale(Tunnel):
     def _asking(self, node: Node, there: str, wanted: str) -> tuple[str, ...]:
         """The command that says whether an answer from an address comes by a path."""
         if wanted == DIRECT:
-            return self._tailscale(node, "ping", "--until-direct", "--c=10", "--timeout=1s", there)
+            return self._tailscale(node, "ping", "--until-direct", "--c=1", "--timeout=1s", there)
         ping = self._tailscale(node, "ping", "--until-direct=false", "--c=1", "--timeout=1s", there)
         return ("sh", "-c", VIA_DERP, "sh", *ping)
 

@@ -21,11 +21,12 @@ REFUSALS = {
         "bad packet ID (may be a replay)", "came later than OpenVPN's replay window holds, or twice"
     ),
     "openvpn-unauthentic": Refusal(
-        "Authenticate/Decrypt packet error: \\(packet HMAC\\|cipher final\\)",
+        "\\(Authenticate/Decrypt packet\\|AEAD Decrypt\\) error: \\(packet HMAC\\|cipher final\\|packet tag\\)",
         "failed OpenVPN's check of their integrity",
     ),
 }
-"""By the name of the counter. OpenVPN 2.6, src/openvpn/crypto.c, openvpn_decrypt_aead() and crypto_check_replay()."""
+"""By the name of the counter. OpenVPN 2.6, src/openvpn/crypto.c, openvpn_decrypt_aead(), openvpn_decrypt_v1()
+and crypto_check_replay()."""
 
 
 class Cipher(NamedTuple):

@@ -25,6 +25,6 @@ def wait(tunnel: Tunnel, node: Node, asking: Asking, peers: str, tried: Callable
 
 
 def search(tunnel: Tunnel, node: Node, asking: Asking) -> None:
-    """Gives a tunnel some time to find a direct path, where any will do."""
-    if not path.demanded(tunnel.options):
+    """Gives a tunnel some time to find a direct path, where any will do, or to be back on it where it is demanded."""
+    if path.demanded(tunnel.options) in ("", DIRECT):
         node.until(*asking(DIRECT), timeout=SEARCH_TIMEOUT, unless=tunnel.ended)

@@ -4,6 +4,7 @@ import time
 from contextlib import suppress
 
 from tunbench.runner.declare.failures import Unsupported
+from tunbench.runner.network.gateway import Gateway
 from tunbench.runner.node import forget_flows, python
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node
@@ -33,15 +34,20 @@ SHUT_SECONDS = 0.05
 
 def check_mappings(site: Site, name: str) -> None:
     """Raises Unsupported where no NAT stands before an endpoint."""
-    if not any(one.translates for one in site.underlay.gateways.get(name, ())):
+    if not any(map(_maps, site.underlay.gateways.get(name, ()))):
         raise Unsupported(f"no NAT stands before {name}, whose mappings could be forgotten: give it an access with one")
 
 
 def forget_mappings(site: Site, name: str) -> None:
     """Makes the gateways before an endpoint forget what they have mapped, as if restarted. Raises CommandFailed."""
     for one in site.underlay.gateways[name]:
-        if one.translates:
+        if _maps(one):
             _forget(site.nodes[one.node])
+
+
+def _maps(gateway: Gateway) -> bool:
+    """Whether it has mappings that can be forgotten: an address of one's own is none."""
+    return gateway.translates and gateway.nat != "one-to-one"
 
 
 def _forget(node: Node) -> None:
@@ -74,9 +80,14 @@ def block_udp(site: Site, name: str) -> None:
 
 
 def let_udp_pass(site: Site) -> None:
+    """Takes the block away. Raises CommandFailed."""
+    _middle(site).run("nft", "delete", "table", "inet", "blocked")
+
+
+def tidy(site: Site) -> None:
     """Takes the block away, where there is one."""
     with suppress(CommandFailed):
-        _middle(site).run("nft", "delete", "table", "inet", "blocked")
+        let_udp_pass(site)
 
 
 def _middle(site: Site) -> Node:

@@ -29,7 +29,7 @@ TRIES = 3
 
 BYTES = Option("size", "0", "bytes to send; 0: for `duration`, whose place it takes", low=1, high=1e12, zero=True)
 PARALLEL = Option("count", "1", "streams at once", low=1, high=128)
-DSCP = Option("count", "0", "DSCP of what is sent, 46 is EF (RFC 2474)", low=0, high=63)
+DSCP = Option("count", "0", "DSCP of what is sent, 46 is EF (RFC 3246)", low=0, high=63)
 REVERSE = Option("switch", "off", "the server sends")
 BIDIR = Option("switch", "off", "both send at once")
 # iperf3's MAX_TCP_BUFFER.
