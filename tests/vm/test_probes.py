@@ -117,7 +117,8 @@ def test_what_is_carried_is_counted_in_bytes_of_packets(stack: str, probed: Reco
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_tcp_keeps_the_processor_busy_and_its_cost_follows_from_its_throughput(stack: str, probed: Record) -> None:
-    assert one(probed, "busy", stack, TCP) == pytest.approx(1, abs=0.01)
+    # Of 1 s, the beginning and the end are a part.
+    assert one(probed, "busy", stack, TCP) == pytest.approx(1, abs=0.03)
     assert one(probed, "busy", stack, PING) < 0.1
     # No less than a payload's byte takes at that throughput; acknowledgments and headers are carried too.
     least = 8 / one(probed, "throughput", stack, TCP, "a")

@@ -9,6 +9,7 @@ import json
 import os
 import struct
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ RANDOM = Path("/dev/urandom")
 
 RNDADDENTROPY, RNDRESEEDCRNG = 0x40085203, 0x5207
 """Ways to feed the kernel's random number generator, and to give it a new key from all that it was fed: random(4)."""
+
+TICK_SECONDS = 0.004
+"""CONFIG_HZ is 250 in Debian's kernel, whose ticks are at multiples of that since it was booted."""
 
 KEY_BYTES = 32
 
@@ -58,7 +62,11 @@ def begin() -> None:
 
 
 def save() -> None:
-    """Lets the VM be saved here."""
+    """Lets the VM be saved here, in the middle between two ticks of its kernel.
+
+    What waits for a tick that comes as the VM is saved waits for the next one where that is loaded.
+    """
+    time.sleep(1.5 * TICK_SECONDS - time.monotonic() % TICK_SECONDS)
     ports = os.open(PORTS, os.O_WRONLY)
     os.pwrite(ports, PANICKED, PANIC_PORT)
     os.close(ports)
