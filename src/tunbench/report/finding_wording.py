@@ -12,6 +12,7 @@ from tunbench.analysis.findings.findings import (
     Leading,
     TooFew,
     TooMany,
+    Uncompared,
     findings,
 )
 from tunbench.analysis.findings.questions import Asked, Contest
@@ -30,8 +31,11 @@ RATIOS = {
     "1/s": "serves {times} times as many as",
     "s": "takes {times} times as long as",
     "s/B": "costs {times} times as much as",
+    "idle-rate": "sends {times} times as much as",
+    "idle-cpu": "computes {times} times as much as",
+    "jitter": "has {times} times the jitter of",
 }
-"""How a stack is ahead by a ratio, by the unit of the metric; of any other one it `has` so much."""
+"""How a stack is ahead by a ratio, by the metric or else its unit; of any other one it `has` so much."""
 
 RETURNS = {
     "connect": "connects {shift} before",
@@ -68,12 +72,16 @@ def sentence(finding: Finding, analysis: RunAnalysis, questions: Sequence[Asked]
             )
         case TooMany(tests):
             return f"No stack is told from another: {_tests(tests)} are too many. Run fewer stacks or workloads."
+        case Uncompared(stack, least, most, some, of):
+            there = _trials(str(most) if least == most else f"{least} to {most}")
+            place = "" if some == of else f" in {some} of {of} comparisons"
+            return f"{stack} has {there}{place}, too few to be compared."
         case Ahead(contest, best, other, of, difference):
             last = f", the next of {of} stacks" if of > 2 else ""
             told = _ahead(contest, best, f"{other}{last}", difference)
             return _in(contest, analysis, f"{told}: {_name(contest, questions)}")
-        case Leading(contest, leading, other, of, difference):
-            told = _ahead(contest, leading[0], f"{other}, the last", difference)
+        case Leading(contest, leading, other, of, difference, last):
+            told = _ahead(contest, leading[0], f"{other}, the last" if last else other, difference)
             first = f"{_listed(leading, f'{len(leading)} of {of} stacks')} cannot be told from the best"
             first += f" of {of} stacks" * (len(leading) <= MOST_NAMES)
             return _in(contest, analysis, f"{first}; {told}: {_name(contest, questions)}")
@@ -110,7 +118,8 @@ def _ahead(contest: Contest, ahead: str, behind: str, difference: Difference) ->
         form = RETURNS[asked.metric].format(shift=_amount(abs(moved.value), asked.unit))
         bounds = _bounds(low, high, asked.unit)
     elif share:
-        form = RATIOS.get(asked.unit, "has {times} times as much as").format(times=units.number(share.median))
+        form = RATIOS.get(asked.metric) or RATIOS.get(asked.unit, "has {times} times as much as")
+        form = form.format(times=units.number(share.median))
         bounds = f"{units.number(share.low)} to {units.number(share.high)}"
     else:
         direction = "more" if moved.value > 0 else "less"
