@@ -13,7 +13,7 @@ from tunbench.cli.executing import MISTAKES, conclude, execute
 from tunbench.cli.shell import completion
 from tunbench.journal import files
 from tunbench.journal.folders import resume_command
-from tunbench.plan import cautions, choice, load
+from tunbench.plan import cautions, choice
 from tunbench.plan.choice import Choice
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.load import Loaded
@@ -69,7 +69,7 @@ def choose(
     with bad_input_exits(*MISTAKES):
         asked = choice.read(stacks, line, line_b, delay, loss, purpose, seed)
         text = choice.text(asked, _command(asked, purpose))
-        loaded = load.read(text, write or Path(f"{choice.NAME}.toml"))
+        loaded = choice.loaded(text, Path(f"{choice.NAME}.toml"))
         order = order_of(loaded, {})
         count = workers or default_workers(order.lab.clock)
         for told in [*wording.plan(asked, loaded, count, minutes), *order.toolbox.notes]:

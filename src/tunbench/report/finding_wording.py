@@ -1,5 +1,6 @@
 """The sentences with which a report begins: a closed grammar, one form for each kind of finding."""
 
+import re
 from collections.abc import Sequence
 
 from tunbench.analysis.findings.differences import Difference
@@ -50,6 +51,8 @@ WHERE = {"access": "behind {}", "profile": "under {}"}
 NOTHING = {("access", "none"): "without an access"}
 """Values of an axis that are called otherwise."""
 
+OF_BOTH_SITES = re.compile("none,a=([^,=]+),b=([^,=]+)")
+
 OVER = {"ip6": "over IPv6", "ethernet": "over Ethernet"}
 """What a sentence calls a kind of underlay other than IP."""
 
@@ -99,8 +102,14 @@ def where(condition: str, analysis: RunAnalysis) -> str:
         place, words = axes.CONDITION.index(axis), WHERE.get(axis, f"with the {axis} {{}}")
         varied = len({one[place] for one in analysis.conditions}) > 1
         if values[place] is not None and (varied or values[place] != usual[axis]):
-            told.append(NOTHING.get((axis, values[place]), words.format(values[place])))
+            told.append(NOTHING.get((axis, values[place]), words.format(_both_sites(values[place]))))
     return " ".join(told)
+
+
+def _both_sites(value: str) -> str:
+    """The accesses of two sites, spelled `none,a=X,b=Y`, as `X and Y`; any other value as it is."""
+    found = OF_BOTH_SITES.fullmatch(value)
+    return f"{found[1]} and {found[2]}" if found else value
 
 
 def _in(contest: Contest, analysis: RunAnalysis, told: str) -> str:

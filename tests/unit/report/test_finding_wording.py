@@ -108,6 +108,12 @@ def test_a_single_bare_condition_needs_no_words() -> None:
     assert told.startswith("gre carries")
 
 
+def test_accesses_of_two_sites_are_both_named() -> None:
+    analysis = view_of(record([ran(profile="baseline", access="none,a=dsl,b=fibre")])).runs[0]
+    [condition] = analysis.conditions.values()
+    assert finding_wording.where(condition, analysis) == "behind dsl and fibre"
+
+
 @pytest.mark.parametrize("count", [0, 3, 9])
 def test_there_are_six_sentences_at_most(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding_wording, "findings", lambda *_: [TooMany(1)] * count)
