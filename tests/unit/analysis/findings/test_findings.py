@@ -97,8 +97,13 @@ def test_a_pair_that_no_test_could_tell_apart_is_not_alike(monkeypatch: pytest.M
 
 
 def test_the_last_is_said_of_the_last_of_all_alone() -> None:
+    """One that scatters is behind the last that can be told from the best, and cannot be told from it itself."""
     [found] = said(*speeds(wireguard=3, openvpn=1, gre=3))
     assert isinstance(found, Leading) and found.last
+    scattered = [*speeds(3, gre=5), *(one for one in speeds(8, gre=0.5) if one.cell["repeat"] >= 3)]
+    [found] = said(*speeds(wireguard=3, openvpn=1), *scattered)
+    assert isinstance(found, Leading)
+    assert (found.leading, found.other, found.last) == (("wireguard", "gre"), "openvpn", False)
 
 
 def test_trials_that_failed_are_said_first() -> None:
