@@ -43,7 +43,7 @@ def test_a_runner_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, r
     assert wait_until(lambda: bool(killer.labs(run)), 60)
     os.kill(killer.labs(run)[0], 9)
     assert process.wait(120) == 1
-    assert "1 shards were interrupted; go on with: tunbench run --resume" in killer.printed()
+    assert "1 shard was interrupted; go on with: tunbench run --resume" in killer.printed()
     [interrupted] = record_of(run).interrupted
     assert interrupted == "none, baseline, repeat 1"
     assert killer.begin(run).wait(120) == 0

@@ -103,7 +103,7 @@ def test_a_vm_that_was_killed_is_told_and_the_rest_goes_on(tmp_path: Path, recor
     assert wait_until(lambda: len(under_way(run)) == 2, 120)
     os.kill(killer.labs(run)[0], 9)
     assert process.wait(300) == 1
-    assert "1 shards were interrupted; go on with: tunbench run --resume" in killer.printed()
+    assert "1 shard was interrupted; go on with: tunbench run --resume" in killer.printed()
     assert len(record_of(run).interrupted) == 1
     assert killer.begin(run).wait(300) == 0
     alike.check(run)

@@ -1,5 +1,6 @@
 """Calls over a stack: the R and the opinion score of each trial that sent datagrams as a telephone does."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,7 +23,8 @@ class Call(NamedTuple):
     """What a call over a stack is like in a condition: R and opinion score, over all trials and both directions.
 
     Of each trial the worse direction counts: two people talk, and one of them is heard worse. `delay` is that from
-    mouth to ear in seconds, and `unplayed` the share of packets that were lost or came too late, in its median trial.
+    mouth to ear in seconds, infinite where nothing is heard, and `unplayed` the share of packets that were lost or came
+    too late, in its median trial.
     """
 
     stack: str
@@ -39,6 +41,10 @@ class _Direction(NamedTuple):
     unplayed: float
 
 
+SILENT = _Direction(0.0, math.inf, 1.0)
+"""A direction in which nothing arrives: the least R."""
+
+
 def calls(analysis: RunAnalysis, workloads: Sequence[str]) -> list[Call]:
     """The calls of these workloads, in the order of conditions and stacks."""
     kept = analysis.samples.filter(pl.col("workload").is_in(list(workloads)) & pl.col("metric").is_in([DELAY, LOSS]))
@@ -46,18 +52,19 @@ def calls(analysis: RunAnalysis, workloads: Sequence[str]) -> list[Call]:
     for (stack, condition, *_), rows in kept.group_by(
         "stack", "condition", "repeat", "seed", "pair", maintain_order=True
     ):
-        heard = [found for _, way in rows.group_by("workload", "node") if (found := _direction(way))]
-        if heard:
-            trials.setdefault((str(stack), str(condition)), []).append(min(heard))
+        ways = [_direction(way) for _, way in rows.group_by("workload", "node")]
+        rated = [way for way in ways if way]
+        if rated and len(rated) == len(ways):
+            trials.setdefault((str(stack), str(condition)), []).append(min(rated))
     return [_call(*key, found) for key, found in trials.items()]
 
 
 def _direction(rows: pl.DataFrame) -> _Direction | None:
-    """One direction of a trial; None where it has no delays or no loss."""
+    """One direction of a trial, SILENT where all is lost; None where it has no loss, or no delays of what arrived."""
     delays = rows.filter((pl.col("metric") == DELAY) & pl.col("at").is_not_null())["value"].to_list()
     losses = rows.filter((pl.col("metric") == LOSS) & pl.col("at").is_null())["value"].to_list()
     if not delays or not losses:
-        return None
+        return SILENT if losses and losses[0] >= 1 else None
     return heard(delays, losses[0])
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tunbench.runner.declare import spelling
-from tunbench.runner.declare.path import DIRECT
+from tunbench.runner.declare.path import DIRECT, FAILED, demanded
+from tunbench.runner.declare.tunnel import About
 from tunbench.runner.stack import declared
 
 REACHED, PUNCHED, BLOCKED = "reached", "punched", "blocked"
@@ -52,12 +53,28 @@ class Expected(NamedTuple):
 
 
 def expected(stack: str, access: str) -> Expected | None:
-    """What is expected of a stack between two accesses; None where nobody says."""
-    [first, *_] = spelling.stack(stack)
-    pairing, finder = PAIRINGS.get(access), declared(first).finds
-    if not pairing or not finder:
+    """What is expected of a stack between two accesses; None where nobody says.
+
+    That is so as well where the plan demands a path, where a stranger's stack cannot be read, and where holes would be
+    punched and no node tells both ends of each other. A relay that no node of the stack offers is none.
+    """
+    pairing = PAIRINGS.get(access)
+    about = _declared(stack) if pairing else None
+    if not pairing or not about or not about.finds:
         return None
-    source = f"{pairing.source}; {finder.source}"
+    finder, source = about.finds, f"{pairing.source}; {about.finds.source}"
+    if pairing.kind == PUNCHED and finder.punches and not about.roles:
+        return None
     if pairing.kind == REACHED or (pairing.kind == PUNCHED and finder.punches):
         return Expected(DIRECT, source)
-    return Expected(finder.without_udp if access.startswith("office") else finder.relay, source)
+    relay = finder.without_udp if access.startswith("office") else finder.relay
+    return Expected(relay if relay in about.paths else FAILED, source)
+
+
+def _declared(stack: str) -> About | None:
+    """What the first layer of a stack declares; None where it is not known here, or its path is demanded."""
+    try:
+        [first, *_] = spelling.stack(stack)
+        return None if demanded(first.options) else declared(first)
+    except ValueError:
+        return None

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from tunbench.cli.console import say, screen
+from tunbench.cli.console import say, screen, show
 from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.executing import MISTAKES, conclude, execute
 from tunbench.cli.shell import completion
 from tunbench.journal import files
 from tunbench.journal.folders import resume_command
-from tunbench.plan import cautions, choice, load
+from tunbench.plan import cautions, choice
 from tunbench.plan.choice import Choice
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.load import Loaded
@@ -69,10 +70,11 @@ def choose(
     with bad_input_exits(*MISTAKES):
         asked = choice.read(stacks, line, line_b, delay, loss, purpose, seed)
         text = choice.text(asked, _command(asked, purpose))
-        loaded = load.read(text, write or Path(f"{choice.NAME}.toml"))
+        loaded = choice.loaded(text, Path(f"{choice.NAME}.toml"))
         order = order_of(loaded, {})
         count = workers or default_workers(order.lab.clock)
-        for told in [*wording.plan(asked, loaded, count, minutes), *order.toolbox.notes]:
+        show(console, map(Text, wording.plan(asked, loaded, count, minutes)))
+        for told in order.toolbox.notes:
             say(console, told)
         for told in cautions.lines(order.shards, order.lab.clock):
             say(console, told)
@@ -98,12 +100,13 @@ def _answer(folder: Path, loaded: Loaded, asked: Choice) -> None:
     analysis = analyse(record_of(folder))
     if choice.CALL in asked.purpose.workloads:
         names = [one.name for one in loaded.plan.workloads]
-        for told in shown.lines(calls(analysis, names)):
-            say(screen(), told)
+        show(screen(), map(Text, shown.lines(calls(analysis, names))))
     missing = analysis.record.planned - len(analysis.record.trials)
     if missing > 0:
-        left = f"{missing} of {analysis.record.planned} trials that were asked for are left"
-        say(screen(stderr=True), f"the time is over, and {left}; go on with: {resume_command(folder)}")
+        why = "" if analysis.record.interrupted else "the time is over, and "
+        verb = "is" if missing == 1 else "are"
+        left = f"{missing} of {analysis.record.planned} trials that were asked for {verb} left"
+        say(screen(stderr=True), f"{why}{left}; go on with: {resume_command(folder)}")
 
 
 def _keep(text: str, file: Path) -> None:

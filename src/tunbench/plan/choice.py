@@ -2,12 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from tunbench.plan import load
 from tunbench.plan.axes import link, profile
 from tunbench.plan.axes.stack import read_stack
-from tunbench.plan.load import PlanError
+from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.toml.mistakes import MistakeAt
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.options import nearest
@@ -20,9 +24,22 @@ QUEUE = "50ms"
 
 MOST_REPEATS = 30
 
+RATES = {"G": "1e9", "M": "1e6", "K": "1e3", "bit": "1"}
+DELAYS = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}
+"""Units that names are written in, the largest first."""
+
 LINE = re.compile(r"([^/]+)/([^/]+)")
 
 LINE_EXAMPLE = "write what comes down and what goes up, such as --line 300M/40M"
+
+
+IN_PLAN = re.compile(
+    r"[^ ]+?\.toml(:\d+)?: ((?P<key>[a-z]+)[^ ]*: )?(?P<sentence>.*?)(, or (exclude|\w+) = .*)?", re.DOTALL
+)
+"""A mistake of a plan that was made: its place, its key, what is wrong, and what else its author could write."""
+
+OPTIONS = {"seed": "--seed", "access": "--line-b", "link": "--line", "profiles": "--delay, --loss"}
+"""The options that keys of the plan were made of; stacks stand by themselves."""
 
 
 class Purpose(NamedTuple):
@@ -101,6 +118,8 @@ def read(stacks: Sequence[str], line: str, line_b: str, delay: str, loss: str, p
         raise PlanError("name two stacks at least, such as: tunbench choose wireguard openvpn --line 300M/40M")
     for stack in stacks:
         _checked("", read_stack, stack)
+        if stacks.count(stack) > 1:
+            raise PlanError(f"{stack} is named twice: take one of them away")
     if purpose not in PURPOSES:
         raise PlanError(f'--for: there is no "{purpose}"{nearest(purpose, [name for name in PURPOSES if name])}')
     a = _line("--line", line)
@@ -125,7 +144,7 @@ def text(choice: Choice, command: str) -> str:
             f"workloads = {json.dumps(list(choice.purpose.workloads))}",
             "",
             "# Between the sites. The delay is one way.",
-            f'profiles = [{{ name = "line", delay = "{choice.delay}", loss = "{choice.loss}" }}]',
+            f'profiles = [{{ name = "{_between(choice)}", delay = "{choice.delay}", loss = "{choice.loss}" }}]',
             "",
             *_lines(choice),
             "",
@@ -133,16 +152,52 @@ def text(choice: Choice, command: str) -> str:
     )
 
 
+def loaded(text: str, path: Path) -> Loaded:
+    """The plan that was made. Raises PlanError, which names options: whoever chooses has written no file."""
+    try:
+        return load.read(text, path)
+    except PlanError as error:
+        raise PlanError("\n".join(map(_of_option, str(error).splitlines()))) from None
+
+
+def _of_option(mistake: str) -> str:
+    """A mistake in the plan as one of what it was made of; what only a plan can do is no mend."""
+    found = IN_PLAN.fullmatch(mistake)
+    if not found:
+        return mistake
+    option = OPTIONS.get(found["key"] or "", "")
+    return f"{option}: {found['sentence']}" if option else found["sentence"]
+
+
 def _lines(choice: Choice) -> list[str]:
     if choice.a == choice.b:
-        return ["# The line of each site.", f'link = {{ name = "line", {_rates(choice.a)} }}']
+        return ["# The line of each site.", f'link = {{ name = "{_name(choice.a)}", {_rates(choice.a)} }}']
     return [
-        "# The line of each site, behind a gateway of its own.",
+        "# The line of each site, behind a gateway of its own, which lets all through over IPv6 as well.",
         *(
-            f'access.{node} = {{ name = "line-{node}", link = {{ {_rates(line)} }} }}'
+            f'access.{node} = {{ name = "line-{_name(line).lower()}", firewall = "open", link = {{ {_rates(line)} }} }}'
             for node, line in (("a", choice.a), ("b", choice.b))
         ),
     ]
+
+
+def _between(choice: Choice) -> str:
+    """What lies between the sites, as a name of a profile may be, such as `delay-35ms-loss-2-in-1000`."""
+    told = f"delay-{_whole(Decimal(str(quantity.duration(choice.delay))), DELAYS)}"
+    lost = Fraction(quantity.ratio(choice.loss)).limit_denominator(10**9)
+    of = next((10**n for n in range(9) if (lost * 10**n).denominator == 1), 10**9)
+    return f"{told}-loss-{round(lost * of)}-in-{of}" if lost else told
+
+
+def _name(line: Line) -> str:
+    """A line as a name of a link may be, such as `300M-40M`."""
+    return "-".join(_whole(Decimal(str(quantity.rate(rate))), RATES) for rate in line)
+
+
+def _whole(value: Decimal, units: Mapping[str, str]) -> str:
+    """A value in the largest unit in which it is a whole number, rounded in the smallest; a name has no point."""
+    unit = next((unit for unit, size in units.items() if value and not value % Decimal(size)), list(units)[-1])
+    return f"{value / Decimal(units[unit]):.0f}{unit}"
 
 
 def _rates(line: Line) -> str:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from tunbench.plan.axes.reader import AxisValue
+from tunbench.plan.axes.stack import compared
 from tunbench.plan.cut import regions
 from tunbench.plan.model import Plan
 from tunbench.plan.toml.bounds import MAX_CUT_TABLES, MAX_PATTERN_CHARACTERS
@@ -51,6 +53,7 @@ def narrowed(plan: Plan, globs: Globs) -> Plan:
         axis: [one for one in there if axis not in globs or any(fnmatchcase(one.name, each) for each in globs[axis])]
         for axis, there in plan.values.items()
     }
+    values["stack"] = _with_baselines(plan, values["stack"])
     left = replace(plan, values=values)
     if not any(regions(left.axes, left.include, left.exclude)):
         options = ", ".join(f"--{axis}" for axis in globs)
@@ -58,6 +61,12 @@ def narrowed(plan: Plan, globs: Globs) -> Plan:
             f"{options}: nothing of {plan.name} matches all of them: what it includes and excludes takes that away"
         )
     return left
+
+
+def _with_baselines(plan: Plan, stacks: Sequence[Any]) -> list[AxisValue]:
+    """The stacks, and those bare ones of the plan that they are compared with where `none` is left."""
+    names = {one.name for one in compared(stacks)}
+    return [one for one in plan.values["stack"] if one.name in names]
 
 
 def _listed(names: Sequence[str]) -> str:

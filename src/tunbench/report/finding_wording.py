@@ -1,5 +1,6 @@
 """The sentences with which a report begins: a closed grammar, one form for each kind of finding."""
 
+import re
 from collections.abc import Sequence
 
 from tunbench.analysis.findings.differences import Difference
@@ -12,6 +13,7 @@ from tunbench.analysis.findings.findings import (
     Leading,
     TooFew,
     TooMany,
+    Uncompared,
     findings,
 )
 from tunbench.analysis.findings.questions import Asked, Contest
@@ -30,8 +32,11 @@ RATIOS = {
     "1/s": "serves {times} times as many as",
     "s": "takes {times} times as long as",
     "s/B": "costs {times} times as much as",
+    "idle-rate": "sends {times} times as much as",
+    "idle-cpu": "computes {times} times as much as",
+    "jitter": "has {times} times the jitter of",
 }
-"""How a stack is ahead by a ratio, by the unit of the metric; of any other one it `has` so much."""
+"""How a stack is ahead by a ratio, by the metric or else its unit; of any other one it `has` so much."""
 
 RETURNS = {
     "connect": "connects {shift} before",
@@ -45,6 +50,8 @@ WHERE = {"access": "behind {}", "profile": "under {}"}
 
 NOTHING = {("access", "none"): "without an access"}
 """Values of an axis that are called otherwise."""
+
+OF_BOTH_SITES = re.compile("none,a=([^,=]+),b=([^,=]+)")
 
 OVER = {"ip6": "over IPv6", "ethernet": "over Ethernet"}
 """What a sentence calls a kind of underlay other than IP."""
@@ -68,12 +75,16 @@ def sentence(finding: Finding, analysis: RunAnalysis, questions: Sequence[Asked]
             )
         case TooMany(tests):
             return f"No stack is told from another: {_tests(tests)} are too many. Run fewer stacks or workloads."
+        case Uncompared(stack, least, most, some, of):
+            there = _trials(str(most) if least == most else f"{least} to {most}")
+            place = "" if some == of else f" in {some} of {of} comparisons"
+            return f"{stack} has {there}{place}, too few to be compared."
         case Ahead(contest, best, other, of, difference):
             last = f", the next of {of} stacks" if of > 2 else ""
             told = _ahead(contest, best, f"{other}{last}", difference)
             return _in(contest, analysis, f"{told}: {_name(contest, questions)}")
-        case Leading(contest, leading, other, of, difference):
-            told = _ahead(contest, leading[0], f"{other}, the last", difference)
+        case Leading(contest, leading, other, of, difference, last):
+            told = _ahead(contest, leading[0], f"{other}, the last" if last else other, difference)
             first = f"{_listed(leading, f'{len(leading)} of {of} stacks')} cannot be told from the best"
             first += f" of {of} stacks" * (len(leading) <= MOST_NAMES)
             return _in(contest, analysis, f"{first}; {told}: {_name(contest, questions)}")
@@ -91,8 +102,14 @@ def where(condition: str, analysis: RunAnalysis) -> str:
         place, words = axes.CONDITION.index(axis), WHERE.get(axis, f"with the {axis} {{}}")
         varied = len({one[place] for one in analysis.conditions}) > 1
         if values[place] is not None and (varied or values[place] != usual[axis]):
-            told.append(NOTHING.get((axis, values[place]), words.format(values[place])))
+            told.append(NOTHING.get((axis, values[place]), words.format(_both_sites(values[place]))))
     return " ".join(told)
+
+
+def _both_sites(value: str) -> str:
+    """The accesses of two sites, spelled `none,a=X,b=Y`, as `X and Y`; any other value as it is."""
+    found = OF_BOTH_SITES.fullmatch(value)
+    return f"{found[1]} and {found[2]}" if found else value
 
 
 def _in(contest: Contest, analysis: RunAnalysis, told: str) -> str:
@@ -110,7 +127,8 @@ def _ahead(contest: Contest, ahead: str, behind: str, difference: Difference) ->
         form = RETURNS[asked.metric].format(shift=_amount(abs(moved.value), asked.unit))
         bounds = _bounds(low, high, asked.unit)
     elif share:
-        form = RATIOS.get(asked.unit, "has {times} times as much as").format(times=units.number(share.median))
+        form = RATIOS.get(asked.metric) or RATIOS.get(asked.unit, "has {times} times as much as")
+        form = form.format(times=units.number(share.median))
         bounds = f"{units.number(share.low)} to {units.number(share.high)}"
     else:
         direction = "more" if moved.value > 0 else "less"

@@ -168,12 +168,19 @@ def _in_words(option: str, value: str) -> str:
 def _way(asked: Asked, alike: Alike) -> str:
     """Which way the bytes went, such as `a→b`; empty where that is not known."""
     program, options = _read(asked.workload)
-    client, _, server = asked.pair.rpartition("-")
+    client, server = ends(asked.pair)
     if asked.metric != ONE_WAY or program not in SENT_BY_CLIENT or not client:
         return ""
     both = len(alike.nodes[asked.workload, asked.pair]) > 1
     backwards = asked.node == client if both else options.get(REVERSE) == "on"
     return f"{server}→{client}" if backwards else f"{client}→{server}"
+
+
+def ends(pair: str) -> tuple[str, str]:
+    """The two nodes of a pair, whose names have equally many `-`, such as `host-a-host-b`; empty where it is none."""
+    names = pair.split("-")
+    half = len(names) // 2
+    return ("", "") if len(names) % 2 else ("-".join(names[:half]), "-".join(names[half:]))
 
 
 def _places(asked: Asked, alike: Alike) -> list[str]:

@@ -14,7 +14,7 @@ from tunbench.analysis.findings.findings import Answers, answers
 from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.verdicts import executed
 from tunbench.journal.record import TrialResult
-from tunbench.report import finding_wording
+from tunbench.report import finding_wording, question_words
 from tunbench.report.reported_run import ReportedRun
 from tunbench.runner.declare.verdicts import Verdict
 
@@ -196,13 +196,9 @@ def _name(
     run: str, stack: str, workload: str, metric: str, pair: str, node: str, pairs: int, nodes: int, several: bool
 ) -> str:
     words = [stack]
-    if (
-        nodes > 1
-        and metric.startswith(MEASURED_BY_RECEIVER)
-        and node in (ends := pair.rsplit("-", 1))
-        and len(ends) == 2
-    ):
-        words.append(f"{ends[0] if node == ends[1] else ends[1]}→{node}")
+    both = question_words.ends(pair)
+    if nodes > 1 and metric.startswith(MEASURED_BY_RECEIVER) and node and node in both:
+        words.append(f"{both[0] if node == both[1] else both[1]}→{node}")
     else:
         words += [pair] if pairs > 1 else []
         words += [f"at {node}"] if nodes > 1 else []

@@ -7,6 +7,7 @@ from tunbench.analysis import e_model
 from tunbench.analysis.calls import BUFFER, PACKET, calls, heard
 from tunbench.analysis.run_analysis import analyse
 from tunbench.plan.choice import CALL
+from tunbench.report.terminal.calls import lines
 
 Sample = tuple[str, str, float, float | None, str, str]
 
@@ -50,6 +51,21 @@ def test_each_stack_has_its_own_and_other_workloads_are_none() -> None:
     ]
     found = {one.stack: one.rating.median for one in calls(analyse(record(trials)), [CALL])}
     assert list(found) == ["none", "wireguard"] and found["none"] > found["wireguard"] + 10
+
+
+def test_a_call_of_which_one_way_is_silent_has_the_least_rating() -> None:
+    silent: Sample = ("loss", "ratio", 1.0, None, "a", "a-b")
+    trials = [trial(cell("none", "baseline", CALL, repeat), [silent, *way("b", [0.01], 0.0)]) for repeat in range(1, 8)]
+    (found,) = calls(analyse(record(trials)), [CALL])
+    assert (found.rating.median, found.opinion.median, found.unplayed) == (0, 1, 1)
+    [told, _] = lines([found])
+    assert "MOS 1.00; one way silent, 100 % not played" in told
+
+
+def test_a_trial_of_which_one_way_tells_no_delays_has_no_rating() -> None:
+    untold: Sample = ("loss", "ratio", 0.5, None, "a", "a-b")
+    one = trial(cell("none", "baseline", CALL, 1), [untold, *way("b", [0.01], 0.0)])
+    assert calls(analyse(record([one])), [CALL]) == []
 
 
 def test_a_trial_without_delays_has_no_rating() -> None:

@@ -27,6 +27,8 @@ def test_every_cell_of_the_plan_has_an_expectation_with_its_source() -> None:
         ("netbird", "lte,a=home-fibre", "relay-quic"),
         ("netbird", "office,a=cloud", "relay-ws"),
         ("nebula:release=1.10,relay=on", "lte", "relay"),
+        ("nebula", "lte", "failed"),
+        ("nebula", "cloud", "direct"),
         ("tinc", "home-fibre,a=cloud", "direct"),
         ("tinc", "home-fibre", "failed"),
         ("easytier", "cloud", "direct"),
@@ -40,3 +42,13 @@ def test_a_hole_is_punched_or_a_relay_taken(stack: str, access: str, path: str) 
 def test_nobody_says_what_others_find() -> None:
     assert expected("wireguard", "lte") is None
     assert expected("headscale", "a-line-of-ones-own") is None
+    assert expected("a-vpn-of-ones-own", "a-line-of-ones-own") is None
+
+
+@pytest.mark.parametrize("stack", ["a-vpn-of-ones-own", "headscale:shape=round", "Not a stack", "nebula:path=relay"])
+def test_nobody_says_what_a_stranger_or_a_demand_finds(stack: str) -> None:
+    assert expected(stack, "home-fibre") is None
+
+
+def test_without_a_node_that_tells_of_both_nobody_says_that_holes_are_punched() -> None:
+    assert expected("nebula", "home-fibre") is None

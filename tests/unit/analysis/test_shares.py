@@ -1,3 +1,4 @@
+import math
 import random
 
 import pytest
@@ -38,6 +39,15 @@ def test_below_six_trials_there_are_neither_pairs_nor_an_interval() -> None:
     found = ratio(trials([2.0, 4.0, 6.0, 8.0, 10.0]), trials([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert found and (found.n, found.median, found.kind, found.paired) == (5, 2.0, "range", False)
     assert [found.low, found.high] == pytest.approx([0.4, 10])
+
+
+def test_few_trials_beside_many_have_the_range_of_all_ratios() -> None:
+    many = {(repeat, repeat): 1.0 + repeat / 100 for repeat in range(60)}
+    few = {(repeat, 100 + repeat): 2.0 for repeat in range(3)}
+    up, down = ratio(few, many), ratio(many, few)
+    assert up and (up.n, up.kind) == (3, "range") and [up.low, up.high] == pytest.approx([2 / 1.59, 2])
+    assert down and (down.n, down.kind) == (3, "range") and [down.low, down.high] == pytest.approx([0.5, 1.59 / 2])
+    assert up.coverage == down.coverage == pytest.approx(1 - 2 / math.comb(63, 3))
 
 
 def test_the_interval_reaches_to_the_ratio_of_the_medians() -> None:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.fakes import FakeExecution
 from tests.helpers.metric_labs import measuring
-from tests.helpers.runs import invoke, runs_here
+from tests.helpers.runs import ScriptedLab, batches, events, invoke, runs_here
 from tunbench.journal.readers.registry import record_of
+from tunbench.labs import registry as labs
 from tunbench.plan import load
+from tunbench.plan.shard import Shard
 from tunbench.report.terminal import choice_wording
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "choose"
@@ -48,6 +51,13 @@ def test_it_says_what_it_will_do_and_for_how_long(case: str) -> None:
     assert said == (GOLDEN / f"{case}.txt").read_text()
 
 
+def test_prose_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = invoke("choose", "none", "wireguard", *LINE, "--for", "voip")
+    prose = [line for line in (done.stdout + done.stderr).splitlines() if "fingerprint" not in line]
+    assert prose and max(map(len, prose)) <= 80
+
+
 def test_it_leaves_a_run_as_any_other() -> None:
     assert invoke("choose", "none", "wireguard", *LINE).exit_code == 0
     found = record_of(Path("begun"))
@@ -77,6 +87,17 @@ def test_nothing_begins_once_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -
     assert invoke("run", "--resume", "begun").exit_code == 0
     found = record_of(Path("begun"))
     assert len(found.trials) == found.planned
+
+
+def test_what_was_interrupted_is_not_called_a_lack_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(shard: Shard) -> FakeExecution:
+        return FakeExecution(batches(events(shard)[: 3 if (shard.stack.name, shard.repeat) == ("none", 1) else None]))
+
+    monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab(cut))
+    done = invoke("choose", "none", "wireguard", *LINE, "--for", "backup")
+    assert done.exit_code == 1 and "the time is over" not in done.stderr
+    assert "1 shard was interrupted; go on with: tunbench run --resume begun" in done.stderr
+    assert " that were asked for are left; go on with: tunbench run --resume begun" in done.stderr
 
 
 def test_a_call_has_its_rating_at_the_end() -> None:

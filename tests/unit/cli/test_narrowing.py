@@ -49,6 +49,17 @@ def test_shards_of_fewer_stacks_and_profiles_are_those_of_the_whole() -> None:
     assert {one.id for one in left} < {one.id for one in whole}
 
 
+def test_bare_stacks_are_left_for_those_that_are_compared_with_them() -> None:
+    text = TEXT.replace('"openvpn"]', '"openvpn", "macvlan"]')
+    for patterns, expected in (
+        (["none", "macvlan"], {"none", "none:underlay=ethernet", "macvlan"}),
+        (["none", "openvpn"], {"none", "openvpn"}),
+        (["macvlan"], {"macvlan"}),
+    ):
+        left = expand(read(text, Path("any.toml"), {"stack": patterns}).plan)
+        assert {one.stack.name for one in left} == expected
+
+
 def test_several_patterns_are_one_or_the_other_and_repeats_are_those_that_were_said() -> None:
     overrides = {"stack": ["none", "openvpn"], "workload": ["ping*"], "repeats": 3}
     left = expand(read(TEXT, Path("any.toml"), overrides).plan)

@@ -44,6 +44,23 @@ def test_two_lines_are_two_gateways() -> None:
     rates = {node: (one.link.up.rate, one.link.down.rate) for node, one in accesses.own.items()}
     assert rates == {"a": (40e6, 300e6), "b": (1e9, 50e6)}
     assert found.axes["link"] == ["wire"]
+    # Over IPv6 a gateway is a stateful firewall unless it is open.
+    assert {one.firewall for one in accesses.own.values()} == {"open"}
+    assert accesses.name == "none,a=line-300m-40m,b=line-50m-1g"
+
+
+@pytest.mark.parametrize(
+    ("given", "link", "profile"),
+    [
+        ({}, "300M-40M", "delay-35ms-loss-2-in-1000"),
+        ({"line": "2.5G/900K", "loss": "0%"}, "2500M-900K", "delay-35ms"),
+        ({"line": "1Gbit/1G", "delay": "0.5ms", "loss": "0.05%"}, "1G-1G", "delay-500us-loss-5-in-10000"),
+        ({"delay": "0ms", "loss": "100%"}, "300M-40M", "delay-0ns-loss-1-in-1"),
+    ],
+)
+def test_link_and_profile_are_called_by_what_they_are(given: dict[str, str], link: str, profile: str) -> None:
+    found = plan(**given)
+    assert (found.axes["link"], found.axes["profile"]) == ([link], [profile])
 
 
 @pytest.mark.parametrize(
@@ -70,6 +87,7 @@ def test_every_purpose_has_a_plan_that_stops_by_width(purpose: str) -> None:
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "one stack": ({"stacks": ["none"]}, "name two stacks at least"),
+    "a stack twice": ({"stacks": ["none", "gre", "none"]}, "none is named twice: take one of them away"),
     "no such stack": ({"stacks": ["none", "wireguardd"]}, 'did you mean "wireguard"'),
     "no up": ({"line": "300M"}, '--line: "300M" is not two rates'),
     "no unit": ({"line": "300/40"}, "--line: .* has no unit"),
@@ -80,6 +98,23 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a quote": ({"loss": '1%", x = "'}, "--loss: "),
     "another purpose": ({"purpose": "games"}, '--for: there is no "games"; known: backup, voip, web'),
 }
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"seed": -1}, "--seed: -1 is out of range: allowed is 0 to 9223372036854775807"),
+        (
+            {"stacks": ["none", "macsec"], "line_b": "1G/1G"},
+            "--line-b: macsec needs Ethernet between its endpoints, and a gateway passes IP packets: "
+            "take one of them away",
+        ),
+    ],
+)
+def test_a_mistake_of_the_whole_names_an_option_and_no_file(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlanError) as told:
+        choice.loaded(choice.text(asked(**given), "tunbench choose …"), Path("choose.toml"))
+    assert str(told.value) == message
 
 
 @pytest.mark.parametrize("case", MISTAKES)

@@ -10,7 +10,7 @@ from tests.helpers.pages import view_of
 from tests.helpers.records import MANIFEST, record, trial
 from tunbench.analysis.compare.two_samples import Shift
 from tunbench.analysis.findings.differences import Difference
-from tunbench.analysis.findings.findings import Ahead, Alike, Failing, Finding, Leading, TooFew, TooMany
+from tunbench.analysis.findings.findings import Ahead, Alike, Failing, Finding, Leading, TooFew, TooMany, Uncompared
 from tunbench.analysis.findings.questions import Asked, Contest
 from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.shares import Ratio
@@ -31,8 +31,11 @@ WEB = Asked("http", "request-rate", "1/s", "a-b", "a")
 COST = Asked("iperf3-tcp:duration=2", "cost", "s/B", "a-b", "lab")
 MTU = Asked("pmtu", "pmtu", "B", "a-b", "a")
 REBOOT = Asked("recover:event=reboot", "blocked", "s", "a-b", "a")
+CHATTER = Asked("idle", "idle-rate", "bit/s", "a-b", "a")
+AT_REST = Asked("idle", "idle-cpu", "ratio", "a-b", "lab")
+JITTER = Asked("iperf3-udp", "jitter", "s", "a-b", "b")
 UP = Asked("up", "connect", "s", "a-b", "a")
-QUESTIONS = [TCP, DOWN, PING, LOSS, WEB, COST, MTU, REBOOT, UP]
+QUESTIONS = [TCP, DOWN, PING, LOSS, WEB, COST, MTU, REBOOT, UP, CHATTER, AT_REST, JITTER]
 
 
 def ran(**condition: str) -> TrialResult:
@@ -61,6 +64,8 @@ FORMS: list[Finding] = [
     TooFew(3, 3, 12, 6),
     TooFew(4, 5, 1, 6),
     TooMany(123_456),
+    Uncompared("openvpn", 5, 5, 4, 4),
+    Uncompared("openvpn", 1, 5, 3, 12),
     Ahead(contest(TCP, "baseline · home-dsl"), "wireguard", "openvpn", 2, FASTER),
     Ahead(contest(DOWN, "low · none"), "wireguard", "openvpn", 5, FASTER),
     Ahead(contest(TCP, underlay="ethernet"), "macvlan", "vlan", 2, by((2.0, 1.9, 2.1), (1, 1, 1), paired=True)),
@@ -71,7 +76,12 @@ FORMS: list[Finding] = [
     Ahead(contest(MTU), "gre", "ipip", 2, by((1.05, 1.05, 1.05), (70, 70, 70))),
     Ahead(contest(REBOOT), "openvpn", "wireguard", 2, by((0.1, 0.09, 0.12), (-15.2, -17, -14))),
     Ahead(contest(UP), "wireguard", "openvpn", 3, by((0.1, 0.09, 0.12), (-1.2, -1.3, -1.1), paired=True)),
+    *(
+        Ahead(contest(asked), "gre", "ipip", 2, by((0.1, 0.09, 0.12), (-1, -2, -0.5)))
+        for asked in (CHATTER, AT_REST, JITTER)
+    ),
     Leading(contest(TCP), ("gre", "ipip"), "openvpn", 5, FASTER),
+    Leading(contest(TCP), ("gre", "ipip"), "openvpn", 5, FASTER, last=False),
     Leading(contest(TCP), ("gre", "ipip", "fou", "vxlan"), "openvpn", 5, FASTER),
     Alike((contest(PING),), ("gre", "ipip"), False),
     Alike((contest(PING), contest(LOSS)), ("gre", "ipip", "fou", "vxlan", "geneve"), False),
@@ -96,6 +106,12 @@ def test_a_single_bare_condition_needs_no_words() -> None:
     assert finding_wording.where("baseline", analysis) == ""
     [told] = [finding_wording.sentence(Ahead(contest(TCP, "baseline"), "gre", "fou", 2, FASTER), analysis, QUESTIONS)]
     assert told.startswith("gre carries")
+
+
+def test_accesses_of_two_sites_are_both_named() -> None:
+    analysis = view_of(record([ran(profile="baseline", access="none,a=dsl,b=fibre")])).runs[0]
+    [condition] = analysis.conditions.values()
+    assert finding_wording.where(condition, analysis) == "behind dsl and fibre"
 
 
 @pytest.mark.parametrize("count", [0, 3, 9])

@@ -3,8 +3,8 @@
 import pytest
 
 from tunbench.analysis import metrics
-from tunbench.analysis.findings.questions import ASKED
-from tunbench.report.question_words import EVENTS, NAMES
+from tunbench.analysis.findings.questions import ASKED, Asked
+from tunbench.report.question_words import EVENTS, NAMES, name
 from tunbench.runner import registry
 from tunbench.runner.catalogue import metrics_by_name
 from tunbench.runner.declare.metrics import BRING_UP
@@ -26,3 +26,12 @@ def test_no_name_is_of_what_is_not_there() -> None:
 
 def test_every_event_is_in_words() -> None:
     assert set(EVENTS) == set(recover.EVENTS)
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [("a-b", "TCP throughput a→b"), ("host-a-host-b", "TCP throughput host-a→host-b"), ("", "TCP throughput")],
+)
+def test_a_throughput_says_from_where_to_where(pair: str, words: str) -> None:
+    asked = Asked("iperf3-tcp", "throughput", "bit/s", pair, "host-b")
+    assert name(asked, [asked]) == words

@@ -21,6 +21,9 @@ def names(whole: Record) -> set[str]:
 
 def test_directions_pairs_and_nodes_have_rows_of_their_own() -> None:
     assert names(record([both_ways("gre")])) == {"gre, a→b", "gre, b→a"}
+    hosts = [("throughput", "bit/s", 1e6, None, node, "host-a-host-b") for node in ("host-a", "host-b")]
+    expected = {"gre, host-a→host-b", "gre, host-b→host-a"}
+    assert names(record([trial(cell("gre", workload=BIDIR), hosts)])) == expected
     memory = [("memory", "B", 1.0, None, "a"), ("memory", "B", 2.0, None, "b")]
     assert names(record([trial(cell("gre"), memory)])) == {"gre, at a", "gre, at b"}
     pairs = [("rtt", "s", 1.0, 0.0, "a", "a-b"), ("rtt", "s", 1.0, 0.0, "b", "b-c")]

@@ -168,6 +168,8 @@ def _u(a: Sequence[float], b: Sequence[float]) -> float:
 
 def _rank(m: int, n: int, confidence: float) -> tuple[int, float]:
     """The rank C of the lower bound among m × n differences, at least 1, and the coverage of the interval."""
+    if confidence >= 1:
+        return 1, 1 - smallest_p(m, n)
     tail = (1 - confidence) / 2
     if max(m, n) > LARGEST_EXACT:
         mean, deviation = m * n / 2, math.sqrt(m * n * (m + n + 1) / 12)

@@ -38,12 +38,18 @@ class Told(NamedTuple):
 
     `differences` are by the number of the contest and the two stacks, that which is ahead first. `tests` is how many
     were made or would have been, `needed` how many trials each would have needed for any of them to show something;
-    it is 0 where they had enough. More than MOST_TESTS are not made.
+    it is 0 where they had enough. More than MOST_TESTS are not made. `untested` are the pairs of contests that were
+    tested which have too few trials for any outcome below LEVEL: of them nothing is known.
     """
 
     differences: dict[tuple[int, str, str], Difference]
     tests: int
     needed: int
+    untested: frozenset[tuple[int, str, str]] = frozenset()
+
+    def knows(self, number: int, a: str, b: str) -> bool:
+        """Whether two stacks of a contest were tested against each other."""
+        return not {(number, a, b), (number, b, a)} & self.untested
 
 
 def told_apart(contests: Sequence[Contest]) -> Told:
@@ -73,13 +79,18 @@ def told_apart(contests: Sequence[Contest]) -> Told:
             difference = _difference(*(contests[number].trials[stack] for stack in (ahead, behind)))
             if difference:
                 found[number, ahead, behind] = difference
-    return Told(found, len(pairs), 0)
+    known = {(number, a, b) for number, a, b in pairs if _within_reach(contests[number], a, b, len(pairs))}
+    return Told(found, len(pairs), 0, frozenset(every) - known)
 
 
 def needed_for(tests: int) -> int:
     """The least number of trials of each stack with which one of so many tests can come out below LEVEL."""
-    enough = (n for n in range(FEWEST_FOR_INTERVAL, MOST_REPEATS) if smallest_p(n, n) * tests < LEVEL)
-    return next(enough, MOST_REPEATS)
+    return next((n for n in range(FEWEST_FOR_INTERVAL, MOST_REPEATS) if enough(n, tests)), MOST_REPEATS)
+
+
+def enough(trials: int, tests: int) -> bool:
+    """Whether one of so many tests can come out below LEVEL between two stacks with so many trials each."""
+    return trials >= FEWEST_FOR_INTERVAL and smallest_p(trials, trials) * tests < LEVEL
 
 
 def _fewest(contest: Contest, a: str, b: str) -> int:

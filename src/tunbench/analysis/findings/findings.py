@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 from tunbench.analysis import metrics
-from tunbench.analysis.findings.differences import MOST_TESTS, Difference, Told, told_apart
+from tunbench.analysis.findings.differences import MOST_TESTS, Difference, Told, enough, told_apart
 from tunbench.analysis.findings.questions import Asked, Contest, asked, contests
 from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.verdicts import executed
@@ -17,7 +18,7 @@ from tunbench.runner.declare.verdicts import Verdict
 
 
 class Failing(NamedTuple):
-    """A stack of which trials failed, or were unsupported: how many of how many, bringing it up among them."""
+    """A stack of which trials failed: how many of how many, bringing it up among them."""
 
     stack: str
     verdict: str
@@ -32,6 +33,16 @@ class TooFew(NamedTuple):
     most: int
     tests: int
     needed: int
+
+
+class Uncompared(NamedTuple):
+    """A stack with too few trials to be tested against any other, in so many of the contests that it is in."""
+
+    stack: str
+    least: int
+    most: int
+    contests: int
+    of: int
 
 
 class TooMany(NamedTuple):
@@ -51,13 +62,17 @@ class Ahead(NamedTuple):
 
 
 class Leading(NamedTuple):
-    """Several stacks cannot be told from the best, and the others can; `other` is the last of these."""
+    """Several stacks cannot be told from the best, and the others can; `other` is the last of these.
+
+    `last` is whether that is the last of all, too: one that scatters may be behind it and not be told from the best.
+    """
 
     contest: Contest
     leading: tuple[str, ...]
     other: str
     of: int
     difference: Difference
+    last: bool = True
 
 
 class Alike(NamedTuple):
@@ -68,16 +83,24 @@ class Alike(NamedTuple):
     from_best: bool
 
 
-Finding = Failing | TooFew | TooMany | Ahead | Leading | Alike
+UNSAID = {"black-hole"}
+"""Metrics that are a yes or a no: how many times as much of it there is says nothing."""
+
+Finding = Failing | TooFew | TooMany | Uncompared | Ahead | Leading | Alike
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a run answers: its questions, who takes part in each, and which stacks could be told apart."""
+    """What a run answers: its questions, who takes part in each, and which stacks could be told apart.
+
+    Where tests were made, nobody takes part who could not be tested against any other. `uncompared` are those of them
+    that have too few trials themselves.
+    """
 
     questions: list[Asked]
     contests: list[Contest]
     told: Told
+    uncompared: list[Uncompared]
 
     @cached_property
     def best(self) -> dict[tuple[str, str, Asked], tuple[str, ...]]:
@@ -88,7 +111,7 @@ class Answers:
         found = {}
         for number, contest in enumerate(self.contests):
             leading = _leading(contest, number, self.told)
-            if len(leading) < len(contest.trials):
+            if leading and len(leading) < len(contest.trials):
                 found[contest.condition, contest.underlay, contest.asked] = leading
         return found
 
@@ -104,7 +127,9 @@ def answers(analysis: RunAnalysis, workloads: Sequence[str]) -> Answers:
     """What a run answers; `workloads` are its own, in their order."""
     questions = asked(analysis.cells, workloads)
     found = contests(analysis, questions)
-    return Answers(questions, found, told_apart(found))
+    told = told_apart(found)
+    compared = [_compared(contest, number, told) for number, contest in enumerate(found)]
+    return Answers(questions, compared, told, _uncompared(found, compared, told.tests))
 
 
 def findings(analysis: RunAnalysis, found: Answers) -> list[Finding]:
@@ -112,7 +137,7 @@ def findings(analysis: RunAnalysis, found: Answers) -> list[Finding]:
 
     Of what somebody asks, such as how fast, the first answer comes before the second to any.
     """
-    told = [*_failing(executed(analysis.record)), *_not_tested(found)]
+    told = [*_failing(executed(analysis.record)), *_not_tested(found), *found.uncompared]
     decided = [one for one in found.outcomes if isinstance(one, Ahead | Leading)]
     return [*told, *_in_turns(decided), *_merged([one for one in found.outcomes if isinstance(one, Alike)])]
 
@@ -131,6 +156,31 @@ def _not_tested(found: Answers) -> Iterator[Finding]:
         yield TooMany(found.told.tests)
 
 
+def _compared(contest: Contest, number: int, told: Told) -> Contest:
+    """A contest without those that were tested against nobody."""
+    kept = {
+        stack: own
+        for stack, own in contest.trials.items()
+        if any(told.knows(number, stack, other) for other in contest.trials if other != stack)
+    }
+    return contest._replace(trials=kept)
+
+
+def _uncompared(found: Sequence[Contest], compared: Sequence[Contest], tests: int) -> list[Uncompared]:
+    """Who was left out for too few trials, not for those of the others."""
+    sizes: dict[str, list[int]] = {}
+    for whole, left in zip(found, compared, strict=True):
+        for stack, own in whole.trials.items():
+            if stack not in left.trials and not enough(len(own), tests):
+                sizes.setdefault(stack, []).append(len(own))
+    there = Counter(stack for contest in found for stack in contest.trials)
+    return [
+        Uncompared(stack, min(sizes[stack]), max(sizes[stack]), len(sizes[stack]), there[stack])
+        for stack in there
+        if stack in sizes
+    ]
+
+
 def _median(contest: Contest, stack: str) -> float:
     return statistics.median(contest.trials[stack].values())
 
@@ -142,23 +192,30 @@ def _ranked(contest: Contest) -> list[str]:
 
 
 def _leading(contest: Contest, number: int, told: Told) -> tuple[str, ...]:
-    """The best stack, and those that cannot be told from it."""
+    """The best stack, and those that cannot be told from it; nobody where that is not known of all."""
+    if len(contest.trials) < 2:
+        return ()
     best, *others = _ranked(contest)
-    return (best, *(one for one in others if (number, best, one) not in told.differences))
+    alike = [one for one in others if (number, best, one) not in told.differences]
+    return (best, *alike) if all(told.knows(number, best, one) for one in alike) else ()
 
 
 def _outcome(contest: Contest, number: int, told: Told) -> Ahead | Leading | Alike | None:
-    if metrics.more_is_better(contest.asked.workload, contest.asked.metric) is None:
+    asked = contest.asked
+    if metrics.more_is_better(asked.workload, asked.metric) is None or asked.metric in UNSAID:
         return None
     ranked, leading, of = _ranked(contest), _leading(contest, number, told), len(contest.trials)
+    if not leading:
+        return None
     if len(leading) == of:
         some = any(key[0] == number for key in told.differences)
-        return None if _constant(contest) else Alike((contest,), tuple(contest.trials), some)
+        known = some or all(told.knows(number, a, b) for a, b in combinations(ranked, 2))
+        return Alike((contest,), tuple(contest.trials), some) if known and not _constant(contest) else None
     other = ranked[1] if len(leading) == 1 else [one for one in ranked if one not in leading][-1]
     difference = told.differences[number, ranked[0], other]
     if len(leading) == 1:
         return Ahead(contest, ranked[0], other, of, difference)
-    return Leading(contest, leading, other, of, difference)
+    return Leading(contest, leading, other, of, difference, other == ranked[-1])
 
 
 def _constant(contest: Contest) -> bool:

@@ -1,5 +1,6 @@
 """What calls over each stack are like, for the terminal."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from tunbench.analysis.calls import Call
@@ -15,10 +16,11 @@ def lines(calls: Sequence[Call]) -> Iterator[str]:
     for one in sorted(calls, key=lambda call: -call.rating.median):
         where = f" ({one.condition})" if several else ""
         found, n = one.rating, one.rating.n
+        delay = f"{units.quantity(one.delay, 's')} from mouth to ear" if math.isfinite(one.delay) else "one way silent"
         told = (
             f"{one.stack}{where}: R {found.median:.1f} ({found.low:.1f} to {found.high:.1f}, {found.kind} of {n} "
-            f"{'trial' if n == 1 else 'trials'}), MOS {one.opinion.median:.2f}; {units.quantity(one.delay, 's')} from "
-            f"mouth to ear, {units.quantity(one.unplayed, 'ratio')} not played"
+            f"{'trial' if n == 1 else 'trials'}), MOS {one.opinion.median:.2f}; "
+            f"{delay}, {units.quantity(one.unplayed, 'ratio')} not played"
         )
         yield told.replace(units.NBSP, " ")
     if calls:

@@ -35,7 +35,9 @@ def remarks(reported: ReportedRun, folder: Path, changed: Sequence[str]) -> Iter
     for trial in changed:
         yield f"not the same when executed again: {trial}; the first result is kept (docs/virtual-time.md)"
     if record.interrupted:
-        yield f"{len(record.interrupted)} shards were interrupted; go on with: {resume_command(folder)}"
+        count = len(record.interrupted)
+        some = "1 shard was" if count == 1 else f"{count} shards were"
+        yield f"{some} interrupted; go on with: {resume_command(folder)}"
 
 
 def rendered(view: View) -> RenderableType:

@@ -4,9 +4,12 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from tests.helpers.pages import view_of
 from tests.helpers.records import PING, TCP, cell, record, trial
-from tunbench.analysis.findings.findings import Ahead, Alike, Failing, Finding, Leading, TooFew, findings
+from tunbench.analysis.findings import differences
+from tunbench.analysis.findings.findings import Ahead, Alike, Failing, Finding, Leading, TooFew, Uncompared, findings
 from tunbench.analysis.findings.questions import asked
 from tunbench.journal.record import Record, TrialResult
 from tunbench.report.view import View
@@ -64,6 +67,45 @@ def test_too_few_trials_are_all_that_is_said() -> None:
     assert said(*speeds(repeats=3, wireguard=3, openvpn=1)) == [TooFew(3, 3, 1, 6)]
 
 
+def test_a_stack_with_too_few_trials_is_said_to_be_compared_with_nobody() -> None:
+    """It is not said to be like another one that was never tested against it, however far away it is."""
+    trials = [*speeds(6, wireguard=100, gre=100), *speeds(5, openvpn=10)]
+    few, alike = said(*trials)
+    assert few == Uncompared("openvpn", 5, 5, 1, 1)
+    assert isinstance(alike, Alike) and set(alike.stacks) == {"wireguard", "gre"}
+    ahead = [*speeds(6, wireguard=100, gre=10), *speeds(5, openvpn=1)]
+    few, first = said(*ahead)
+    assert few == Uncompared("openvpn", 5, 5, 1, 1)
+    assert isinstance(first, Ahead) and (first.best, first.other, first.of) == ("wireguard", "gre", 2)
+    assert best(view_of(record(ahead))) == {"baseline": ("wireguard",)}
+
+
+def test_where_one_stack_is_left_nobody_is_ahead() -> None:
+    trials = [*speeds(8, wireguard=3, openvpn=1), *speeds(8, "low", wireguard=3), *speeds(4, "low", openvpn=1)]
+    told = said(*trials)
+    # What wireguard lacks is not trials, but somebody to be compared with.
+    assert told[0] == Uncompared("openvpn", 4, 4, 1, 2)
+    assert [type(one) for one in told[1:]] == [Ahead]
+    assert list(best(view_of(record(trials)))) == ["baseline"]
+
+
+def test_a_pair_that_no_test_could_tell_apart_is_not_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The p of six against six trials is 0.0022 at best, which 0.0015 excludes; that of six against ten is less."""
+    monkeypatch.setattr(differences, "LEVEL", 0.0015 * 3)
+    found = said(*speeds(6, wireguard=3, gre=3), *speeds(10, openvpn=1))
+    assert found == []
+
+
+def test_the_last_is_said_of_the_last_of_all_alone() -> None:
+    """One that scatters is behind the last that can be told from the best, and cannot be told from it itself."""
+    [found] = said(*speeds(wireguard=3, openvpn=1, gre=3))
+    assert isinstance(found, Leading) and found.last
+    scattered = [*speeds(3, gre=5), *(one for one in speeds(8, gre=0.5) if one.cell["repeat"] >= 3)]
+    [found] = said(*speeds(wireguard=3, openvpn=1), *scattered)
+    assert isinstance(found, Leading)
+    assert (found.leading, found.other, found.last) == (("wireguard", "gre"), "openvpn", False)
+
+
 def test_trials_that_failed_are_said_first() -> None:
     broken = trial(cell("openvpn", workload=TCP, repeat=9), verdict="failed", reason="it broke")
     first, second = said(*speeds(wireguard=3, openvpn=1), broken)
@@ -96,6 +138,16 @@ def test_what_is_constant_is_not_worth_a_word() -> None:
         for stack in ("wireguard", "openvpn")
     ]
     assert said(*trials) == []
+
+
+def test_a_yes_or_no_gets_no_sentence() -> None:
+    trials = [
+        trial(cell(stack, workload="pmtu", repeat=repeat), [("black-hole", "", value), ("pmtu", "B", size)])
+        for repeat in range(8)
+        for stack, value, size in (("wireguard", 0.0, 1420.0), ("openvpn", 1.0, 1300.0))
+    ]
+    told = [one.contest.asked.metric for one in said(*trials) if isinstance(one, Ahead)]
+    assert told == ["pmtu"]
 
 
 def questions(whole: Record) -> list[tuple[str, str]]:
