@@ -13,7 +13,7 @@ from tunbench.runner.declare.failures import ProofFailed
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network import underlay
 from tunbench.runner.node.node import Node
-from tunbench.runner.proof import claims, proof
+from tunbench.runner.proof import claims, echo, proof
 from tunbench.runner.proof.claims import Way
 from tunbench.runner.proof.proof import Finding
 from tunbench.runner.site import Site
@@ -104,10 +104,10 @@ def test_another_path_than_the_demanded_one_fails(
 
 
 def test_a_marker_that_can_be_read_once_is_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = []
+    sent: list[object] = []
     secret = proof.Claim("nebula", lambda: None, "", "", hidden=True, path="direct")  # type: ignore[arg-type,return-value]
     claim = secret._replace(instead=(secret._replace(path="relay"),))
-    other = bytes(proof.echo.PAYLOAD)
+    other = bytes(echo.PAYLOAD)
 
     def send(claims: Sequence[proof.Claim], probe: object) -> list[proof.Seen]:
         packets = [other] * 9 + [MARKER + other] * (not sent)
