@@ -9,7 +9,6 @@ import json
 import os
 import struct
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,6 @@ RANDOM = Path("/dev/urandom")
 
 RNDADDENTROPY, RNDRESEEDCRNG = 0x40085203, 0x5207
 """Ways to feed the kernel's random number generator, and to give it a new key from all that it was fed: random(4)."""
-
-TICK_SECONDS = 0.004
-"""CONFIG_HZ is 250 in Debian's kernel, whose ticks are at multiples of that since it was booted."""
 
 KEY_BYTES = 32
 
@@ -62,11 +58,7 @@ def begin() -> None:
 
 
 def save() -> None:
-    """Lets the VM be saved here, in the middle between two ticks of its kernel.
-
-    What waits for a tick that comes as the VM is saved waits for the next one where that is loaded.
-    """
-    time.sleep(1.5 * TICK_SECONDS - time.monotonic() % TICK_SECONDS)
+    """Lets the VM be saved here."""
     ports = os.open(PORTS, os.O_WRONLY)
     os.pwrite(ports, PANICKED, PANIC_PORT)
     os.close(ports)
