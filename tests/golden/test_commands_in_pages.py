@@ -56,7 +56,7 @@ def codes() -> set[int]:
                     value = getattr(module, part.id, None) if isinstance(part, ast.Name) else None
                     found.add(value if isinstance(value, int) else 0)
     # The exit code of a run is what `conclude` returns.
-    return found | {importlib.import_module("tunbench.cli.executing").SOME_FAILED}
+    return found | {importlib.import_module("tunbench.cli.shared.executing").SOME_FAILED}
 
 
 def test_how_many_labs_may_run_at_a_time_is_said() -> None:

@@ -51,7 +51,7 @@ ROOMS = (
 
 MAX_LINES = 300
 
-MAX_FILES = 22
+MAX_FILES = 20
 """Files of a package beside its sub-packages. Those of plug-ins may have more."""
 
 PLUG_INS = ("tunbench.runner.tunnels", "tunbench.runner.workloads")

@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tunbench.cli.console import say, screen, show
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.executing import MISTAKES, conclude, execute
+from tunbench.cli.shared.executing import MISTAKES, conclude, execute
+from tunbench.cli.shared.plan_options import WorkersOption
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.console import say, screen, show
+from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal import files
 from tunbench.journal.folders import resume_command
 from tunbench.plan import cautions, choice
 from tunbench.plan.choice import Choice
-from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
+from tunbench.plan.estimate.duration import default_workers
 from tunbench.plan.load import Loaded
 from tunbench.report.terminal import choice_wording as wording
 from tunbench.run import execution
@@ -51,9 +52,7 @@ def choose(
     write: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the plan in this file, too.")] = None,
     seed: Annotated[int, typer.Option(help="What is random follows from it.")] = 1,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-choose.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=MAX_WORKERS, help="Shards at a time; else one for each processor.")
-    ] = None,
+    workers: WorkersOption = None,
 ) -> None:
     """Choose among stacks for a line between two sites: no file, and an answer within minutes.
 

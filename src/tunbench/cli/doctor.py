@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.console import screen, show
-from tunbench.cli.errors import BAD_INPUT
-from tunbench.cli.listing import print_json
+from tunbench.cli.shell.console import screen, show
+from tunbench.cli.shell.errors import BAD_INPUT
+from tunbench.cli.shell.listing import print_json
 from tunbench.doctor import examine
 from tunbench.doctor.summary import summary
 from tunbench.report.terminal import doctor_table

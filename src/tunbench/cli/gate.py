@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.comparing import Metrics, Stacks, Workloads, comparison
-from tunbench.cli.console import screen, show
-from tunbench.cli.errors import bad_input_exits, unwritable_exits
-from tunbench.cli.listing import print_json
+from tunbench.cli.shared.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.console import screen, show
+from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
+from tunbench.cli.shell.listing import print_json
 from tunbench.journal import files
 from tunbench.runner.declare import quantity
 

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tunbench.cli.console import say, screen
-from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
-from tunbench.cli.listing import print_json
+from tunbench.cli.shared.narrowing import ProfileOption, StackOption
 from tunbench.cli.shell import completion
-from tunbench.cli.shell.narrowing import ProfileOption, StackOption
+from tunbench.cli.shell.console import say, screen
+from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
+from tunbench.cli.shell.listing import print_json
 from tunbench.cli.shell.under_way import under_way
 from tunbench.journal.journal import JournalError
 from tunbench.labs import image

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.console import screen, show
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.listing import print_rows, print_table
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.console import screen, show
+from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.listing import print_rows, print_table
 from tunbench.labs import image
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.axes.access import shipped as shipped_accesses

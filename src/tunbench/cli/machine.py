@@ -15,10 +15,10 @@ from tunbench.calibrate.fit import compare, fit
 from tunbench.calibrate.items import WHOLE_SET
 from tunbench.calibrate.requirements import MeasureError, Missing, Runnable
 from tunbench.calibrate.sides import Measured
-from tunbench.cli.console import say, screen, show
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.executing import MISTAKES
-from tunbench.cli.listing import print_json
+from tunbench.cli.shared.executing import MISTAKES
+from tunbench.cli.shell.console import say, screen, show
+from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.listing import print_json
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.estimate.host_pace import estimate

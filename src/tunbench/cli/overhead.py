@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.console import screen
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
-from tunbench.cli.listing import print_json
+from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.console import screen
+from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.listing import print_json
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.report.export import overhead as exported

@@ -4,58 +4,31 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.console import say, screen
-from tunbench.cli.console import show as show_parts
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.listing import alternatives, print_json
-from tunbench.cli.shell import completion
-from tunbench.cli.shell.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
+from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
+from tunbench.cli.shared.plan_options import (
+    ClockOption,
+    LabOption,
+    PlanArgument,
+    ScaleOption,
+    SeedOption,
+    WorkersOption,
+)
+from tunbench.cli.shell.console import say, screen
+from tunbench.cli.shell.console import show as show_parts
+from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.listing import print_json
 from tunbench.doctor import choose_lab
 from tunbench.plan.cautions import lines as caution_lines
-from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
+from tunbench.plan.estimate.duration import default_workers
 from tunbench.plan.expand import expand
 from tunbench.plan.extent import as_json as to_json
 from tunbench.plan.extent import extent
 from tunbench.plan.load import load
-from tunbench.plan.model import CLOCKS, LAB_KINDS
 from tunbench.report.terminal import plan_tables
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.selection import needs_of
 
 app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
-
-PlanArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="PLAN", help="A plan's file, or the name of a shipped plan.", autocompletion=completion.plans
-    ),
-]
-SeedOption = Annotated[int | None, typer.Option("--seed", metavar="N", help="The seed, instead of the plan's.")]
-LabOption = Annotated[
-    str | None,
-    typer.Option(
-        "--lab",
-        metavar="KIND",
-        help=f"{alternatives(LAB_KINDS)}, instead of the plan's.",
-        autocompletion=lambda: list(LAB_KINDS),
-    ),
-]
-ClockOption = Annotated[
-    str | None, typer.Option("--clock", metavar="CLOCK", help=f"{alternatives(CLOCKS)}, instead of the plan's.")
-]
-ScaleOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scale",
-        metavar="SCALE",
-        help="One of a study's scales, such as quick; else full.",
-        autocompletion=completion.scales_of_plan,
-    ),
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", min=1, max=MAX_WORKERS, help="Labs side by side; else one for each core."),
-]
 
 
 @app.command()

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
 from tunbench.journal import files
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of

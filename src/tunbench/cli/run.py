@@ -5,15 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from tunbench.cli.console import say, screen
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.executing import MISTAKES, conclude, execute
-from tunbench.cli.listing import alternatives
+from tunbench.cli.shared.executing import MISTAKES, conclude, execute
+from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
+from tunbench.cli.shared.plan_options import ClockOption, LabOption, ScaleOption, SeedOption, WorkersOption
 from tunbench.cli.shell import completion
-from tunbench.cli.shell.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
+from tunbench.cli.shell.console import say, screen
+from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.plan import cautions, load
-from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
-from tunbench.plan.model import CLOCKS, LAB_KINDS
+from tunbench.plan.estimate.duration import default_workers
 from tunbench.run import execution
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
@@ -28,26 +27,12 @@ def run(
             help="A plan's file, or the name of a shipped plan, such as quick.", autocompletion=completion.plans
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed than the plan's.")] = None,
+    seed: SeedOption = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=MAX_WORKERS, help="Shards at a time; else one for each processor.")
-    ] = None,
-    lab: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Another lab than the plan's: {alternatives(LAB_KINDS)}.", autocompletion=lambda: list(LAB_KINDS)
-        ),
-    ] = None,
-    clock: Annotated[
-        str | None, typer.Option(help=f"Another clock of the lab than the plan's: {alternatives(CLOCKS)}.")
-    ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help="One of a study's scales, such as quick; else full.", autocompletion=completion.scales_of_plan
-        ),
-    ] = None,
+    workers: WorkersOption = None,
+    lab: LabOption = None,
+    clock: ClockOption = None,
+    scale: ScaleOption = None,
     stack: StackOption = None,
     workload: WorkloadOption = None,
     profile: ProfileOption = None,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tunbench.cli.errors import bad_input_exits
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of
 from tunbench.report.export.json_text import SCHEMA

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.console import screen
-from tunbench.cli.console import show as show_parts
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.listing import print_json
+from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.cli.shell import completion
-from tunbench.cli.shell.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
+from tunbench.cli.shell.console import screen
+from tunbench.cli.shell.console import show as show_parts
+from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.listing import print_json
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of

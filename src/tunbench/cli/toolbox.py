@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tunbench.cli.console import say, screen
-from tunbench.cli.errors import BAD_INPUT, bad_input_exits, complain
-from tunbench.cli.listing import print_rows
+from tunbench.cli.shell.console import say, screen
+from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
+from tunbench.cli.shell.listing import print_rows
 from tunbench.cli.shell.under_way import under_way
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError

@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tunbench.cli.console import say, screen, show
-from tunbench.cli.errors import bad_input_exits
-from tunbench.cli.executing import MISTAKES, SOME_FAILED, execute
-from tunbench.cli.listing import print_json
+from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.console import say, screen, show
+from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.listing import print_json
 from tunbench.plain_text import line
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.load import Loaded

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.runs import ScriptedLab, finished, invoke, ordered
-from tunbench.cli.listing import print_json
 from tunbench.cli.shell import caller
+from tunbench.cli.shell.listing import print_json
 from tunbench.report.export.json_text import SCHEMA
 
 COMMANDS = [("list", "tunnels"), ("plan", "show", "quick", "--all"), ("list", "probes", "--json"), ("--version",)]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import BufferedWriter, RawIOBase, TextIOWrapper
 from typing import TextIO
 
-from tunbench.cli.errors import BAD_INPUT, complain
+from tunbench.cli.shell.errors import BAD_INPUT, complain
 
 CLOSED = 141
 """Exit code where nobody reads the output any more: a shell has 128 + 13 for what SIGPIPE ended."""

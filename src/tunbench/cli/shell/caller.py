@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from tunbench.cli.errors import BAD_INPUT, complain
+from tunbench.cli.shell.errors import BAD_INPUT, complain
 
 SIZE_VARIABLES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
 """Variables from which rich and typer take the size of the terminal, as numbers of any size and in any script."""

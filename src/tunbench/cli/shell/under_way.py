@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
-from tunbench.cli.console import say
+from tunbench.cli.shell.console import say
 from tunbench.plan.extent import duration_in_words
 
 EVERY_SECONDS = 30.0

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from tunbench.cli.console import screen
+from tunbench.cli.shell.console import screen
 from tunbench.report.export.json_text import json_text
 from tunbench.report.terminal import listings
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from tunbench.cli.console import say, screen, show
+from tunbench.cli.shell.console import say, screen, show
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError

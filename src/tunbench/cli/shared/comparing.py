@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tunbench.cli.errors import bad_input_exits
+from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers.registry import record_of
