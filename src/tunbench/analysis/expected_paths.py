@@ -8,9 +8,9 @@ from tunbench.runner.declare.path import DIRECT, FAILED, demanded
 from tunbench.runner.declare.tunnel import About
 from tunbench.runner.stack import declared
 
-REACHED, PUNCHED, BLOCKED = "reached", "punched", "blocked"
-"""Between two accesses, `a` is reached by whoever asks; or both must send to each other first; or no UDP gets through
-in either way."""
+REACHED, PUNCHED, RELAYED, WITHOUT_UDP = "reached", "punched", "relayed", "without UDP"
+"""Between two accesses, `a` is reached by whoever asks; or both must send to each other first; or a relay alone passes
+their UDP; or one of them has none."""
 
 RFC_4787 = "RFC 4787, sections 4.1 and 5: endpoint-independent mapping and filtering"
 RFC_5128 = "RFC 5128, section 3.3: UDP hole punching between NATs whose mapping is endpoint-independent"
@@ -30,17 +30,17 @@ PAIRINGS: Mapping[str, Pairing] = {
     "home-fibre,a=cloud": Pairing(REACHED, RFC_4787),
     "cgnat,a=cloud": Pairing(REACHED, RFC_4787),
     "lte,a=cloud": Pairing(REACHED, RFC_4787),
-    "office,a=cloud": Pairing(BLOCKED, NO_UDP),
+    "office,a=cloud": Pairing(WITHOUT_UDP, NO_UDP),
     "home-fibre": Pairing(PUNCHED, RFC_5128),
     "cgnat,a=home-fibre": Pairing(PUNCHED, RFC_5128),
-    "lte,a=home-fibre": Pairing(BLOCKED, FORD),
-    "office,a=home-fibre": Pairing(BLOCKED, NO_UDP),
+    "lte,a=home-fibre": Pairing(RELAYED, FORD),
+    "office,a=home-fibre": Pairing(WITHOUT_UDP, NO_UDP),
     "cgnat": Pairing(PUNCHED, RFC_5128),
-    "lte,a=cgnat": Pairing(BLOCKED, FORD),
-    "office,a=cgnat": Pairing(BLOCKED, NO_UDP),
-    "lte": Pairing(BLOCKED, FORD),
-    "office,a=lte": Pairing(BLOCKED, NO_UDP),
-    "office": Pairing(BLOCKED, NO_UDP),
+    "lte,a=cgnat": Pairing(RELAYED, FORD),
+    "office,a=cgnat": Pairing(WITHOUT_UDP, NO_UDP),
+    "lte": Pairing(RELAYED, FORD),
+    "office,a=lte": Pairing(WITHOUT_UDP, NO_UDP),
+    "office": Pairing(WITHOUT_UDP, NO_UDP),
 }
 """By the name of the accesses, as a plan spells them."""
 
@@ -67,7 +67,7 @@ def expected(stack: str, access: str) -> Expected | None:
         return None
     if pairing.kind == REACHED or (pairing.kind == PUNCHED and finder.punches):
         return Expected(DIRECT, source)
-    relay = finder.without_udp if access.startswith("office") else finder.relay
+    relay = finder.without_udp if pairing.kind == WITHOUT_UDP else finder.relay
     return Expected(relay if relay in about.paths else FAILED, source)
 
 

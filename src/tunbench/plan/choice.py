@@ -12,6 +12,7 @@ from tunbench.plan import load
 from tunbench.plan.axes import link, profile
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.load import Loaded, PlanError
+from tunbench.plan.toml import positions
 from tunbench.plan.toml.mistakes import MistakeAt
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.options import nearest
@@ -32,14 +33,14 @@ LINE = re.compile(r"([^/]+)/([^/]+)")
 
 LINE_EXAMPLE = "write what comes down and what goes up, such as --line 300M/40M"
 
-
-IN_PLAN = re.compile(
-    r"[^ ]+?\.toml(:\d+)?: ((?P<key>[a-z]+)[^ ]*: )?(?P<sentence>.*?)(, or (exclude|\w+) = .*)?", re.DOTALL
-)
-"""A mistake of a plan that was made: its place, its key, what is wrong, and what else its author could write."""
-
-OPTIONS = {"seed": "--seed", "access": "--line-b", "link": "--line", "profiles": "--delay, --loss"}
-"""The options that keys of the plan were made of; stacks stand by themselves."""
+OPTIONS: Mapping[positions.Path, str] = {
+    ("seed",): "--seed",
+    ("access",): "--line-b",
+    ("link",): "--line",
+    ("profiles",): "--delay, --loss",
+    ("stacks",): "STACK",
+}
+"""What the keys of the plan were made of."""
 
 
 class Purpose(NamedTuple):
@@ -154,19 +155,7 @@ def text(choice: Choice, command: str) -> str:
 
 def loaded(text: str, path: Path) -> Loaded:
     """The plan that was made. Raises PlanError, which names options: whoever chooses has written no file."""
-    try:
-        return load.read(text, path)
-    except PlanError as error:
-        raise PlanError("\n".join(map(_of_option, str(error).splitlines()))) from None
-
-
-def _of_option(mistake: str) -> str:
-    """A mistake in the plan as one of what it was made of; what only a plan can do is no mend."""
-    found = IN_PLAN.fullmatch(mistake)
-    if not found:
-        return mistake
-    option = OPTIONS.get(found["key"] or "", "")
-    return f"{option}: {found['sentence']}" if option else found["sentence"]
+    return load.read(text, path, options=OPTIONS)
 
 
 def _lines(choice: Choice) -> list[str]:

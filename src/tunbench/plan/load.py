@@ -129,10 +129,15 @@ def check(text: str, file: str, overrides: Mapping[str, Any] | None = None) -> P
     return read(text, Path(file), overrides).plan
 
 
-def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> Loaded:
+def read(
+    text: str,
+    path: Path,
+    overrides: Mapping[str, Any] | None = None,
+    options: Mapping[positions.Path, str] | None = None,
+) -> Loaded:
     """The plan and what stands beside it, as a TOML text says; all of its scales are checked. Raises PlanError.
 
-    `path` is for messages, `overrides` has keys of OVERRIDES.
+    `path` is for messages, `overrides` has keys of OVERRIDES. `options` of a command line are what a text was made of.
     """
     overrides = overrides or {}
     data = _parsed(text, str(path))
@@ -144,7 +149,8 @@ def read(text: str, path: Path, overrides: Mapping[str, Any] | None = None) -> L
     if beside and not mistakes:
         mistakes += named_cells.mistakes(beside["study"], beside["claim"], plans)
     if mistakes or not beside:
-        raise PlanError(in_lines(mistakes, text, str(path), {OVERRIDES[name]: name for name in overrides}))
+        given = {OVERRIDES[name]: f"--{name}" for name in overrides}
+        raise PlanError(in_lines(mistakes, text, str(path), {**(options or {}), **given}))
     scale = overrides.get("scale", FULL)
     if scale not in plans or ("scale" in overrides and not replaced):
         raise PlanError(_no_scale(str(scale), replaced, str(path)))

@@ -52,13 +52,16 @@ def mistakes_of(error: ValueError, *at: str | int) -> list[Mistake]:
 
 
 def in_lines(mistakes: Iterable[Mistake], text: str, file: str, options: Mapping[Path, str]) -> str:
-    """One line for each mistake, in the order of the file; `options` of the command line gave the values at paths."""
+    """One line for each mistake, in the order of the file.
+
+    `options` of the command line, by the paths at which and below which they gave the values, stand for a line.
+    """
     lines = positions.lines(text)
     found = []
     for one in mistakes:
-        option = options.get(one.path)
+        option = next((options[one.path[:end]] for end in range(len(one.path), 0, -1) if one.path[:end] in options), "")
         line = None if option or (one.missing and len(one.path) == 1) else positions.line_of(one.path, lines)
-        place = f"--{option}" if option else f"{file}:{line}" if line else file
+        place = option if option else f"{file}:{line}" if line else file
         key = "" if option or not one.path or one.unnamed else f"{positions.written(one.path)}: "
         found.append((line or 0, f"{place}: {plain_text.line(key + one.sentence)}"))
     ordered = list(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: pair[0])))
