@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,7 +59,6 @@ def test_a_run_with_several_stacks_changes_nothing_of_the_host(
     )
 
 
-@pytest.mark.skipif(not shutil.which("nft"), reason="gateways need nftables")
 def test_a_run_behind_gateways_changes_nothing_of_the_host(tmp_path: Path) -> None:
     line = 'name = "line", link = { mtu = 1400 }, nat = "port-restricted", carrier = "full-cone", firewall = "no-udp"'
     access = f'{{ a = {{ {line}, icmp = "filtered", fragments = "dropped", mss = "path", dscp = "cleared" }} }}'

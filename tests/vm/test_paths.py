@@ -8,7 +8,6 @@ import pytest
 from tests.helpers.measuring import execute, plan, values, verdicts
 from tunbench.journal import journal
 from tunbench.journal.record import Record
-from tunbench.toolbox.tools import TOOLS
 
 pytestmark = pytest.mark.vm
 
@@ -19,14 +18,6 @@ RATE = "iperf3-tcp:duration=2"
 BLOCKED_UDP = '{ name = "no-udp", firewall = "no-udp" }'
 SYMMETRIC = '{ name = "symmetric", nat = "symmetric" }'
 ONLY_RELAY = '{ name = "only-relay", firewall = "only-relay" }'
-
-
-@pytest.fixture(autouse=True)
-def toolbox(request: pytest.FixtureRequest) -> None:
-    """Skips where a tool is missing: the test of the toolbox says so."""
-    missing = [name for name in ("headscale", "tailscale") if not TOOLS[name].installed]
-    if missing and "headscale" in request.node.name:
-        pytest.skip(f"install them with: tunbench toolbox install {' '.join(missing)}")
 
 
 def told(run: Path, kind: str) -> list[dict[str, Any]]:
