@@ -27,8 +27,10 @@ if "--version" in sys.argv:
 with open(os.path.join(FOLDER, "argv"), "a") as argv:
     argv.write(json.dumps(sys.argv) + "\\n")
 console, events = (device.partition(":")[2] for device in after("-serial"))
+with open(fields(after("-fw_cfg")[0])["file"]) as file:
+    tried = '"try":true' in file.read()
 with open(console, "w") as file:
-    file.write("status 0\\n")
+    file.write(f"saved in {0.0017 if mode('jumps') else 0.0001}\\n" if tried else "status 0\\n")
 monitors = [fields(one) for one in after("-chardev")]
 incoming = "-incoming" in sys.argv
 if monitors:
@@ -75,7 +77,7 @@ with open(events, "a") as file:
 
 
 class FakeQemu:
-    """The only QEMU there is; `does` makes it behave in a way: silent, refuses, fails or dies."""
+    """The only QEMU there is; `does` makes it behave in a way: silent, refuses, fails, dies or jumps."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.folder = folder / "qemu"

@@ -20,7 +20,8 @@ def test_what_ipsec_loses_to_reordering_came_later_than_its_replay_window_holds(
     sent = 20e6 / 8 / 1400
     assert loss > 0.2
     # Some are of the connection by which iperf3 begins and ends, which repeats them.
-    assert 0 <= late - loss * sent < 20
+    # A rounded share of the sent packets is not a whole number.
+    assert -1 < late - loss * sent < 20
     assert "layer-drops" in {one.name for one in record.warnings}
 
 

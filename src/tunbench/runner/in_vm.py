@@ -21,9 +21,9 @@ def main(events: str) -> None:
 
     limits.bind()
     registry.import_all()
-    template.save()
+    saved_in = template.save()
     began = now()
-    handed = template.take()
+    handed = template.take(saved_in)
     with Path(events).open("a") as stream:
         told = EventStream(stream)
         told.tell("phase", name="begin", at=began)

@@ -5,6 +5,7 @@ import json
 import os
 import struct
 import subprocess
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +54,18 @@ def test_a_table_of_neighbours_is_filled_beyond_what_it_holds_at_first() -> None
         entries = {line.split()[2] for line in lines if f" {network}" in line}
         assert len(entries) == 10, "eight, and two more"
     assert lines[-1] == "link del many"
+
+
+def test_one_that_is_tried_says_how_long_it_took_to_be_saved_and_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kernel = Kernel(monkeypatch, tmp_path)
+    for name in ("CONSOLE", "RESTART"):
+        monkeypatch.setattr(template, name, tmp_path / name)
+    monkeypatch.setattr(termios, "tcdrain", lambda descriptor: None)
+    kernel.handed_in.write_text(json.dumps({"try": True}))
+    with pytest.raises(SystemExit):
+        template.take(0.00012)
+    assert (tmp_path / "CONSOLE").read_text() == "saved in 0.000120000\n"
+    assert (tmp_path / "RESTART").read_text() == "b"
+    assert kernel.asked == ["modprobe"], "and nothing was drawn"

@@ -74,12 +74,15 @@ class Boot:
         """
         first_stage = (BASE.folder / "boot.cpio").read_bytes()
         (self.folder / "boot.cpio").write_bytes(self.acpi_tables() + first_stage + _second_stage(program))
-        handed = {
+        self.hand_in(
             # The kernel's own generator makes numbers of it, which need a key and no small number.
-            "key": hashlib.sha256(f"{seed}".encode()).hexdigest(),
-            "files": {name: content.decode(errors="surrogateescape") for name, content in files.items()},
-        }
-        (self.folder / "payload").write_bytes(_filled(canonical(handed).encode()))
+            key=hashlib.sha256(f"{seed}".encode()).hexdigest(),
+            files={name: content.decode(errors="surrogateescape") for name, content in files.items()},
+        )
+
+    def hand_in(self, **what: object) -> None:
+        """Writes what the guest takes in when it has booted or was loaded, as JSON."""
+        (self.folder / "payload").write_bytes(_filled(canonical(what).encode()))
 
     def acpi_tables(self) -> bytes:
         """What comes before the initrd of a machine without HPET; the first call boots a VM to see QEMU's tables."""

@@ -5,13 +5,18 @@ want a disk. What was made for Xen saves devices alone, within QEMU's own turn; 
 """
 
 import os
+import re
+import subprocess
+import tempfile
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.vm.boot import GUEST_MEMORY, Boot
 from tunbench.labs.vm.templates.monitor import Monitor, TemplateError
+from tunbench.runner.template import SAVED_IN
 
 MEMORY, STATE = "memory", "state"
 
@@ -21,6 +26,10 @@ BOOT_LIMIT = 600.0
 LOAD_LIMIT = 60.0
 
 LOOK_SECONDS = 0.005
+
+ATTEMPTS, JUMP_SECONDS = 5, 1e-3
+"""How often a VM is saved at most, and the seconds of its own clock in which it was saved where that has not jumped:
+some 20,000 instructions, which are 0.4 ms of the slowest machine. A jump is 1.6 ms at least (runner/template.py)."""
 
 HOST_CLOCKS = {b"timer": ((0, 8), (16, 24))}
 """Where the first section of a state, by its name, has readings of this machine's clocks. A clock that counts
@@ -35,7 +44,39 @@ INCOMING = ("-S", "-incoming", "defer", "-global", "migration.send-configuration
 
 
 def save(boot: Boot, folder: Path) -> None:
-    """Boots a VM up to where it can be saved, and saves it into a folder. Raises TemplateError, OSError."""
+    """Boots a VM up to where it can be saved, and saves it into a folder. Raises TemplateError, OSError.
+
+    QEMU's main loop lets the clock of a VM whose processors all rest jump to its next timer. A processor that has
+    stopped at the panic rests, and the loop may see that before it stops the VM (icount_start_warp_timer() of QEMU's
+    softmmu/icount.c). So the VM is loaded once, asked whether its clock has jumped, and saved again where it has.
+    """
+    for _ in range(ATTEMPTS):
+        _save(boot, folder)
+        if _saved_in(boot, folder) < JUMP_SECONDS:
+            return
+    raise TemplateError(f"the clock of the VM jumped as it was saved, {ATTEMPTS} times of {ATTEMPTS}")
+
+
+def _saved_in(boot: Boot, template: Path) -> float:
+    """The seconds of its own clock in which a VM was saved, as it says itself. Raises TemplateError, OSError."""
+    with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+        tried = replace(boot, folder=Path(name))
+        (tried.folder / "boot.cpio").symlink_to((boot.folder / "boot.cpio").absolute())
+        tried.hand_in(**{"try": True})
+        vm = load(tried, template)
+        try:
+            vm.process.wait(LOAD_LIMIT)
+            found = re.search(rf"^{SAVED_IN} ([0-9.]+)", vm.console.read_text(errors="replace"), re.MULTILINE)
+        except subprocess.TimeoutExpired:
+            found = None
+        finally:
+            vm.stop()
+        if not found:
+            raise TemplateError(f"the VM does not say how it was saved {vm.last_words()}".strip())
+        return float(found[1])
+
+
+def _save(boot: Boot, folder: Path) -> None:
     memory, state = folder / MEMORY, folder / STATE
     with closing(Monitor(BOOT_LIMIT)) as monitor:
         argv = [*boot.command(_memory_in(memory, shared=True), panic="pause"), *monitor.arguments]

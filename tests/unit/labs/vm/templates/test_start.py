@@ -42,6 +42,9 @@ def told(execution: ProcessGroup) -> str:
     return lines
 
 
+TRIED = "load"
+"""What was saved is loaded once to be tried."""
+
 LOADED = "(b'state', b'a VM that has booted')"
 
 
@@ -50,7 +53,7 @@ def test_the_first_vm_makes_the_template_and_all_are_loaded(tmp_path: Path, qemu
         execution = start.start(vm(tmp_path, number))
         assert execution.warnings == ()
         assert told(execution) == LOADED
-    assert qemu.started() == ["save", "load", "load", "load"]
+    assert qemu.started() == ["save", TRIED, "load", "load", "load"]
 
 
 @pytest.mark.parametrize("how", ["refuses", "dies"])
@@ -75,7 +78,16 @@ def test_where_one_cannot_be_loaded_a_vm_boots_afresh_and_says_so(how: str, tmp_
     assert why.startswith(
         {"refuses": "QEMU refuses migrate-incoming: not today", "fails": "QEMU cannot load the state"}[how]
     )
-    assert qemu.started() == ["save", "load", "load", "fresh"]
+    assert qemu.started() == ["save", TRIED, "load", "load", "fresh"]
+
+
+def test_one_whose_clock_jumped_is_not_kept(tmp_path: Path, qemu: FakeQemu) -> None:
+    qemu.does("jumps")
+    execution = start.start(vm(tmp_path))
+    assert told(execution) == "a fresh boot"
+    assert execution.warnings[0][1].startswith("the clock of the VM jumped as it was saved, 5 times of 5")
+    assert qemu.started() == [*["save", TRIED] * 5, "fresh"]
+    assert [path for path in start.shelf().folder.iterdir() if path.is_dir()] == []
 
 
 def test_one_that_says_nothing_is_given_up(tmp_path: Path, qemu: FakeQemu, monkeypatch: pytest.MonkeyPatch) -> None:
