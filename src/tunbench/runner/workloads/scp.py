@@ -34,6 +34,7 @@ ABOUT = About(
             at_a_glance=True,
         ),
         "login": Metric("s", "connecting, key exchange, authentication, and the command true"),
+        "copy": Metric("s", "the copy, logging in apart"),
         "duration": Metric("s", "logging in and the copy"),
     },
     programs={
@@ -173,7 +174,12 @@ def _timed(trial: Trial, limit: float, *argv: str) -> float:
 def parse(sums: str, size: int, login: float, copy: float) -> list[Sample]:
     """The samples of a copy whose two ends are the same by sha256sum; times in seconds. Raises WorkloadFailed."""
     consistent(read(sums))
-    return [Sample("throughput", 8 * size / copy), Sample("login", login), Sample("duration", login + copy)]
+    return [
+        Sample("throughput", 8 * size / copy),
+        Sample("login", login),
+        Sample("copy", copy),
+        Sample("duration", login + copy),
+    ]
 
 
 def read(sums: str) -> tuple[str, str]:

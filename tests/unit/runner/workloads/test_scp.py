@@ -50,6 +50,7 @@ def test_throughput_is_of_the_copy_alone() -> None:
     assert scp.parse(SUMS, 1_000_000, 1.5, 0.5) == [
         Sample("throughput", 16e6),
         Sample("login", 1.5),
+        Sample("copy", 0.5),
         Sample("duration", 2.0),
     ]
 
