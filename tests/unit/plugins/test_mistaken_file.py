@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tunbench
-from tunbench.run import mistaken_file
+from tunbench.plugins import mistaken_file
 
 GRE = Path(tunbench.__file__).parent / "runner" / "tunnels" / "gre.py"
 
