@@ -214,9 +214,9 @@ class OverheadCheck(NamedTuple):
 
 
 def declared_more(check: OverheadCheck) -> list[list[int]]:
-    """By how many bytes each layer, the lowest first, adds less than is computed: the least and the most, or nothing.
+    """By how many bytes more each layer, the lowest first, declares than it adds: the least and the most, or nothing.
 
-    Negative where it adds more. Packets that are cut are left out: what they take follows from the others.
+    Negative where it declares less. Packets are left out that are cut otherwise than is computed.
     """
     pairs = [
         (row.computed.added, row.measured.added)

@@ -28,11 +28,8 @@ def _differing(check: OverheadCheck, layers: Sequence[str]) -> Iterator[Text]:
     """A sentence for each layer whose headers are not declared as they are on the wire."""
     for layer, more in zip(layers, overhead.declared_more(check), strict=True):
         if more:
-            sizes = dict.fromkeys(f"{abs(one)}" for one in (more[0], more[-1]))
-            how = "larger" if more[-1] > 0 else "smaller"
-            yield Text(
-                f"  {layer} declares {' to '.join(sizes)} B {how} than the capture shows: see its headers", "red"
-            )
+            told = " to ".join(f"{abs(one)} B {'more' if one > 0 else 'less'}" for one in more)
+            yield Text(f"  {layer} declares {told} than the capture shows", "red")
 
 
 def _packets(check: OverheadCheck, layers: Sequence[str]) -> Grid:
