@@ -5,7 +5,7 @@ from pathlib import Path
 TUNNEL = '''"""A tunnel."""
 
 from tunbench.runner.declare.packet_format import GRE
-from tunbench.runner.declare.tunnel import About, Claims
+from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_links

@@ -20,6 +20,9 @@ Mistake = tuple[str, str]
 
 UNDERLAYS = ("ip", "ethernet")
 
+IMAGE = "base"
+"""The name of the image that everything has."""
+
 LARGEST_HEADER = 512
 """Bytes; the largest of a shipped tunnel has 120."""
 
@@ -179,6 +182,23 @@ def check_together(brought: Collection[str]) -> None:
             if differing := [key for key in OF_THE_NAME if getattr(declared, key) != getattr(theirs, key)]:
                 why = f"has {_told(declared, differing)}, and {_told(theirs, differing)} in the workload {other}"
                 raise _twice("workloads", name, metric, f"{why}: declare it as that does, or")
+
+    _check_sources(brought)
+
+
+def _check_sources(brought: Collection[str]) -> None:
+    """Raises PluginError where an add-on or a tool of a name is one thing here and another one there."""
+    found: dict[str, tuple[str, Any]] = {IMAGE: ("Tunbench itself", None)}
+    for name in sorted(registry.tunnel_names(), key=lambda one: (one in brought, one)):
+        sources = registry.tunnel(name).about.sources
+        for one in (*sources.addons, *sources.recipes):
+            other, theirs = found.setdefault(one.name, (name, one))
+            if one != theirs:
+                file = _file_of("tunnels", name)
+                raise PluginError(
+                    f'{file}:{_line(file, "sources")}: "{one.name}" is one of {other} already, and another one there; give it '
+                    f"another name ({PAGE})"
+                )
 
 
 def _told(metric: Metric, keys: Iterable[str]) -> str:

@@ -50,6 +50,8 @@ def take(folders: Iterable[Path] = ()) -> None:
     """
     release()
     found = [*{folder.resolve(): read(folder) for folder in folders}.values(), *installed.plugins()]
+    if not found:
+        return
     _check_names(found)
     _TAKEN.extend(found)
     for kind, package in PACKAGES.items():
@@ -58,8 +60,7 @@ def take(folders: Iterable[Path] = ()) -> None:
     try:
         for one in found:
             _check(one)
-        if found:
-            declared.check_together({name for one in found for names in one.names.values() for name in names})
+        declared.check_together({name for one in found for names in one.names.values() for name in names})
     except PluginError:
         release()
         raise

@@ -87,6 +87,7 @@ CASES: dict[str, Made] = {
     "workload-of-no-unit": workload('Metric("s"', 'Metric("ms"'),
     "workload-means-another-loss": workload('"waited": Metric("s"', '"loss": Metric("ratio"'),
     "probe-has-a-workloads-metric": files({"probes/my_look.py": PROBE.replace('"looked"', '"loss"')}),
+    "addon-of-another": tunnel("options={}", 'options={}, sources=Sources(addons=(Addon("libreswan", ("cowsay",)),))'),
     "shipped-name": files({"tunnels/wireguard.py": TUNNEL}),
     "same-tunnel": two({"tunnels/mine.py": TUNNEL}, {"tunnels/mine.py": TUNNEL}),
     "same-name": two({"tunnels/mine.py": TUNNEL}, {"workloads/my_wait.py": WORKLOAD}, name="a"),

@@ -61,10 +61,8 @@ def test_a_folder_that_is_given_twice_is_one(tmp_path: Path) -> None:
 
 def test_addons_and_tools_of_a_plugin_are_known_and_the_base_image_is_as_it_was(tmp_path: Path) -> None:
     before, addons, tools = BASE.digest, set(ADDONS), set(TOOLS)
-    text = TUNNEL.replace("import About, Claims", "import About, Addon, Claims, Needs, Sources").replace(
-        "options={},",
-        'options={}, needs=Needs(addons=("mine",)), sources=Sources(addons=(Addon("mine", ("cowsay",)),)),',
-    )
+    sources = 'needs=Needs(addons=("mine",)), sources=Sources(addons=(Addon("mine", ("cowsay",)),)),'
+    text = TUNNEL.replace("options={},", f"options={{}}, {sources}")
     taken.take([made(tmp_path / "mine", {"tunnels/mine.py": text})])
     assert set(ADDONS) == addons | {"mine"}
     assert ADDONS["mine"].packages == ("cowsay",)
