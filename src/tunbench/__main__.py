@@ -2,8 +2,8 @@
 
 import sys
 
-from tunbench.plugins import mistaken_file
 from tunbench.run.interrupt import INTERRUPTED
+from tunbench.runner import mistaken_file
 
 BAD_INPUT = 2
 """Exit code of a file that cannot be used: here the command line, which has it too, may not be there."""

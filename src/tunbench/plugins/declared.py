@@ -8,12 +8,13 @@ from types import ModuleType
 from typing import Any
 
 from tunbench.plugins.folder import KINDS, PluginError
-from tunbench.plugins.mistaken_file import PAGE, said_of
 from tunbench.runner import probe, registry, workload
 from tunbench.runner.declare.metrics import BOUNDS, Metric
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.packet_format import IP
-from tunbench.runner.declare.tunnel import About
+from tunbench.runner.declare.recipe import Recipe
+from tunbench.runner.declare.tunnel import About, Addon
+from tunbench.runner.mistaken_file import PAGE, said_of
 
 Mistake = tuple[str, str]
 """The name of the field, class or function that is wrong, and what is wrong with it."""
@@ -191,13 +192,14 @@ def _check_sources(brought: Collection[str]) -> None:
     found: dict[str, tuple[str, Any]] = {IMAGE: ("Tunbench itself", None)}
     for name in sorted(registry.tunnel_names(), key=lambda one: (one in brought, one)):
         sources = registry.tunnel(name).about.sources
-        for one in (*sources.addons, *sources.recipes):
+        every: tuple[Addon | Recipe, ...] = (*sources.addons, *sources.recipes)
+        for one in every:
             other, theirs = found.setdefault(one.name, (name, one))
             if one != theirs:
                 file = _file_of("tunnels", name)
                 raise PluginError(
-                    f'{file}:{_line(file, "sources")}: "{one.name}" is one of {other} already, and another one there; give it '
-                    f"another name ({PAGE})"
+                    f'{file}:{_line(file, "sources")}: "{one.name}" is one of {other} already, and another one there; '
+                    f"give it another name ({PAGE})"
                 )
 
 
