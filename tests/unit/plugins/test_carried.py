@@ -62,6 +62,10 @@ def test_the_runner_of_either_lab_has_its_files(tmp_path: Path, monkeypatch: pyt
         archives[name] = (tmp_path / name / "boot.cpio").read_bytes()
     assert TUNNEL.encode() in archives["vm-over"]
     assert TUNNEL.encode() not in archives["vm-bare"]
+    taken.release()
+    (tmp_path / "none-taken").mkdir()
+    started(monkeypatch, VmLab("virtual"), tmp_path / "none-taken", bare)
+    assert (tmp_path / "none-taken" / "boot.cpio").read_bytes() == archives["vm-bare"]
 
 
 def test_the_digest_of_the_runner_is_that_of_what_is_shipped(tmp_path: Path) -> None:
