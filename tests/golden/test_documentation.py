@@ -1,31 +1,31 @@
 """The pages of the documentation are true.
 
 docs/tunnels.md is what the tunnels declare: TUNBENCH_UPDATE_GOLDEN=1 writes it anew. What docs/adding-a-tunnel.md shows
-is executed: its tunnel, its workload and its plans, as if they had been put where the page says.
+is executed: its tunnel, its workload and its plans, as the plug-in that the page makes of them.
 """
 
-import importlib
 import io
 import os
 import re
-import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
+from tests.helpers.plugins import made
 from tunbench.analysis import overhead
 from tunbench.analysis.overhead import OverheadCheck, PacketOverhead
 from tunbench.cli import app
 from tunbench.plan.load import check
+from tunbench.plugins import installed, taken
 from tunbench.report.export import tunnel_pages as page_of_tunnels
 from tunbench.report.terminal.overhead_table import rendered
 from tunbench.run import overhead as measuring
-from tunbench.runner import registry, stack, tunnels, workloads
+from tunbench.runner import registry, stack
 from tunbench.runner.declare import path, spelling
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import OPTION_KINDS, resolve
@@ -63,46 +63,58 @@ def block(language: str, mark: str) -> str:
     return found
 
 
-def put(package: ModuleType, name: str, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Puts a module into a package, before all others of that name, until the test is over."""
-    folder.mkdir()
-    (folder / f"{name}.py").write_text(text)
-    whole = f"{package.__name__}.{name}"
-    shipped = sys.modules.pop(whole, None)
-    monkeypatch.setattr(package, "__path__", [str(folder), *package.__path__])
-    importlib.invalidate_caches()
-    yield
-    sys.modules.pop(whole, None)
-    vars(package).pop(name, None)
-    if shipped:
-        sys.modules[whole] = shipped
+NAME = "mirror"
+"""What the page calls its plug-in."""
+
+FILES = {"tunnels/erspan.py": block("python", "class Erspan"), "workloads/full_mtu.py": block("python", "def execute")}
 
 
 @pytest.fixture
-def erspan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The page's tunnel is there."""
-    yield from put(tunnels, "erspan", block("python", "class Erspan"), tmp_path / "tunnels", monkeypatch)
+def plugin(tmp_path: Path) -> Iterator[Path]:
+    """The page's plug-in is taken."""
+    folder = made(tmp_path / NAME, FILES)
+    taken.take([folder])
+    yield folder
+    taken.release()
 
 
-@pytest.fixture
-def full_mtu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The page's workload is there."""
-    yield from put(workloads, "full_mtu", block("python", "def execute"), tmp_path / "workloads", monkeypatch)
+def test_the_folder_of_the_page_is_the_one_that_its_commands_name() -> None:
+    assert f"    {NAME}/\n" + "".join(f"      {file}\n" for file in FILES) in ADDING
+    assert all(f"`{NAME}/{file}`" in ADDING for file in FILES)
+    commands = re.findall(r"^(?:\$|   ) (tunbench .*)$", ADDING, re.MULTILINE)
+    assert len(commands) >= 6
+    assert {command for command in commands if f"--plugin {NAME}" not in command} == set()
 
 
-def test_the_tunnel_of_the_page_is_found_by_being_there(erspan: None) -> None:
+def test_the_package_of_the_page_is_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads(block("toml", installed.GROUP))
+    [(name, package)] = project["project"]["entry-points"][installed.GROUP].items()
+    made(tmp_path / package, {"__init__.py": "", **FILES})
+    told = {"METADATA": "Name: tunbench-mirror\nVersion: 1\n"}
+    told["entry_points.txt"] = f"[{installed.GROUP}]\n{name} = {package}\n"
+    made(tmp_path / f"{package}-1.dist-info", told)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        taken.take()
+        assert [(one.name, one.package) for one in taken.plugins()] == [(NAME, project["project"]["name"])]
+        assert taken.bringing("tunnels", "erspan") == NAME
+    finally:
+        taken.release()
+
+
+def test_the_tunnel_of_the_page_is_found_by_being_there(plugin: Path) -> None:
     assert "erspan" in registry.tunnel_names()
     assert registry.tunnel("erspan").about.name == "erspan"
     assert "[erspan](#erspan)" in page_of_tunnels.markdown()
 
 
-def test_the_plan_of_the_page_can_run(erspan: None) -> None:
+def test_the_plan_of_the_page_can_run(plugin: Path) -> None:
     plan = check(block("toml", "erspan"), "try-erspan.toml")
     assert plan.axes["stack"] == ["none", "erspan", "wireguard+erspan:inner=ipv6"]
 
 
 def test_the_commands_of_the_page_are_those_of_the_tunnel(
-    erspan: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     move_home(monkeypatch, tmp_path)
     events = FakeEvents()
@@ -113,7 +125,7 @@ def test_the_commands_of_the_page_are_those_of_the_tunnel(
     assert told == block("sh", "erspan-0").splitlines()
 
 
-def test_the_sizes_on_the_page_are_those_that_are_computed(erspan: None) -> None:
+def test_the_sizes_on_the_page_are_those_that_are_computed(plugin: Path) -> None:
     shown = block("", "tunbench overhead")
     [command] = [line for line in shown.splitlines() if line.startswith("$ tunbench overhead ")]
     stacks = command.split(" --")[0].split()[3:]
@@ -136,7 +148,7 @@ def test_the_sizes_on_the_page_are_those_that_are_computed(erspan: None) -> None
         assert "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) in shown
 
 
-def test_the_proof_on_the_page_is_what_the_tunnel_declares(erspan: None) -> None:
+def test_the_proof_on_the_page_is_what_the_tunnel_declares(plugin: Path) -> None:
     built = stack.build("erspan", PAIR_UNDERLAYS["ip"].endpoints)
     [layer] = built.layers
     assert f'"layer":"erspan","where":"router/to-b","evidence":"{layer.evidence(layer.options, 4)}"' in ADDING
@@ -156,14 +168,14 @@ def test_every_need_of_a_tunnel_is_explained() -> None:
     assert [cells[0] for cells in rows_below("field of `Needs`")] == list(Needs._fields)
 
 
-def test_what_the_page_says_is_the_default_is_it(erspan: None) -> None:
+def test_what_the_page_says_is_the_default_is_it(plugin: Path) -> None:
     about = registry.tunnel("erspan").about
     defaults = [cells[0] for cells in rows_below("field of `About`") if cells[1].endswith("(default)")]
     assert {"outer", "needs_underlay", "user_space"} <= set(defaults)
     assert [name for name in defaults if getattr(about, name) != About._field_defaults[name]] == []
 
 
-def test_every_option_that_all_tunnels_have_is_explained(erspan: None) -> None:
+def test_every_option_that_all_tunnels_have_is_explained(plugin: Path) -> None:
     everything = registry.tunnel("erspan").about._replace(families=(4, 6), outer=(4, 6), paths={"x": path.Path("")})
     assert [cells[0] for cells in rows_below("option")] == list(common_options(everything))
 
@@ -173,7 +185,7 @@ def test_every_kind_of_option_is_named() -> None:
     assert set(re.findall(r"`(\w+)`", kinds)) == set(OPTION_KINDS) - {"mtu"}
 
 
-def test_the_methods_that_the_page_overrides_are_those_of_a_tunnel(erspan: None) -> None:
+def test_the_methods_that_the_page_overrides_are_those_of_a_tunnel(plugin: Path) -> None:
     kind = registry.tunnel("erspan")
     methods = {
         match[1]: match[2].split(", ")
@@ -187,7 +199,7 @@ def test_the_methods_that_the_page_overrides_are_those_of_a_tunnel(erspan: None)
         assert [one.partition(":")[0] for one in parameters] == list(code.co_varnames[: code.co_argcount])
 
 
-def test_the_workload_of_the_page_is_found_and_its_plan_can_run(erspan: None, full_mtu: None) -> None:
+def test_the_workload_of_the_page_is_found_and_its_plan_can_run(plugin: Path) -> None:
     module = registry.workload("full-mtu")
     assert module.ABOUT.name == "full-mtu"
     assert module.seconds(resolve(module.ABOUT.options, {}, "full-mtu")) > 0
@@ -197,7 +209,7 @@ def test_the_workload_of_the_page_is_found_and_its_plan_can_run(erspan: None, fu
     assert [spelling.join(spelling.stack(one)) for one in plan.axes["stack"]] == plan.axes["stack"]
 
 
-def test_the_workload_of_the_page_reads_what_ping_prints(full_mtu: None) -> None:
+def test_the_workload_of_the_page_reads_what_ping_prints(plugin: Path) -> None:
     module = registry.workload("full-mtu")
     [all_there] = module.parse(captured("ping-clean.txt"))
     [all_lost] = module.parse(captured("ping-all-lost.txt"))
@@ -207,7 +219,7 @@ def test_the_workload_of_the_page_reads_what_ping_prints(full_mtu: None) -> None
         module.parse(captured("ping-clean.txt").partition("packets transmitted")[0])
 
 
-def test_every_file_that_the_page_names_is_there(erspan: None) -> None:
+def test_every_file_that_the_page_names_is_there(plugin: Path) -> None:
     named = {name for name in re.findall(r"`((?:src|tests|docs)/[\w/.-]+\.(?:py|md))`", ADDING) if "erspan" not in name}
     assert len(named) >= 6
     assert [name for name in named if not (DOCS.parent / name).is_file()] == []

@@ -19,6 +19,7 @@ from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.stack import parse as parse_stack
 from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
+from tunbench.plugins.folder import Plugin
 from tunbench.runner import tunnel
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node import cores, namespaces, node, processes
@@ -270,9 +271,14 @@ class QuietLab:
     kind = "vm"
     clock = "virtual"
     extras: tuple[Extra, ...] = ()
+    plugins: tuple[Plugin, ...] = ()
     exclusive = False
     hidden_folders: tuple[Path, ...] = ()
     deciding_facts: Mapping[str, str] = DECIDING_FACTS
+
+    def with_plugins(self, plugins: Iterable[Plugin]) -> Self:
+        self.plugins = tuple(plugins)
+        return self
 
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         return self

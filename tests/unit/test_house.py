@@ -18,6 +18,7 @@ TESTS = Path(__file__).parents[1]
 FLOORS = (
     ("tunbench", "tunbench.plain_text"),
     ("tunbench.runner",),
+    ("tunbench.plugins",),
     ("tunbench.plan",),
     ("tunbench.labs",),
     ("tunbench.journal",),

@@ -213,6 +213,21 @@ class OverheadCheck(NamedTuple):
         return self.measured.mss <= self.computed.mss if self.bound else self.measured.mss == self.computed.mss
 
 
+def declared_more(check: OverheadCheck) -> list[list[int]]:
+    """By how many bytes more each layer, the lowest first, declares than it adds: the least and the most, or nothing.
+
+    Negative where it declares less. Packets are left out that are cut otherwise than is computed.
+    """
+    pairs = [
+        (row.computed.added, row.measured.added)
+        for row in check.rows
+        if row.measured and not row.agrees and row.computed.on_the_wire == row.measured.on_the_wire
+    ]
+    of_layers = zip(*([a - b for a, b in zip(*pair, strict=True)] for pair in pairs), strict=True)
+    ranges = [sorted({min(one), max(one)}) if any(one) else [] for one in of_layers]
+    return ranges or [[] for _ in formats(built(check.stack))]
+
+
 Measured = Mapping[tuple[str, str], Sizes]
 """What was measured, by stack and workload."""
 

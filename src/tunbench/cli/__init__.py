@@ -17,6 +17,7 @@ from tunbench.cli.pack import pack
 from tunbench.cli.report import report
 from tunbench.cli.run import run
 from tunbench.cli.samples import samples
+from tunbench.cli.shared import installed_plugins
 from tunbench.cli.shell import caller
 from tunbench.cli.shell.broken_output import written
 from tunbench.cli.verify import verify
@@ -71,6 +72,7 @@ def tunbench(
       tunbench study list               publications to reproduce, and how long each takes
       tunbench toolbox list             programs that Debian lacks, and what installing them takes
     """
+    installed_plugins.take()
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tunbench.cli.shared.executing import MISTAKES, conclude, execute
 from tunbench.cli.shared.plan_options import WorkersOption
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen, show
 from tunbench.cli.shell.errors import bad_input_exits
@@ -53,6 +54,7 @@ def choose(
     seed: Annotated[int, typer.Option(help="What is random follows from it.")] = 1,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-choose.")] = None,
     workers: WorkersOption = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Choose among stacks for a line between two sites: no file, and an answer within minutes.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.comparing import Metrics, Stacks, Workloads, comparison
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen, show
 from tunbench.cli.shell.errors import BAD_INPUT
@@ -25,6 +26,7 @@ def compare(
     show_all: Annotated[bool, typer.Option("--all", help="Show every row.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, in SI units.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Compare two runs: for each cell the shift from A to B, its interval, the effect size, p, and a verdict.
 

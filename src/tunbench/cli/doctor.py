@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell.console import screen, show
 from tunbench.cli.shell.errors import BAD_INPUT
 from tunbench.cli.shell.listing import print_json
@@ -12,7 +13,10 @@ from tunbench.doctor.summary import summary
 from tunbench.report.terminal import doctor_table
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    plugin: PluginOption = None,
+) -> None:
     """Tell what this machine can run, what it cannot, and what to do first; then the mend for each thing that lacks.
 
     Exit code 2 where it cannot run the vm lab on the virtual clock, which most plans want.

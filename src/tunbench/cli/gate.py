@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.comparing import Metrics, Stacks, Workloads, comparison
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen, show
 from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
@@ -36,6 +37,7 @@ def gate(
     ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, a test case a cell.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Fail where a cell of NEW is worse than in BASE by more than the tolerance, beyond doubt.
 

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.shared.narrowing import ProfileOption, StackOption
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
@@ -24,6 +25,7 @@ from tunbench.labs.vm.image_packages import Versions
 from tunbench.plan.cache_folder import cache
 from tunbench.plan.expand import expand
 from tunbench.plan.load import load
+from tunbench.plugins import taken
 from tunbench.report.terminal import listings
 from tunbench.run.order import RunError
 from tunbench.run.verify import listed, their_run
@@ -51,6 +53,7 @@ def build(
     as_run: Annotated[
         Path | None, typer.Option("--as", metavar="RUN", help="Build it with exactly the versions that this run had.")
     ] = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Build an image from Debian's packages, with this machine's own apt sources. It takes some minutes.
 
@@ -155,6 +158,7 @@ def shell(
     ] = None,
     stack: StackOption = None,
     profile: ProfileOption = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Open a shell in a VM with two nodes and a router up, on the real clock.
 
@@ -198,7 +202,7 @@ def _shell_of_plan(plan: str, stack: list[str] | None, profile: list[str] | None
         complain(told)
     cell = {axis: value for axis, value in shard.cell_of("").items() if axis in axes.SHARD}
     complain(f"{', '.join(f'{axis} {value}' for axis, value in cell.items())}; on the real clock and this machine")
-    return explore.shell_of_shard(shard, "real", extras)
+    return explore.shell_of_shard(shard, "real", extras, taken.plugins())
 
 
 def _check_terminal() -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen, show
 from tunbench.cli.shell.errors import bad_input_exits
@@ -40,6 +41,7 @@ def tunnels(
     ] = None,
     as_json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/tunnels.md.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """List the tunnels, a line each; name one to see its needs, versions and options.
 
@@ -65,7 +67,10 @@ def tunnels(
 
 
 @app.command()
-def workloads(as_json: AsJson = False) -> None:
+def workloads(
+    as_json: AsJson = False,
+    plugin: PluginOption = None,
+) -> None:
     """List the workloads, with their options and the metrics that they yield.
 
     \b
@@ -169,7 +174,10 @@ def topologies(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def probes(as_json: AsJson = False) -> None:
+def probes(
+    as_json: AsJson = False,
+    plugin: PluginOption = None,
+) -> None:
     """List the probes, which look at the machine before and after every workload.
 
     A plan takes all of them unless its key probes names others.

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.errors import bad_input_exits
@@ -34,6 +35,7 @@ def overhead(
         int | None, typer.Option(min=1, max=MAX_WORKERS, help="Stacks at a time; else one for each processor.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Show the bytes that each layer adds to a packet: computed from the formats, and measured on the wire.
 

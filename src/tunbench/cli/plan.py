@@ -13,6 +13,7 @@ from tunbench.cli.shared.plan_options import (
     SeedOption,
     WorkersOption,
 )
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.console import show as show_parts
 from tunbench.cli.shell.errors import bad_input_exits
@@ -42,6 +43,7 @@ def check(
     workload: WorkloadOption = None,
     profile: ProfileOption = None,
     repeats: RepeatsOption = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Say whether a plan can run, and if not, in which line it is wrong and what would mend it.
 
@@ -84,6 +86,7 @@ def show(
     every: Annotated[
         bool, typer.Option("--all", help=f"List every shard, also where there are over {plan_tables.MAX_LISTED}.")
     ] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """List the shards that a plan expands to, with their trials, and estimate how long they take.
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
 from tunbench.journal import files
@@ -24,6 +25,7 @@ def report(
     export: Annotated[
         Path | None, typer.Option(help="A folder for every table as CSV and LaTeX, and every chart as SVG and PDF.")
     ] = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Write the report of a run, or of several side by side: one HTML file that works offline.
 

@@ -8,6 +8,7 @@ import typer
 from tunbench.cli.shared.executing import MISTAKES, conclude, execute
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.cli.shared.plan_options import ClockOption, LabOption, ScaleOption, SeedOption, WorkersOption
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import bad_input_exits
@@ -49,6 +50,7 @@ def run(
         Path | None,
         typer.Option(metavar="RUN", help="Go on with a run that was interrupted.", autocompletion=completion.runs),
     ] = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Execute a plan: build the lab, bring the tunnels up, prove them, measure, and write a report.
 

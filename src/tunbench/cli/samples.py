@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal.journal import JournalError
@@ -32,6 +33,7 @@ def samples(
     run: Annotated[Path, typer.Argument(help="A run's folder.", autocompletion=completion.runs)],
     format: Annotated[Format, typer.Option(help="csv, json (one object a line) or parquet.")] = Format.CSV,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Print every measured value of a run, sorted, one row a sample, in SI units.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.console import show as show_parts
@@ -53,6 +54,7 @@ def show(
     workload: WorkloadOption = None,
     profile: ProfileOption = None,
     repeats: RepeatsOption = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Show a study: its systems, tables and claims, what cannot be tested here and why, and how it is run.
 
@@ -74,6 +76,7 @@ def agree(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.", autocompletion=completion.runs)],
     every: Annotated[bool, typer.Option("--all", help="Tell of every claim, also those without a verdict.")] = False,
     as_json: AsJson = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Tell how far a run of a study agrees with what was published: its claims by a verdict, its tables in numbers.
 

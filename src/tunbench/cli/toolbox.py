@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.shell.listing import print_rows
@@ -54,6 +55,7 @@ def install(
     as_run: Annotated[
         Path | None, typer.Option("--as", metavar="RUN", help="Install the tools that this run had, as it had them.")
     ] = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Fetch tools from their package registries, build them, and put them into the cache.
 
@@ -86,7 +88,10 @@ def install(
 
 
 @app.command(name="list")
-def listed(as_json: AsJson = False) -> None:
+def listed(
+    as_json: AsJson = False,
+    plugin: PluginOption = None,
+) -> None:
     """List the tools: version, programs, whether each is installed, and what installing it takes.
 
     Time is that on one free core; disk is the most that building takes, with what is fetched.

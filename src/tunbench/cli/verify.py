@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen, show
 from tunbench.cli.shell.errors import bad_input_exits
@@ -20,7 +21,7 @@ from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.load import Loaded
 from tunbench.plan.shard import Shard
 from tunbench.report import verification_wording as wording
-from tunbench.run import execution
+from tunbench.run import execution, given_plugins
 from tunbench.run.interrupt import INTERRUPTED, interruptible
 from tunbench.run.manifest import describe
 from tunbench.run.order import Order, RunError
@@ -64,12 +65,13 @@ def verify(
         typer.Option(metavar="NAME=FILE", help="A program that the author brought, and that you bring as well."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Execute shards of a run again, and say whether they are equal to the byte.
 
-    First what decides the numbers is compared: runner, QEMU, image, add-ons, tools. What is not there is built. A run
-    from somebody else is read as what anybody may have written: nothing of it is executed on this machine, and nothing
-    outside its folder is read. What is executed is the plan's shards, in the lab.
+    First what decides the numbers is compared: runner, plug-ins, QEMU, image, add-ons, tools. What is not there is
+    built. A run from somebody else is read as what anybody may have written: nothing of it is executed on this machine,
+    and nothing outside its folder is read. What is executed is the plan's shards, in the lab.
 
     Exit codes: 0 it is verified, 1 it was executed and differs, 2 bad input, or another machine or image.
 
@@ -122,6 +124,7 @@ def _check(their: TheirRun, count: int | None, medians: bool) -> None:
             f"medians with new ones, with: {their_run.command(their.name, '--medians')}"
         )
     again.check_runner(their)
+    given_plugins.check(their.head.manifest, their.name, their_run.command(their.name, "").rstrip())
 
 
 def _order(

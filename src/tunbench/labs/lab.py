@@ -13,6 +13,7 @@ from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
+from tunbench.plugins.folder import Plugin
 
 TEMPLATE, FRESH_BOOT = "template", "fresh boot"
 """What a shard can start from, as a manifest says it."""
@@ -38,6 +39,10 @@ class Lab(Protocol):
         """The tools and brought programs that are there for the stacks that need them."""
 
     @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The plug-ins that are there for the shards that use them."""
+
+    @property
     def exclusive(self) -> bool:
         """Whether it takes the whole machine, so that two of its runs would measure each other."""
 
@@ -51,6 +56,9 @@ class Lab(Protocol):
 
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""
+
+    def with_plugins(self, plugins: Iterable[Plugin]) -> Self:
+        """The same lab with these plug-ins."""
 
     def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine]) -> dict[str, Any]:
         """What the manifest says of it. Raises LabError and ImageError where it cannot run these stacks."""

@@ -2,9 +2,11 @@
 
 import hashlib
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import tunbench
+from tunbench.plugins.folder import Plugin
 
 PACKAGE = Path(tunbench.__file__).parent
 
@@ -12,14 +14,15 @@ GUEST = PACKAGE / "labs" / "vm" / "guest"
 """What starts the runner in a VM."""
 
 
-def runner_files() -> dict[str, bytes]:
-    """The runner's modules, by their path below a folder for PYTHONPATH."""
+def runner_files(plugins: Iterable[Plugin] = ()) -> dict[str, bytes]:
+    """The runner's modules, and beside them those of plug-ins, by their path below a folder for PYTHONPATH."""
     sources = [PACKAGE / "__init__.py", *sorted((PACKAGE / "runner").rglob("*.py"))]
-    return {f"tunbench/{path.relative_to(PACKAGE)}": path.read_bytes() for path in sources}
+    shipped = {f"tunbench/{path.relative_to(PACKAGE)}": path.read_bytes() for path in sources}
+    return shipped | {f"tunbench/runner/{path}": content for one in plugins for path, content in one.files}
 
 
 def digest() -> str:
-    """SHA-256 over the runner and what starts it in a VM."""
+    """SHA-256 over the shipped runner and what starts it in a VM; plug-ins have digests of their own."""
     whole = hashlib.sha256()
     guest = {f"guest/{path.name}": path.read_bytes() for path in sorted(GUEST.iterdir())}
     for name, content in {**runner_files(), **guest}.items():
@@ -27,10 +30,10 @@ def digest() -> str:
     return whole.hexdigest()
 
 
-def unpack(folder: Path) -> None:
-    """Puts the runner into a folder."""
+def unpack(folder: Path, plugins: Iterable[Plugin] = ()) -> None:
+    """Puts the runner into a folder, with plug-ins."""
     shutil.rmtree(folder, ignore_errors=True)
-    for name, content in runner_files().items():
+    for name, content in runner_files(plugins).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

@@ -11,13 +11,17 @@ from typing import Any
 
 from tunbench import __version__
 from tunbench.labs import payload
+from tunbench.labs.carried import carried
 from tunbench.plan import narrowing
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard, canonical
 from tunbench.run.order import Order
 from tunbench.runner.declare import axes
 
-DECIDING_FACTS = {"shards": "plan", "runner": "runner"}
+PLUGINS = "plugins"
+"""The key of a manifest that says which plug-ins the runner was given."""
+
+DECIDING_FACTS = {"shards": "plan", "runner": "runner", PLUGINS: "plug-in"}
 """What decides the numbers in whatever lab, and its name; the lab adds its own."""
 
 CACHED_FACTS = ("image", "addons", "tools")
@@ -40,8 +44,19 @@ def describe(order: Order) -> dict[str, Any]:
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "shards": digest_of_shards(order.plan, order.shards),
         "runner": payload.digest(),
+        **plugins_of(order),
         **order.lab.check({shard.stack for shard in order.shards}, machines.values()),
     }
+
+
+def plugins_of(order: Order) -> dict[str, Any]:
+    """What the manifest says of the plug-ins that some shard carries; nothing where none does."""
+    found = {one.name: one for shard in order.shards for one in carried(shard, order.lab.plugins)}
+    told = {
+        name: {"digest": one.digest, **{kind: names for kind, names in one.names.items() if names}}
+        for name, one in sorted(found.items())
+    }
+    return {PLUGINS: told} if told else {}
 
 
 def digest_of_shards(plan: Plan, shards: Sequence[Shard]) -> str:

@@ -14,6 +14,7 @@ from tunbench.plan.load import Loaded, reference_of
 from tunbench.plan.load import read as read_plan
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
+from tunbench.plugins import taken
 from tunbench.toolbox.selection import ToolboxNeeds, at_hand, needs_of
 
 
@@ -70,5 +71,6 @@ def order_of(loaded: Loaded, overrides: dict[str, Any], given: Mapping[str, str]
         # As if the command line had asked for it, so that the run goes on in the same lab.
         overrides = {**overrides, **choice.overrides}
         loaded = loaded.in_lab(choice.kind, choice.clock)
-    lab = labs.lab(loaded.plan.lab.kind, loaded.plan.lab.clock).with_extras(at_hand(needs))
+    lab = labs.lab(loaded.plan.lab.kind, loaded.plan.lab.clock)
+    lab = lab.with_extras(at_hand(needs)).with_plugins(taken.plugins())
     return Order(loaded, shards, lab, overrides, reference_of(loaded), needs, choice.why if choice else "")

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from tunbench.journal import read
+from tunbench.journal.folders import resume_command
 from tunbench.labs.image import ImageError
 from tunbench.plan.cache_folder import cache
+from tunbench.run import given_plugins
 from tunbench.run.manifest import CACHED_FACTS, deciding_facts, describe
 from tunbench.run.order import Order, RunError, read_order
 from tunbench.toolbox import brought_programs
@@ -16,6 +18,7 @@ def reopen(folder: Path) -> Order:
     Raises RunError, JournalError, PlanError, LabError, ToolError and ImageError.
     """
     head = read.begun(folder)
+    given_plugins.check(head.manifest, str(folder), resume_command(folder))
     text, given = read.plan(folder), head.files
     for name, file in given.items():
         brought_programs.check_known(name, file)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tunbench.runner import registry, stack, trials, versions
+from tunbench.runner import mistaken_file, registry, stack, trials, versions
 from tunbench.runner.declare import access, link, topology
 from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP
@@ -67,6 +67,10 @@ def live(spec: Spec, network: Network, events: Events) -> None:
             _live_on_nodes(Site(nodes, under, built_stack), network, spec, pending, events)
     except FAILURES as reason:
         pending.close_all(Verdict.FAILED, reason)
+    except Exception as mistake:
+        if not (said := mistaken_file.said_in_lab(mistake)):
+            raise
+        pending.close_all(Verdict.FAILED, StackFailed(said))
     _tell_phase(events, "end")
 
 

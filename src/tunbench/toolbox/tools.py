@@ -1,13 +1,13 @@
 """The tools: what tunnels say of how they are built, and where each lies when it is."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar
 
 from tunbench.labs.extras import ExtraKind
 from tunbench.plan.cache_folder import cache
+from tunbench.plugins import taken
 from tunbench.runner import registry
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.recipe import Recipe
@@ -48,10 +48,16 @@ def _recipes() -> Iterator[Recipe]:
     return (recipe for name in registry.tunnel_names() for recipe in registry.tunnel(name).about.sources.recipes)
 
 
-TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {recipe.name: Tool(*recipe) for recipe in sorted(_recipes(), key=lambda recipe: recipe.name)}
-)
-"""Every tool, by its name."""
+TOOLS: dict[str, Tool] = {}
+"""Every tool, those of plug-ins too, by its name."""
+
+
+def _renew_tools() -> None:
+    TOOLS.clear()
+    TOOLS.update({recipe.name: Tool(*recipe) for recipe in sorted(_recipes(), key=lambda recipe: recipe.name)})
+
+
+taken.follow(_renew_tools)
 
 
 def tools_folder() -> Path:

@@ -230,7 +230,7 @@ def test_a_shell_opens_on_the_shard_of_a_plan_that_matches(monkeypatch: pytest.M
     monkeypatch.setattr("tunbench.cli.lab._check_terminal", lambda: None)
     opened: list[Shard] = []
 
-    def shell_of_shard(shard: Shard, clock: str, extras: object) -> int:
+    def shell_of_shard(shard: Shard, clock: str, extras: object, plugins: object) -> int:
         opened.append(shard)
         return 5 if clock == "real" else 6
 

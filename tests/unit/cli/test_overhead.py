@@ -121,6 +121,25 @@ def test_a_size_that_differs_shows_at_which_layer(lab: Callable[[Change], None])
         ["60", "20", "24", "44", "44", "104"],
         ["1456", "20", "24", "44", "44", "1500"],
     ]
+    assert "  gre declares 1 B less than the capture shows\n" in result.stdout
+    assert "ipip declares" not in result.stdout
+
+
+def four_less(shard: Shard, trial: Trial) -> Trial:
+    """Four bytes less below the first layer of the small packets, as where a header of it is declared too large."""
+    if "payload" not in trial["workload"]:
+        return trial
+    packet = 28 + int(trial["workload"].partition("=")[2])
+    return {**trial, "outputs": {"overhead.json": json.dumps({"packet": packet, "below": [packet + 16]})}}
+
+
+def test_a_header_that_is_declared_too_large_is_told_in_words(lab: Callable[[Change], None]) -> None:
+    lab(four_less)
+    result = invoke("overhead", "ipip", "--payload", "16", "--payload", "32", "--out", "begun")
+    assert result.exit_code == 1
+    assert "  ipip declares 4 B more than the capture shows\n" in result.stdout
+    lab(agree)
+    assert "declares" not in invoke("overhead", "ipip", "--payload", "16", "--out", "again").stdout
 
 
 def shifted(shard: Shard, trial: Trial) -> Trial:

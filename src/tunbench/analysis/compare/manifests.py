@@ -25,6 +25,7 @@ TABLES = (
     ("", ("image", "packages")),
     ("tool ", ("tools",)),
     ("brought ", ("brought",)),
+    ("plug-in ", ("plugins",)),
     ("", ("programs",)),
     ("plan: ", ("plan",)),
 )
@@ -81,6 +82,7 @@ def _text(record: Record, *keys: str) -> str:
     if isinstance(value, list):
         # Whole, not by name: a profile of the same name may ask for something else.
         return ", ".join(canonical(one) if isinstance(one, dict) else str(one) for one in value)
-    if isinstance(value, dict) and {"version", "digest"} <= value.keys():
-        return f"{value['version']} ({str(value['digest'])[:12]})"
+    if isinstance(value, dict) and "digest" in value:
+        digest = str(value["digest"])[:12]
+        return f"{value['version']} ({digest})" if "version" in value else digest
     return "" if value is None else str(value)

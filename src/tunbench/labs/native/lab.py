@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tunbench.labs import payload
+from tunbench.labs.carried import carried
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
 from tunbench.labs.lab import LabError
@@ -17,6 +18,7 @@ from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
+from tunbench.plugins.folder import Plugin
 from tunbench.runner.node.node import HOME
 
 NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
@@ -34,12 +36,14 @@ daemons of one user other ones than those of the next."""
 class NativeLab:
     """Namespaces on this kernel, at its own speed.
 
-    `extras` are the tools and brought programs that are there for the stacks that need them.
+    `extras` are the tools and brought programs that are there for the stacks that need them, `plugins` those that are
+    there for the shards that use them.
     """
 
     clock: str = "real"
     kind: str = "native"
     extras: tuple[Extra, ...] = ()
+    plugins: tuple[Plugin, ...] = ()
     exclusive: bool = True
     hidden_folders: tuple[Path, ...] = MOUNTED
 
@@ -51,6 +55,10 @@ class NativeLab:
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""
         return replace(self, extras=tuple(extras))
+
+    def with_plugins(self, plugins: Iterable[Plugin]) -> Self:
+        """The same lab with these plug-ins."""
+        return replace(self, plugins=tuple(plugins))
 
     def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
         """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
@@ -66,7 +74,7 @@ class NativeLab:
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts the runner in namespaces of its own."""
-        payload.unpack(folder / "payload")
+        payload.unpack(folder / "payload", carried(shard, self.plugins))
         (folder / "shard.json").write_text(canonical(shard.spec()))
         argv = ["unshare", *NAMESPACES, sys.executable, "-m", "tunbench.runner"]
         argv += [str(folder / "shard.json"), str(folder / "events.jsonl")]

@@ -3,7 +3,7 @@
 import hashlib
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.instruction_clock import instruction_clock
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.shard import canonical
+from tunbench.plugins.folder import Plugin
 
 GUEST_MEMORY = "1G"
 TRANSLATED_CODE_MIB = 128
@@ -60,12 +61,13 @@ FRESH_MEMORY = f"memory-backend-ram,id=memory,size={GUEST_MEMORY}"
 
 @dataclass(frozen=True)
 class Boot:
-    """A VM that is to be: its clock and machine, its images, and the folder where its files are."""
+    """A VM that is to be: its clock and machine, its images and plug-ins, and the folder where its files are."""
 
     clock: str
     folder: Path
     images: tuple[Image, ...] = (BASE,)
     machine: Machine = FULL
+    plugins: tuple[Plugin, ...] = ()
 
     def write(self, program: str | bytes, files: Mapping[str, bytes], seed: int) -> None:
         """Writes the archive, with the runner and a program, and what is handed in besides.
@@ -73,7 +75,7 @@ class Boot:
         The program is the name of one in `guest`, or the text of another.
         """
         first_stage = (BASE.folder / "boot.cpio").read_bytes()
-        (self.folder / "boot.cpio").write_bytes(self.acpi_tables() + first_stage + _second_stage(program))
+        (self.folder / "boot.cpio").write_bytes(self.acpi_tables() + first_stage + _second_stage(program, self.plugins))
         self.hand_in(
             # The kernel's own generator makes numbers of it, which need a key and no small number.
             key=hashlib.sha256(f"{seed}".encode()).hexdigest(),
@@ -126,11 +128,11 @@ class Boot:
         return argv
 
 
-def _second_stage(program: str | bytes) -> bytes:
+def _second_stage(program: str | bytes, plugins: Iterable[Plugin]) -> bytes:
     """The archive of what comes after the first stage: the runner, and a program that uses it."""
     text = program if isinstance(program, bytes) else (payload.GUEST / program).read_bytes()
     guest = {"start": (payload.GUEST / "start").read_bytes(), "program": text}
-    files = {**payload.runner_files(), **guest}
+    files = {**payload.runner_files(plugins), **guest}
     archive = cpio.archive({f"payload/{name}": (cpio.FILE, content) for name, content in files.items()})
     return cpio.padded(archive, ARCHIVE_GRANULE_BYTES)
 

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tunbench.labs.carried import carried
 from tunbench.labs.extras import Extra
 from tunbench.labs.image import Image, ImageError
 from tunbench.labs.process_group import ends_with_this_process
@@ -15,6 +16,7 @@ from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import images_of, started
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.shard import Shard, canonical
+from tunbench.plugins.folder import Plugin
 
 LOOK_AROUND = Path(look_around.__file__)
 
@@ -38,12 +40,13 @@ def shell(clock: str, addons: Sequence[Image] = ()) -> int:
         return subprocess.run(ends_with_this_process(boot.command(serial=["mon:stdio"]))).returncode
 
 
-def shell_of_shard(shard: Shard, clock: str, extras: Sequence[Extra] = ()) -> int:
+def shell_of_shard(shard: Shard, clock: str, extras: Sequence[Extra] = (), plugins: Sequence[Plugin] = ()) -> int:
     """Opens a shell on this terminal where the workloads of a shard would run. Returns QEMU's exit status."""
     spec = {**shard.spec(), "workloads": [look_around.ABOUT.name], "probes": []}
     files = {"shard.json": canonical(spec).encode(), LOOK_AROUND.name: LOOK_AROUND.read_bytes()}
     with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
-        boot = Boot(clock, Path(folder), (BASE, *images_of(shard.stack, extras)))
+        images = (BASE, *images_of(shard.stack, extras))
+        boot = Boot(clock, Path(folder), images, plugins=carried(shard, plugins))
         boot.write(PROGRAM_OF_SHARD, files, shard.seed)
         return subprocess.run(ends_with_this_process(boot.command(serial=["mon:stdio"]))).returncode
 

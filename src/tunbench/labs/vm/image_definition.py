@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tunbench.plan.cache_folder import cache
+from tunbench.plugins import taken
 from tunbench.runner import registry
 from tunbench.runner.catalogue import packages
 
@@ -77,12 +78,18 @@ class Definition:
         return cache() / "images" / f"{self.name}-{self.digest[:12]}"
 
 
-ADDONS = {
-    addon.name: Definition(addon.name, addon.packages, addon=True, excludes=addon.excludes)
-    for name in registry.tunnel_names()
-    for addon in registry.tunnel(name).about.sources.addons
-}
-"""The add-ons that tunnels declare, by their names."""
+ADDONS: dict[str, Definition] = {}
+"""The add-ons that tunnels declare, those of plug-ins too, by their names."""
+
+
+def _renew_addons() -> None:
+    ADDONS.clear()
+    for name in registry.tunnel_names():
+        for one in registry.tunnel(name).about.sources.addons:
+            ADDONS[one.name] = Definition(one.name, one.packages, addon=True, excludes=one.excludes)
+
+
+taken.follow(_renew_addons)
 
 GROUND = (
     *("linux-image-amd64", "kmod", "busybox-static"),
@@ -100,7 +107,8 @@ BASE = Definition(
         sorted({*GROUND, *packages()} - {*ESSENTIAL, *(name for one in ADDONS.values() for name in one.packages)})
     ),
 )
-"""It has besides all that tunnels and workloads declare, but for what stands in an add-on."""
+"""It has besides all that shipped tunnels and workloads declare, but for what stands in an add-on. It is the same with
+plug-ins and without: this module is read before any is taken."""
 
 BOOT_MODULES = ("nfit", "nd_pmem", "squashfs", "overlay")
 """Modules that the first stage needs to mount the images."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tunbench.labs import image
+from tunbench.labs.carried import carried
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
 from tunbench.labs.image import Image
@@ -22,6 +23,7 @@ from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import Shard, canonical
+from tunbench.plugins.folder import Plugin
 from tunbench.runner.node import pinning
 
 DECIDING_FACTS = {
@@ -38,12 +40,14 @@ DECIDING_FACTS = {
 class VmLab:
     """Virtual machines from one image, with the clock `virtual` or `real`.
 
-    `extras` are the tools and brought programs that are there for the stacks that need them.
+    `extras` are the tools and brought programs that are there for the stacks that need them, `plugins` those that are
+    there for the shards that use them.
     """
 
     clock: str
     kind: str = "vm"
     extras: tuple[Extra, ...] = ()
+    plugins: tuple[Plugin, ...] = ()
     exclusive: bool = False
     hidden_folders: tuple[Path, ...] = ()
 
@@ -55,6 +59,10 @@ class VmLab:
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""
         return replace(self, extras=tuple(extras))
+
+    def with_plugins(self, plugins: Iterable[Plugin]) -> Self:
+        """The same lab with these plug-ins."""
+        return replace(self, plugins=tuple(plugins))
 
     def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
@@ -86,7 +94,8 @@ class VmLab:
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts a VM that executes the shard; what it writes goes to the folder."""
-        boot = Boot(self.clock, folder, (BASE, *images_of(shard.stack, self.extras)), shard.machine)
+        images = (BASE, *images_of(shard.stack, self.extras))
+        boot = Boot(self.clock, folder, images, shard.machine, carried(shard, self.plugins))
         boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
         return started(boot)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tunbench.plan.expand import expand, trials
 from tunbench.plan.load import load
+from tunbench.plugins import taken
 from tunbench.runner import invocation, registry
 from tunbench.runner.declare import topology as topologies
 from tunbench.runner.declare.metrics import Metric
@@ -37,6 +38,7 @@ def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
         "outer": about.outer,
         "version": {package: installed.get(package) for package in _packages(about)}
         | {name: TOOLS[name].version if TOOLS[name].installed else None for name in about.needs.tools},
+        "plugin": taken.bringing("tunnels", name),
     }
 
 
@@ -54,13 +56,19 @@ def workload(name: str) -> dict[str, Any]:
         "options": options(invocation.takes(about)),
         "metrics": metrics(about.metrics),
         "needs": {"programs": list(about.programs)},
+        "plugin": taken.bringing("workloads", name),
     }
 
 
 def probe(name: str) -> dict[str, Any]:
     """What a probe declares."""
     about = registry.probe(name).ABOUT
-    return {"name": about.name, "summary": about.summary, "metrics": metrics(about.metrics)}
+    return {
+        "name": about.name,
+        "summary": about.summary,
+        "metrics": metrics(about.metrics),
+        "plugin": taken.bringing("probes", name),
+    }
 
 
 def topology(name: str) -> dict[str, Any]:

@@ -82,6 +82,9 @@ def _depends(record: Record) -> list[tuple[str, str]]:
         of_kind = record.fact(kind)
         for one, program in of_kind.items() if isinstance(of_kind, dict) else ():
             found[one] = f"{value_at(program, 'version')} ({str(value_at(program, 'digest'))[:12]})"
+    plugins = record.fact("plugins")
+    for one, told in plugins.items() if isinstance(plugins, dict) else ():
+        found[f"plug-in {one}"] = str(value_at(told, "digest"))[:12]
     return [(name, str(value)) for name, value in found.items() if value not in (None, "", {})]
 
 

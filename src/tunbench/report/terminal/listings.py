@@ -48,7 +48,12 @@ def tunnels(rows: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
 
 def _tunnel_line(row: Mapping[str, Any]) -> list[str]:
     claims = " ".join(letter if row["claims"][name] else "–" for name, letter in CLAIM_LETTERS.items())
-    return [row["name"], str(row["layer"]), claims, _programs(row), row["summary"]]
+    return [row["name"], str(row["layer"]), claims, _programs(row), _what_it_is(row)]
+
+
+def _what_it_is(row: Mapping[str, Any]) -> str:
+    """What it is, and the plug-in that brings it, if one does."""
+    return f"plug-in {row['plugin']}: {row['summary']}" if row["plugin"] else str(row["summary"])
 
 
 def _programs(row: Mapping[str, Any]) -> str:
@@ -72,7 +77,7 @@ def tunnel_row(row: Mapping[str, Any]) -> list[str]:
         for package, version in row["version"].items()
     ]
     lists = ("\n".join(one) for one in (claims, dict.fromkeys(needed), versions))
-    return [row["name"], str(row["layer"]), *lists, row["summary"]]
+    return [row["name"], str(row["layer"]), *lists, _what_it_is(row)]
 
 
 def _absent(package: str, needs: Mapping[str, Any]) -> str:
@@ -81,7 +86,7 @@ def _absent(package: str, needs: Mapping[str, Any]) -> str:
 
 def workload_row(row: Mapping[str, Any]) -> list[str]:
     """A workload: its options with their defaults, its metrics and what it is."""
-    return [row["name"], _written(row["options"]), _metrics(row), row["summary"]]
+    return [row["name"], _written(row["options"]), _metrics(row), _what_it_is(row)]
 
 
 def topology_row(row: Mapping[str, Any]) -> list[str]:
@@ -91,7 +96,7 @@ def topology_row(row: Mapping[str, Any]) -> list[str]:
 
 def probe_row(row: Mapping[str, Any]) -> list[str]:
     """A probe: its metrics and what it is."""
-    return [row["name"], _metrics(row), row["summary"]]
+    return [row["name"], _metrics(row), _what_it_is(row)]
 
 
 def machine_row(row: Mapping[str, Any]) -> list[str]:

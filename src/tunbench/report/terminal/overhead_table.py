@@ -1,6 +1,6 @@
 """What a stack adds to a packet on the terminal: computed beside measured."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 from rich.text import Text
@@ -21,7 +21,15 @@ def rendered(check: OverheadCheck) -> Group:
         sources = dict.fromkeys(header.source for header in (*form.outside, *form.inside))
         lines += [Text(f"  {name}: {_summed(form)}"), Text(f"    {'; '.join(sources)}", "dim")]
     reason = [Text(f"  {shortened(check.reason)}", "red")] if check.reason else []
-    return Group(*lines, _packets(check, layers), _limits(check), *reason)
+    return Group(*lines, _packets(check, layers), _limits(check), *_differing(check, layers), *reason)
+
+
+def _differing(check: OverheadCheck, layers: Sequence[str]) -> Iterator[Text]:
+    """A sentence for each layer whose headers are not declared as they are on the wire."""
+    for layer, more in zip(layers, overhead.declared_more(check), strict=True):
+        if more:
+            told = " to ".join(f"{abs(one)} B {'more' if one > 0 else 'less'}" for one in more)
+            yield Text(f"  {layer} declares {told} than the capture shows", "red")
 
 
 def _packets(check: OverheadCheck, layers: Sequence[str]) -> Grid:
