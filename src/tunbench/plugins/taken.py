@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
-from tunbench.plugins import declared, installed
+from tunbench.plugins import declared, imported, installed
 from tunbench.plugins.folder import KINDS, Plugin, PluginError, read
 from tunbench.runner import catalogue, probes, registry, tunnels, workloads
 
@@ -49,11 +49,13 @@ def take(folders: Iterable[Path] = ()) -> None:
     They are imported and checked. Raises PluginError; then none is taken.
     """
     release()
-    found = [*{folder.resolve(): read(folder) for folder in folders}.values(), *installed.plugins()]
+    named = {one.folder: one for one in map(read, folders)}
+    found = [*named.values(), *installed.plugins()]
     if not found:
         return
     _check_names(found)
     _TAKEN.extend(found)
+    imported.give(found)
     for kind, package in PACKAGES.items():
         package.__path__ = [*SHIPPED[kind], *(str(one.folder / kind) for one in found if one.names[kind])]
     _forget_what_was_read()
@@ -76,6 +78,7 @@ def release() -> None:
         for name in chain.from_iterable(plugin.names[kind] for plugin in _TAKEN):
             _forget(package, name.replace("-", "_"))
     _TAKEN.clear()
+    imported.give(())
     _forget_what_was_read()
     _renew()
 
