@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.plain_text import line
-from tunbench.runner import registry
+from tunbench.runner.mistaken_file import SHARED
 
 KINDS = {"tunnels": "tunnel", "workloads": "workload", "probes": "probe"}
 """The folders of a plug-in, and what each file in them is."""
@@ -186,9 +186,8 @@ def _named(path: Path, top: Path) -> Path:
             f"{KINDS[top.name]} is, with small letters, digits and _ for each hyphen; call it "
             f"{wanted}{'' if package else PYTHON}"
         )
-    if path.relative_to(top).parts[0].removesuffix(PYTHON) == registry.SHARED:
+    if path.relative_to(top).parts[0].removesuffix(PYTHON) == SHARED:
         raise PluginError(
-            f"{path}: {registry.SHARED} is a name of Tunbench's own; put what several files share into a folder of "
-            "one of them"
+            f"{path}: {SHARED} is a name of Tunbench's own; put what several files share into a folder of one of them"
         )
     return path
