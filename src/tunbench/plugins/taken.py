@@ -43,14 +43,14 @@ def bringing(kind: str, name: str) -> str:
     return next((plugin.name for plugin in _TAKEN if name in plugin.names[kind]), "")
 
 
-def take(folders: Iterable[Path] = ()) -> None:
+def take(folders: Iterable[Path] = (), with_installed: bool = True) -> None:
     """Takes the plug-ins in these folders, and those of installed packages, in the place of all that were taken before.
 
     They are imported and checked. Raises PluginError; then none is taken.
     """
     release()
     named = {one.folder: one for one in map(read, folders)}
-    found = [*named.values(), *installed.plugins()]
+    found = [*named.values(), *(installed.plugins() if with_installed else ())]
     if not found:
         return
     _check_names(found)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.plugins import TUNNEL, WHOLE, made
+from tests.helpers.runs import invoke
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.load import check
 from tunbench.plugins import installed, taken
@@ -134,6 +135,24 @@ def test_a_mistake_in_an_installed_one_names_its_package(tmp_path: Path, monkeyp
     entered(monkeypatch, EntryPoint("bad", "tunbench_bad", installed.GROUP))
     with pytest.raises(PluginError, match=r"bad\.py:1: ModuleNotFound.*; or remove .*pip uninstall tunbench_bad"):
         taken.take()
+    assert invoke("list", "probes").exit_code == 2
+    for given in ((), ("--plugin", str(made(tmp_path / "mine")))):
+        assert invoke("--no-installed-plugins", "list", "probes", *given).exit_code == 0
+        assert len(taken.plugins()) == bool(given)
     entered(monkeypatch, EntryPoint("bad", "tunbench_nowhere", installed.GROUP))
     with pytest.raises(PluginError, match=r'bad = "tunbench_nowhere" of tunbench\.plugins leads to no package'):
+        taken.take()
+
+
+@pytest.mark.parametrize("value", ["tunbench_bad.inner", "tunbench_bad:inner", "tunbench_bad", ".", ""])
+def test_an_entry_point_that_leads_nowhere_is_told_and_executes_nothing(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = made(tmp_path / "tunbench_bad")
+    (bad / "__init__.py").write_text("raise OSError('executed')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    if value == "tunbench_bad":
+        monkeypatch.setattr(installed, "find_spec", lambda _: 1 / 0)
+    entered(monkeypatch, EntryPoint("bad", value, installed.GROUP))
+    with pytest.raises(PluginError, match=r"leads to no package; name the package .*pip uninstall"):
         taken.take()
