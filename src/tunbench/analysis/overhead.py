@@ -223,9 +223,7 @@ def declared_more(check: OverheadCheck) -> list[list[int]]:
     wrong: list[set[int]] = [set() for _ in spares]
     for row in check.rows:
         if row.measured and not row.agrees and row.computed.on_the_wire == row.measured.on_the_wire:
-            for found, spare, declared, seen in zip(
-                wrong, spares, row.computed.added, row.measured.added, strict=True
-            ):
+            for found, spare, declared, seen in zip(wrong, spares, row.computed.added, row.measured.added, strict=True):
                 if not 0 <= declared - seen <= spare:
                     found.add(declared - seen)
     return [sorted({min(found), max(found)}) if found else [] for found in wrong]
