@@ -57,8 +57,12 @@ class LayerContext(NamedTuple):
 
     def carries(self, node: Node, peer: str) -> list[str]:
         """The networks whose packets the node sends to a peer: its own address, and what is reached through it."""
+        return self.reached(peer, node.name)
+
+    def reached(self, peer: str, by: str) -> list[str]:
+        """The networks that one endpoint reaches by way of another one: its peer's address first."""
         family = self.above[peer].family
-        through = [name for name in self.topology.endpoints if name not in (node.name, peer)]
+        through = [name for name in self.topology.endpoints if name not in (by, peer)]
         hosts = [peer, *(through if peer == self.topology.hub else [])]
         own = [f"{self.above[name].address}/{ADDRESS_BITS[family]}" for name in hosts]
         return [*own, *([self.beyond[peer]] if peer in self.beyond else [])]

@@ -9,7 +9,7 @@ from tunbench.runner.declare.overlay import ADDRESS_BITS, Overlay
 from tunbench.runner.declare.packet_format import IP, UDP, Format
 from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnel import LayerContext, Nodes, Tunnel
 from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, modes, strongswan
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials
@@ -35,7 +35,7 @@ ENCAPSULATED = "udp port 4500 and udp[8:4] != 0"
 
 
 class Ipsec(Tunnel):
-    """Two endpoints; the last one initiates."""
+    """Endpoints with a connection for each peer, which the one that comes up later initiates."""
 
     about = About(
         name="ipsec",
@@ -70,7 +70,6 @@ class Ipsec(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         fragmented=True,
-        joins=2,
         # Both would want the same ports and the same policies.
         exclusive=(),
         ports=("udp 500", "udp 4500"),
@@ -138,6 +137,12 @@ class Ipsec(Tunnel):
             for node, one in own.items()
         }
 
+    def __init__(self, options: Options, context: LayerContext) -> None:
+        super().__init__(options, context)
+        if len(context.above) > 2:
+            # Then its policies are for the addresses of its peers, on an interface too.
+            self.declared = self.declared._replace(multicast=False)
+
     @property
     def mode(self) -> Mode:
         """How traffic gets into the SAs."""
@@ -173,10 +178,12 @@ class Ipsec(Tunnel):
         DAEMONS[str(self.options["daemon"])].up(self, node)
 
     def joined(self, nodes: Nodes) -> None:
-        """Lets the last endpoint negotiate with the other one, connection by connection."""
-        last, daemon = list(nodes.values())[-1], DAEMONS[str(self.options["daemon"])]
-        for connection in modes.selectors(self, last):
-            last.run(*daemon.initiation(self, last, connection), timeout=NEGOTIATION_TIMEOUT)
+        """Lets each endpoint negotiate with those before it, connection by connection."""
+        daemon = DAEMONS[str(self.options["daemon"])]
+        for node in nodes.values():
+            for one in modes.connections(self, node):
+                if one.peer in self.context.before(node):
+                    node.run(*daemon.initiation(self, node, one.name), timeout=NEGOTIATION_TIMEOUT)
 
     def down(self, node: Node) -> None:
         """Stops the daemon, takes away what it left in the kernel, and what the mode needed."""
