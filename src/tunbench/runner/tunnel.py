@@ -115,6 +115,14 @@ class Tunnel:
     def forget(self, node: Node) -> None:
         """Takes away what the layer has learnt on a node that it is down on, so that it must enrol anew."""
 
+    def rekey(self, node: Node) -> None:
+        """Lets a node get new keys, or waits until it must have some by its timer: see `About.rekeys_within`."""
+        raise AssertionError("a tunnel that declares it says how")
+
+    def keys(self, node: Node) -> str:
+        """What changes on a node when it has new keys, and says nothing of them."""
+        raise AssertionError("a tunnel that declares it says how")
+
     def refused(self, node: Node) -> Mapping[str, int]:
         """How many packets it has dropped on a node since it came up, by the names of its `refusals`."""
         return {}

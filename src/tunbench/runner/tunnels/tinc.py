@@ -19,6 +19,7 @@ Mode = {mode}
 ReplayWindow = {window}
 PingInterval = {ping-interval}
 PingTimeout = {ping-timeout}
+KeyExpire = {key-expire}
 """
 
 # The first endpoint is the one that all others connect to.
@@ -50,6 +51,12 @@ sleep 0.5
 found=$(grep "^ $peer at " "$log" | tail -n 1 | sed -n 's/.*(min \\([0-9]*\\) max.*/\\1/p')
 test "$found" -ge "$frame"
 """
+
+EXPIRED = "Expiring symmetric keys"
+"""What the daemon says where its key has lived long enough: tinc 1.0.36, src/net.c, main_loop()."""
+
+LONGEST_REKEY = 600
+"""Seconds of `key-expire` for whose end one waits; the daemon looks once a second or so."""
 
 UDP_TIMEOUT = 25.0
 """Seconds, once for each node: the daemon sends probes of random sizes once a second."""
@@ -103,6 +110,9 @@ class Tinc(Tunnel):
             "ping-timeout": Option(
                 "count", "5", "seconds that it has for that, at most ping-interval", low=1, high=86400
             ),
+            "key-expire": Option(
+                "count", "3600", "seconds behind which a node has a new key for UDP packets", low=1, high=86400
+            ),
         },
         families=(4, 6),
         outer=(4, 6),
@@ -112,6 +122,7 @@ class Tinc(Tunnel):
         # That through the connections by TCP, and so through the first endpoint, is not one that a plan can demand.
         paths={path.DIRECT: path.Path("from end to end, by UDP")},
         finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
+        rekeys="tinc:key-expire=60",
         largest_mtu=LARGEST_MTU,
         packages=("tinc",),
         version=("tincd", "--version"),
@@ -137,6 +148,7 @@ class Tinc(Tunnel):
                 replay_protection=authentic and options["replay-window"] != 0,
             ),
             headers=(*outside, *inside),
+            rekeys_within=rekey_seconds(options),
         )
 
     @classmethod
@@ -187,11 +199,21 @@ class Tinc(Tunnel):
         pidfile = self.file(node.name, "pid")
         self.start(
             *(node, "tincd", "-c", str(self._folder(node.name)), f"--pidfile={pidfile}"),
-            *("--no-detach", "--debug=1"),
+            # Level 2 tells of new keys.
+            *("--no-detach", f"--debug={2 if self.declared.rekeys_within else 1}"),
         )
         path = f"/sys/class/net/{interface}"
         self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")
         self.settle(node)
+
+    def rekey(self, node: Node) -> None:
+        """Waits for the daemon's timer, without a command meanwhile."""
+        seconds = self.declared.rekeys_within
+        node.run("sleep", f"{seconds:g}", timeout=2 * seconds)
+
+    def keys(self, node: Node) -> str:
+        """How often the daemon has given its old ones up."""
+        return node.ask("grep", "-c", EXPIRED, str(node.log(self.log))).stdout
 
     def _frame(self, node: Node) -> int:
         """The bytes of the largest frame that goes by UDP."""
@@ -206,6 +228,12 @@ class Tinc(Tunnel):
             words = (str(pidfile), str(log), peer, str(self._frame(node)), *ping, self.context.above[peer].address)
             what = f"{peer} had no full packet of {node.name} by UDP"
             self.wait(node, "sh", "-c", SETTLED, "settled", *words, timeout=UDP_TIMEOUT, what=what)
+
+
+def rekey_seconds(options: Options) -> float:
+    """Seconds within which a node has a new key; 0 where one would wait too long for it."""
+    asked = int(options["key-expire"])
+    return asked + 5 if asked <= LONGEST_REKEY else 0
 
 
 def mac_length(options: Options) -> int:

@@ -132,6 +132,7 @@ def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch:
         FakeShell(
             {
                 COUNTERS: "1\n1\n1\n",
+                "list set": "{}",
                 "ping -n -c": captured("ping-clean.txt"),
             }
         ),

@@ -21,6 +21,10 @@ DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
 LIBRESWAN = Addon("libreswan", libreswan.DAEMON.packages, excludes=strongswan.DAEMON.packages)
 """Debian has one server of IKE installed at most."""
 
+SPIS = "ip xfrm state | sed -n 's/.*proto esp spi \\(0x[0-9a-f]*\\).*/\\1/p' | sort"
+RENEWED = f'test "$({SPIS})" != "$(cat "$0")"'
+"""Shell text: what prints the numbers of SAs, and whether they are others than those in the file $0."""
+
 TRANSFORM = "proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128"
 ESP = (
     Module("esp4", f"ip xfrm state add src 127.0.0.1 dst 127.0.0.2 {TRANSFORM}", outer=(4,)),
@@ -29,6 +33,9 @@ ESP = (
 
 NEGOTIATION_TIMEOUT = 40.0
 """Seconds in which the SAs must be there."""
+
+REKEY_SECONDS = 5.0
+"""Seconds in which a command gives new keys, at most."""
 
 ENCAPSULATED = "udp port 4500 and udp[8:4] != 0"
 """The first four bytes are an SPI; those of IKE are zero there: RFC 3948, section 2.2."""
@@ -70,6 +77,8 @@ class Ipsec(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         fragmented=True,
+        rekeys="ipsec",
+        rekeys_within=REKEY_SECONDS,
         # Both would want the same ports and the same policies.
         exclusive=(),
         ports=("udp 500", "udp 4500"),
@@ -184,6 +193,19 @@ class Ipsec(Tunnel):
             for one in modes.connections(self, node):
                 if one.peer in self.context.before(node):
                     node.run(*daemon.initiation(self, node, one.name), timeout=NEGOTIATION_TIMEOUT)
+
+    def rekey(self, node: Node) -> None:
+        """Tells the daemon to negotiate new keys, and waits until there are SAs with them."""
+        daemon, before = DAEMONS[str(self.options["daemon"])], self.file(node.name, "spis")
+        node.write(before, self.keys(node))
+        for one in modes.connections(self, node):
+            node.run(*daemon.rekeying(self, node, one.name), timeout=NEGOTIATION_TIMEOUT)
+        what = f"{node.name} got no new keys"
+        self.wait(node, "sh", "-c", RENEWED, str(before), timeout=REKEY_SECONDS, what=what)
+
+    def keys(self, node: Node) -> str:
+        """The numbers of all SAs of ESP."""
+        return node.ask("sh", "-c", SPIS).stdout
 
     def down(self, node: Node) -> None:
         """Stops the daemon, takes away what it left in the kernel, and what the mode needed."""

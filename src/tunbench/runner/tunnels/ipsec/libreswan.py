@@ -139,6 +139,11 @@ def initiation(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
     return ("ipsec", "auto", "--up", connection)
 
 
+def rekeying(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
+    """The command that gives the SAs of a connection new keys."""
+    return ("ipsec", "whack", "--rekey-ipsec", "--name", connection)
+
+
 DAEMON = Daemon(
     programs=("ipsec", "certutil", "pk12util", "openssl", "nft"),
     version=("ipsec", "--version"),
@@ -148,4 +153,5 @@ DAEMON = Daemon(
     configure=configure,
     up=up,
     initiation=initiation,
+    rekeying=rekeying,
 )

@@ -166,6 +166,11 @@ def initiation(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
     return (*_configured(tunnel, node, "swanctl"), "--initiate", "--child", connection)
 
 
+def rekeying(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
+    """The command that gives the SAs of a connection new keys."""
+    return (*_configured(tunnel, node, "swanctl"), "--rekey", "--child", connection)
+
+
 def _configured(tunnel: Tunnel, node: Node, program: str) -> tuple[str, ...]:
     """The program with its settings, which it finds by its environment."""
     return ("env", f"STRONGSWAN_CONF={tunnel.file(node.name, 'strongswan.conf')}", program)
@@ -184,4 +189,5 @@ DAEMON = Daemon(
     configure=configure,
     up=up,
     initiation=initiation,
+    rekeying=rekeying,
 )
