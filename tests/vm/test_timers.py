@@ -18,3 +18,23 @@ def test_behind_a_mapping_of_half_a_minute_a_peer_stays_reachable_by_its_keepali
     record = execute(tmp_path / "run", plan(stacks, BASE, ["idle:duration=60", ping], access=access))
     assert {one.verdict for one in record.trials} == {"ok"}
     assert [values(record, "loss", stack, workload=ping) for stack in stacks] == [[1.0], [0.0]]
+
+
+REKEY = "recover:event=rekey,times=1"
+
+
+def test_new_keys_of_ipsec_block_nothing(tmp_path: Path) -> None:
+    record = execute(tmp_path / "run", plan(["ipsec"], BASE, [REKEY]))
+    assert {(one.verdict, one.reason) for one in record.trials} == {("ok", "")}
+    # A process of the daemon keeps the one core from the probes, which are 1 ms apart.
+    assert values(record, "blocked", "ipsec", whole=False)[0] < 0.02
+    assert values(record, "lost", "ipsec", whole=False) == [0.0]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("stack", ["ipsec:daemon=libreswan", "openvpn:rekey=30", "tinc:key-expire=30", "wireguard"])
+def test_new_keys_come_while_packets_pass(stack: str, tmp_path: Path) -> None:
+    record = execute(tmp_path / "run", plan([stack], BASE, [REKEY]))
+    assert {(one.verdict, one.reason) for one in record.trials} == {("ok", "")}
+    assert values(record, "blocked", stack, whole=False)[0] < 1

@@ -116,12 +116,19 @@ def _with_paths(executed: Executed, workload: str, stretches: list[Stretch], eve
     """The same, with the paths that packets were seen to take while it lasted."""
     if not stretches:
         return executed
-    events.tell("stretches", workload=workload, stretches=[list(one) for one in stretches])
+    medians = path_series.split(stretches, executed.samples)
+    events.tell("stretches", workload=workload, stretches=[list(one) for one in stretches], medians=medians)
     words = path_series.said(stretches)
     if len(stretches) > 1:
-        events.tell("warning", name=WarningKind.PATH_CHANGED, text=f"{workload}: {words}")
+        text = "; ".join([f"{workload}: {words}", *(_in_each(name, parts) for name, parts in medians.items())])
+        events.tell("warning", name=WarningKind.PATH_CHANGED, text=text)
     after = stretches[-1].path if executed.path_after is None else executed.path_after
     return executed._replace(path=words, path_after=after)
+
+
+def _in_each(metric: str, medians: Sequence[float | None]) -> str:
+    """The medians of a metric, in the order of the stretches."""
+    return f"median {metric}: {', '.join('-' if one is None else f'{one:.4g}' for one in medians)}"
 
 
 def _execute_beside_relays(

@@ -285,6 +285,10 @@ def test_a_trial_has_the_paths_that_were_seen_and_those_behind_it_the_last_of_th
 def test_what_is_left_on_the_router_is_told(home: Path) -> None:
     # Of a, b and the router, before and after.
     lists = iter([*[""] * 5, "100: from all lookup 42\n"])
-    events = lived(home, shard("none", 1, PING), {"rule show": lambda _: Result(0, next(lists), "")})
+
+    def listed(call: Call) -> Result:
+        return Result(0, next(lists) if call.stdin.startswith("rule show") else "", "")
+
+    events = lived(home, shard("none", 1, PING), {"ip -batch -": listed})
     left = [one["text"] for one in events.of("warning") if one["name"] == "left-behind"]
     assert left == ["router: 100: from all lookup 42"]

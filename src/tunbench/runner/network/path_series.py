@@ -5,10 +5,11 @@ the workload has ended, so that nothing runs beside it.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import NamedTuple
+from statistics import median
+from typing import Any, NamedTuple
 
 from tunbench.runner.declare.path import DIRECT, Paths
 from tunbench.runner.network.underlay import Underlay
@@ -44,10 +45,10 @@ DAY = 86400
 
 
 class Stretch(NamedTuple):
-    """A path, from when until when packets took it, in whole seconds since the beginning."""
+    """A path, from when until when packets took it, in seconds since the beginning, known to a second."""
 
-    begin: int
-    end: int
+    begin: float
+    end: float
     path: str
 
 
@@ -64,13 +65,16 @@ def watched(underlay: Underlay, nodes: Mapping[str, Node], paths: Paths) -> Iter
     ip = "ip6" if next(iter(underlay.endpoints.values())).family == 6 else "ip"
     middle.write(rules, RULES.format(ip=ip, interfaces=interfaces))
     middle.run("nft", "-f", str(rules))
-    began = int(time.time()) % DAY
+    began = time.time() % DAY
     try:
         yield stretches
     finally:
         listed = middle.ask("env", "TZ=UTC", "nft", "-j", "list", "set", "inet", "paths", "seen").stdout
         middle.run("nft", "delete", "table", "inet", "paths")
-        stretches += found(seconds(listed, began, _ways(underlay, paths)))
+        seen = found(seconds(listed, int(began), _ways(underlay, paths)))
+        # A second of the clock began before what is measured did.
+        before = round(began % 1, 3)
+        stretches += [Stretch(max(0, one.begin - before), one.end - before, one.path) for one in seen]
 
 
 def _ways(underlay: Underlay, paths: Paths) -> dict[str, str]:
@@ -133,4 +137,18 @@ def _name(sizes: Mapping[str, int]) -> str:
 def said(stretches: list[Stretch]) -> str:
     """The paths as words, each from when on it was taken."""
     first, *others = stretches
-    return ", ".join([first.path, *(f"{one.path} from {one.begin} s" for one in others)])
+    return ", ".join([first.path, *(f"{one.path} from {one.begin:.0f} s" for one in others)])
+
+
+def split(stretches: list[Stretch], rows: Iterable[Sequence[Any]]) -> dict[str, list[float | None]]:
+    """The median of each metric in each stretch, of rows that begin with metric, unit, value and moment.
+
+    A metric without moments is of all stretches together and is left out, as is one that is seen in a single stretch.
+    """
+    found: dict[str, list[list[float]]] = {}
+    for metric, unit, value, at, *_ in rows:
+        for number, one in enumerate(stretches):
+            if at is not None and one.begin <= at < one.end:
+                found.setdefault(f"{metric} ({unit})", [[] for _ in stretches])[number].append(value)
+    several = {name: parts for name, parts in found.items() if sum(map(bool, parts)) > 1}
+    return {name: [median(part) if part else None for part in parts] for name, parts in several.items()}

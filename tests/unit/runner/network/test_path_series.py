@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner import stack
 from tunbench.runner.network import path_series, underlay
-from tunbench.runner.network.path_series import Stretch, found, said, seconds
+from tunbench.runner.network.path_series import Stretch, found, said, seconds, split
 from tunbench.runner.node.node import Node
 
 WAYS = {"10.0.1.2": "direct", "10.0.2.2": "direct", "10.0.251.2": "relay"}
@@ -59,6 +59,16 @@ def test_a_stretch_has_one_path(series: list[dict[str, int]], stretches: list[St
 def test_each_path_is_said_with_the_second_from_which_on_it_was_taken() -> None:
     assert said([Stretch(0, 3, "direct")]) == "direct"
     assert said([Stretch(0, 3, "direct"), Stretch(4, 9, "derp")]) == "direct, derp from 4 s"
+
+
+def test_samples_are_split_by_the_path_that_was_taken_at_their_moment() -> None:
+    stretches = [Stretch(0, 2.5, "direct"), Stretch(3.5, 6, "derp"), Stretch(6, 9, "direct")]
+    rows: list[list[object]] = [
+        *(["rtt", "s", value, at, "a-b", "a"] for at, value in [(0, 1), (1, 3), (2.4, 2), (3, 99), (4, 7), (5, 9)]),
+        ["loss", "ratio", 0.5, None, "a-b", "a"],
+        ["cwnd", "B", 5, 1.0, "a-b", "a"],
+    ]
+    assert split(stretches, rows) == {"rtt (s)": [2, 8, None]}
 
 
 def commands(spelling: str) -> list[str]:
