@@ -20,21 +20,18 @@ def test_behind_a_mapping_of_half_a_minute_a_peer_stays_reachable_by_its_keepali
     assert [values(record, "loss", stack, workload=ping) for stack in stacks] == [[1.0], [0.0]]
 
 
-REKEY = "recover:event=rekey,times=1"
-
-
 def test_new_keys_of_ipsec_block_nothing(tmp_path: Path) -> None:
-    record = execute(tmp_path / "run", plan(["ipsec"], BASE, [REKEY]))
+    record = execute(tmp_path / "run", plan(["ipsec"], BASE, ["recover:event=rekey,times=1"]))
     assert {(one.verdict, one.reason) for one in record.trials} == {("ok", "")}
-    # A process of the daemon keeps the one core from the probes, which are 1 ms apart.
-    assert values(record, "blocked", "ipsec", whole=False)[0] < 0.02
+    # Seen: 1 ms, which is the interval of the probes.
+    assert values(record, "blocked", "ipsec", whole=False)[0] < 0.01
     assert values(record, "lost", "ipsec", whole=False) == [0.0]
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("stack", ["ipsec:daemon=libreswan", "openvpn:rekey=30", "tinc:key-expire=30", "wireguard"])
+@pytest.mark.parametrize("stack", ["ipsec:daemon=libreswan", "openvpn:rekey=20", "tinc:key-expire=20", "wireguard"])
 def test_new_keys_come_while_packets_pass(stack: str, tmp_path: Path) -> None:
-    record = execute(tmp_path / "run", plan([stack], BASE, [REKEY]))
+    record = execute(tmp_path / "run", plan([stack], BASE, ["recover:event=rekey,times=1,interval=10ms"]))
     assert {(one.verdict, one.reason) for one in record.trials} == {("ok", "")}
     assert values(record, "blocked", stack, whole=False)[0] < 1
