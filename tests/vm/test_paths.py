@@ -38,8 +38,9 @@ def relay_of(run: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_nebula_goes_through_its_relay_where_a_plan_demands_it(tmp_path: Path) -> None:
-    record = execute(tmp_path / "run", plan(["nebula:path=relay"], BASE, [PING]))
+@pytest.mark.parametrize("stack", ["nebula:path=relay", "tinc:path=relay"])
+def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(stack: str, tmp_path: Path) -> None:
+    record = execute(tmp_path / "run", plan([stack], BASE, [PING]))
     assert set(verdicts(record).values()) == {("ok", "")}
     assert paths(record) == {"relay"}
     at_relay = relay_of(tmp_path / "run")

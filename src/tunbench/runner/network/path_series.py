@@ -64,7 +64,10 @@ def watched(underlay: Underlay, nodes: Mapping[str, Node], paths: Paths) -> Iter
     interfaces = ", ".join(f'"{underlay.towards[name].name}"' for name in underlay.endpoints)
     ip = "ip6" if next(iter(underlay.endpoints.values())).family == 6 else "ip"
     middle.write(rules, RULES.format(ip=ip, interfaces=interfaces))
-    middle.run("nft", "-f", str(rules))
+    if middle.try_run("nft", "-f", str(rules)).status != 0:
+        # A kernel without sets that grow by themselves: what the proof found stands.
+        yield stretches
+        return
     began = time.time() % DAY
     try:
         yield stretches

@@ -9,6 +9,7 @@ from tunbench.runner import stack
 from tunbench.runner.network import path_series, underlay
 from tunbench.runner.network.path_series import Stretch, found, said, seconds, split
 from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import Result
 
 WAYS = {"10.0.1.2": "direct", "10.0.2.2": "direct", "10.0.251.2": "relay"}
 
@@ -71,9 +72,9 @@ def test_samples_are_split_by_the_path_that_was_taken_at_their_moment() -> None:
     assert split(stretches, rows) == {"rtt (s)": [2, 8, None]}
 
 
-def commands(spelling: str) -> list[str]:
+def commands(spelling: str, refuses: str = "no command") -> list[str]:
     events = FakeEvents()
-    shell = FakeShell({"list set": listed(("10.0.251.2", "00:00", 900))})
+    shell = FakeShell({refuses: Result(1, "", ""), "list set": listed(("10.0.251.2", "00:00", 900))})
     under = underlay.of("ip6" if "ipv6" in spelling else "ip", roles=stack.roles(spelling))
     built = stack.build(spelling, under.endpoints, under.topology, under.roles)
     with path_series.watched(
@@ -89,3 +90,7 @@ def test_the_router_counts_only_where_packets_have_a_choice() -> None:
     assert delete.endswith("nft delete table inet paths")
     assert 'oifname { "to-a", "to-b" } add @seen { ip saddr . ip daddr . meta hour }' in rules
     assert "add @seen { ip6 saddr . ip6 daddr . meta hour }" in commands("nebula:relay=on,outer=ipv6")[-1]
+
+
+def test_where_the_kernel_has_no_such_sets_nothing_is_counted() -> None:
+    assert not any("list set" in one or "delete" in one for one in commands("nebula:relay=on", "nft -f"))
