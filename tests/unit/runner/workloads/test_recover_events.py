@@ -254,7 +254,7 @@ def test_policies_alone_have_a_route_of_last_resort() -> None:
 
 NEW_KEYS = {
     "wireguard": ("latest-handshakes", "b sleep 125"),
-    "openvpn:rekey=30": ("Outgoing Data Channel", "b sleep 40"),
+    "openvpn:rekey=30": ("Control Channel: TLS", "b sleep 40"),
     "tinc:key-expire=30": ("Expiring symmetric keys", "b sleep 35"),
     "ipsec": ("proto esp spi", "swanctl --rekey --child tunbench"),
     "ipsec:daemon=libreswan": ("proto esp spi", "b ipsec whack --rekey-ipsec --name tunbench"),

@@ -15,8 +15,9 @@ from tunbench.runner.tunnels.shared import certificates, kernel_modules
 LONGEST_REKEY, HANDSHAKE_SECONDS = 600, 10
 """Seconds of `rekey` for whose end one waits, and what the new keys may take behind it."""
 
-NEW_KEYS = "Outgoing Data Channel: Cipher"
-"""What the daemon says each time that its data channel has keys: OpenVPN 2.6, src/openvpn/crypto.c, init_key_ctx()."""
+NEW_KEYS = "Control Channel: TLS"
+"""What the daemon says behind each handshake, whose keys are those of data: OpenVPN 2.6, src/openvpn/ssl.c,
+print_details()."""
 
 USUAL_WINDOW = 64
 """Packets of the daemon's replay window where its configuration says nothing: openvpn(8)."""
