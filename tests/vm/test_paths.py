@@ -121,7 +121,7 @@ def test_headscale_falls_back_to_its_relay_and_returns(tmp_path: Path) -> None:
     assert values(record, "first", "headscale", whole=False) != []
     assert max(values(record, "blocked", "headscale", whole=False)) < 60
     assert 0 < values(record, "return", "headscale", whole=False)[0] < 60
-    assert paths(record) == {"direct"}
+    assert all("direct" in path for path in paths(record))
 
 
 @pytest.mark.long

@@ -109,10 +109,10 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
     what = invocation.read(workload)
     with path_series.watched(site.underlay, site.nodes, site.stack.layers[0].declared.paths) as stretches:
         executed = _execute_beside_relays(workload, what, site, probes, events)
-    return _with_paths(executed, workload, stretches, events)
+    return with_paths(executed, workload, stretches, events)
 
 
-def _with_paths(executed: Executed, workload: str, stretches: list[Stretch], events: Events) -> Executed:
+def with_paths(executed: Executed, workload: str, stretches: list[Stretch], events: Events) -> Executed:
     """The same, with the paths that packets were seen to take while it lasted."""
     if not stretches:
         return executed
@@ -122,6 +122,9 @@ def _with_paths(executed: Executed, workload: str, stretches: list[Stretch], eve
     if len(stretches) > 1:
         text = "; ".join([f"{workload}: {words}", *(_in_each(name, parts) for name, parts in medians.items())])
         events.tell("warning", name=WarningKind.PATH_CHANGED, text=text)
+    if executed.path == "":
+        # Nothing is believed of a path behind a proof that failed.
+        return executed
     after = stretches[-1].path if executed.path_after is None else executed.path_after
     return executed._replace(path=words, path_after=after)
 
