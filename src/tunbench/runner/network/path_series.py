@@ -24,8 +24,9 @@ table inet paths {{
         flags dynamic
         counter
     }}
-    chain forward {{
-        type filter hook forward priority filter - 2; policy accept;
+    chain passed_on {{
+        # Behind all that may drop a packet here: one that was tried and went nowhere took no path.
+        type filter hook postrouting priority filter; policy accept;
         oifname {{ {interfaces} }} add @seen {{ {ip} saddr . {ip} daddr . meta hour }}
     }}
 }}
