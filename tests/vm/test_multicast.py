@@ -47,7 +47,7 @@ _uncounted = execute
 
 COUNTERS = (
     "table inet counting { chain forward { type filter hook forward priority 0; "
-    'meta l4proto esp counter comment "esp"; meta l4proto != esp counter comment "clear"; } }'
+    'meta l4proto esp counter comment "esp"; meta l4proto != esp counter comment "clear"; }; }'
 )
 
 
