@@ -65,6 +65,7 @@ EVENTS = {
     "nat-rebind": "after the NAT forgot its mappings",
     "udp-block": "after UDP was blocked",
     "udp-unblock": "after UDP passed again",
+    "rekey": "while keys were renewed",
 }
 """The events of `recover`."""
 

@@ -96,7 +96,8 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
     _tell_phase(events, "prepare")
     stack.prepare(site.stack, site.members)
     fallback_devices = stack.fallback_devices(site.stack)
-    before = leftovers.snapshot(site.members, fallback_devices)
+    looked_at = [*site.members, *(site.nodes[name] for name in site.underlay.between)]
+    before = leftovers.snapshot(looked_at, fallback_devices)
     began = _begin(events, "up")
     with _saying_what_was_tried(site), stack.up(site.stack, site.members):
         took = now() - began
@@ -108,7 +109,7 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         pending.close_next(Verdict.OK, samples=samples, began=began, path=path, logs=_tails(site.members))
         _measure(site, spec, pending, events, path)
         _tell_phase(events, "down")
-    if left := sorted(leftovers.snapshot(site.members, fallback_devices) - before):
+    if left := sorted(leftovers.snapshot(looked_at, fallback_devices) - before):
         events.tell("warning", name=WarningKind.LEFT_BEHIND, text="; ".join(left[:MAX_NAMED]))
     if spec["repeat"] == 1:
         versions.tell(site.stack, spec["workloads"], site.endpoints[0], events)
@@ -152,7 +153,8 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
         workload = pending.workloads[0]
         began = _begin(events, "trial", workload=workload)
         executed = trials.execute(workload, site, probes, events)
-        path = executed.path or path
+        paths = path if executed.path is None else executed.path
+        path = path if executed.path_after is None else executed.path_after
         logs = _tails([*site.members, *site.hosts])
         pending.close_next(
             executed.verdict,
@@ -161,7 +163,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
             logs=logs,
             samples=executed.samples,
             outputs=executed.outputs,
-            path=path,
+            path=paths,
         )
         for watch in watches:
             watch.tell(workload, events)

@@ -79,6 +79,11 @@ class Underlay(NamedTuple):
         return [*self.endpoints, *self.topology.hosts.values(), *self.roles, *before, self.middle, EDGE]
 
     @property
+    def between(self) -> list[str]:
+        """The names of the nodes of the lab that stand between endpoints: gateways, and the router or bridge."""
+        return [*(one.node for one in self.all_gateways), *([self.middle] if self.middle else [])]
+
+    @property
     def all_gateways(self) -> list[Gateway]:
         """The gateways of all leaves."""
         return [one for some in self.gateways.values() for one in some]
