@@ -20,6 +20,7 @@ from tunbench.plan.axes.stack import parse as parse_stack
 from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
 from tunbench.runner import tunnel
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node import cores, namespaces, node, processes
 from tunbench.runner.node.files import LocalFiles
@@ -277,7 +278,9 @@ class QuietLab:
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         return self
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+    ) -> dict[str, Any]:
         return {}
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:

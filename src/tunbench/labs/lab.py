@@ -13,6 +13,7 @@ from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
+from tunbench.runner.declare.access import Accesses
 
 TEMPLATE, FRESH_BOOT = "template", "fresh boot"
 """What a shard can start from, as a manifest says it."""
@@ -52,7 +53,9 @@ class Lab(Protocol):
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         """The same lab with these extras."""
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine]) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine], accesses: Iterable[Accesses]
+    ) -> dict[str, Any]:
         """What the manifest says of it. Raises LabError and ImageError where it cannot run these stacks."""
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:

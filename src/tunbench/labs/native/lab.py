@@ -17,6 +17,7 @@ from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.node.node import HOME
 
 NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
@@ -52,7 +53,9 @@ class NativeLab:
         """The same lab with these extras."""
         return replace(self, extras=tuple(extras))
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+    ) -> dict[str, Any]:
         """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
             raise LabError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from tunbench.plan.cache_folder import cache
 from tunbench.runner import registry
 from tunbench.runner.catalogue import packages
+from tunbench.runner.declare import access
 
 BUILD_SECONDS = 150.0
 """Seconds that building the base took on a shared server, with 224 packages to fetch; an add-on builds it as well."""
@@ -79,10 +80,10 @@ class Definition:
 
 ADDONS = {
     addon.name: Definition(addon.name, addon.packages, addon=True, excludes=addon.excludes)
-    for name in registry.tunnel_names()
-    for addon in registry.tunnel(name).about.sources.addons
+    for declared in (*(registry.tunnel(name).about.sources.addons for name in registry.tunnel_names()), access.ADDONS)
+    for addon in declared
 }
-"""The add-ons that tunnels declare, by their names."""
+"""The add-ons that tunnels and accesses declare, by their names."""
 
 GROUND = (
     *("linux-image-amd64", "kmod", "busybox-static"),

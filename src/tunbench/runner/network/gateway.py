@@ -34,6 +34,10 @@ OTHER_NETWORKS = {4: ("10.2.", "10.3."), 6: ("fd02:", "fd03:")}
 
 PUBLIC = {4: "10.0.", 6: "fd00:"}
 
+GLOBAL = "11.0."
+"""How the address begins that a gateway names to who asks for an open port. It stands beside the other one: miniupnpd
+opens none, and programs use none, where the address outside is a private one (RFC 1918)."""
+
 CARRIER = Access("carrier", firewall="stateful")
 """What a carrier's gateway does besides."""
 
@@ -68,6 +72,16 @@ class Gateway(NamedTuple):
     def firewall(self) -> str:
         """Its firewall."""
         return self.own.firewall_over(self.inside.family)
+
+    @property
+    def opens(self) -> str:
+        """The protocol by which it opens ports to who asks: `none` where it does not, or translates nothing."""
+        return self.own.portmap if self.translates else NONE
+
+    @property
+    def public(self) -> str:
+        """The address that it names to who asks for an open port."""
+        return self.outside.address.replace(PUBLIC[4], GLOBAL, 1)
 
     @property
     def hairpins(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import wires
 from tunbench.runner.network.gateway import Gateway, first_of
@@ -78,6 +79,7 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
         ),
         f"route add default via {edge.address}",
         *(f"route add {one.network} via {one.outside.address}" for one in underlay.all_gateways if not one.translates),
+        *(f"route add {one.public} via {one.outside.address}" for one in underlay.all_gateways if one.opens != NONE),
     )
     nodes[underlay.middle].run("sysctl", "-qw", FORWARDING[edge.family])
     for one in underlay.all_gateways:
@@ -90,10 +92,12 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
 def _pass_on(node: Node, gateway: Gateway) -> None:
     """Joins a gateway with what is on both sides of it, and lets it pass packets on."""
     sides = (gateway.inside, gateway.outside)
+    named = [f"address add {gateway.public}/32 dev {gateway.outside.interface}"] if gateway.opens != NONE else []
     node.ip(
         "link set lo up",
         *(f"link set {side.interface} up" for side in sides),
         *(f"address add {side.address_words}" for side in sides),
+        *named,
         f"route add default via {first_of(gateway.outside.address)}",
     )
     node.run("sysctl", "-qw", FORWARDING[gateway.inside.family])

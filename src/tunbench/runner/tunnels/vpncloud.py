@@ -33,8 +33,8 @@ auto-claim: false
 claims: ["{address}/32"]
 # There is no setting for the MTU.
 ifup: "ip link set dev $IFNAME mtu {mtu} up && ip address add {cidr} dev $IFNAME"
-# No router is asked to open a port.
-port-forwarding: false
+# No router is asked to open a port where none would.
+port-forwarding: {asks}
 """
 
 CIPHERS = {
@@ -138,6 +138,7 @@ class Vpncloud(Tunnel):
                 address=above.address,
                 cidr=above.cidr,
                 mtu=above.mtu,
+                asks="true" if node.name in self.context.asking else "false",
             )
             secrets.fill(node, self.file(node.name, "net"), text, self.file(node.name, "private.key"))
 

@@ -112,9 +112,9 @@ class Zerotier(Tunnel):
         node.run("mkdir", "-p", str(kept / "networks.d"))
         node.run("zerotier-one", "-i", "generate", secret, public)
         node.run("cut", "-c", "1-10", public, into=self.file(node.name, "address"))
-        node.write(kept / "local.conf", self._settings())
+        node.write(kept / "local.conf", self._settings(node))
 
-    def _settings(self) -> str:
+    def _settings(self, node: Node) -> str:
         """The settings of a daemon: those that are not its own defaults keep it from looking for the world outside."""
         port = self.options["port"]
         settings = {
@@ -122,7 +122,7 @@ class Zerotier(Tunnel):
             # A port that is named is not drawn anew where the daemon has long been offline.
             "allowSecondaryPort": False,
             "secondaryPort": port,
-            "portMappingEnabled": False,
+            "portMappingEnabled": node.name in self.context.asking,
             "allowTcpFallbackRelay": False,
             "softwareUpdate": "disable",
         }

@@ -129,5 +129,5 @@ def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
     about = registry.tunnel("ipip").about.needing(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
-    assert vm.addons_of(parse("vxlan+ipip+ipip")) == [ADDON]
-    assert vm.addons_of(parse("vxlan")) == []
+    assert vm.addons_of(parse("vxlan+ipip+ipip").addons) == [ADDON]
+    assert vm.addons_of(parse("vxlan").addons) == []

@@ -29,10 +29,13 @@ from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # It asks seven clouds whether it runs in theirs, whatever it is told: a proxy that is not there keeps that on the node.
 CLIENT = (
-    *("NB_DISABLE_NAT_MAPPER=true", "NB_DISABLE_SSH_CONFIG=true", "NB_METRICS_PUSH_ENABLED=false"),
+    *("NB_DISABLE_SSH_CONFIG=true", "NB_METRICS_PUSH_ENABLED=false"),
     *("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8"),
 )
-"""No router is asked for an open port, nothing is written for ssh, and nothing is told to the maker."""
+"""Nothing is written for ssh, and nothing is told to the maker."""
+
+SILENT = ("NB_DISABLE_NAT_MAPPER=true",)
+"""No router is asked for an open port where none would open it."""
 
 UP = (
     *("--disable-dns", "--disable-firewall", "--disable-client-routes", "--disable-server-routes"),
@@ -163,7 +166,8 @@ class Netbird(Tunnel):
         node.run("mkdir", "-p", str(state))
         chosen = IMPLEMENTATIONS[str(self.options["impl"])].environment
         kept = (f"NB_STATE_DIR={state}", f"SSL_CERT_FILE={self.file(CONTROL, 'ca.crt')}")
-        environment = (*CLIENT, *relay_paths.environment(self), *chosen, *kept)
+        silent = () if node.name in self.context.asking else SILENT
+        environment = (*silent, *CLIENT, *relay_paths.environment(self), *chosen, *kept)
         daemon = ("netbird", "service", "run", "--daemon-addr", self._socket, "--log-file", "console")
         self.start(node, "env", *environment, *daemon)
         self.wait(node, *self._netbird("status"), what=f"the client on {node.name} did not answer")
