@@ -1,14 +1,12 @@
 """Gateways on this kernel, as whoever is behind them sees them: what a STUN client finds out, and what they drop."""
 
 import os
-import shutil
 
 import pytest
 
 from tests.helpers.gateway_lab import asked
 from tunbench.runner.declare.access import NATS, PORTMAPS
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.network import portmap
 from tunbench.runner.network.underlay import ROLES
 
 pytestmark = [pytest.mark.native, pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")]
@@ -124,7 +122,6 @@ def test_over_ipv6_fragments_pass_or_do_not(fragments: str, passed: bool) -> Non
     assert answer == {"out": passed, "in": passed}
 
 
-@pytest.mark.skipif(not shutil.which(portmap.DAEMON), reason=f"the program {portmap.DAEMON} is not installed")
 @pytest.mark.parametrize(
     ("protocol", "nat"), [*((one, "port-restricted") for one in PORTMAPS), ("pcp", "symmetric"), ("pcp", "full-cone")]
 )

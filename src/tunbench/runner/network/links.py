@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import wires
-from tunbench.runner.network.gateway import Gateway, first_of
+from tunbench.runner.network.gateway import GLOBAL, Gateway, first_of
 from tunbench.runner.network.underlay import EDGE, MTU, Underlay, Wire, lans
 from tunbench.runner.node.node import ROOT_NODE, Node
 
@@ -19,6 +19,9 @@ NETWORKS = {
     6: ("fd00::/16", "fd00::/8", "::/0"),
 }
 """By address family: the networks of the underlay, those of the lab, and everything there is."""
+
+GLOBAL_NETWORK = f"{GLOBAL}0.0/16"
+"""The network of those behind gateways that open ports."""
 
 
 def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
@@ -79,7 +82,6 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
         ),
         f"route add default via {edge.address}",
         *(f"route add {one.network} via {one.outside.address}" for one in underlay.all_gateways if not one.translates),
-        *(f"route add {one.public} via {one.outside.address}" for one in underlay.all_gateways if one.opens != NONE),
     )
     nodes[underlay.middle].run("sysctl", "-qw", FORWARDING[edge.family])
     for one in underlay.all_gateways:
@@ -87,17 +89,17 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     for name, leaf in leaves.items():
         _connect(nodes[name], leaf, "" if name == EDGE else first_of(leaf.local))
     nodes[EDGE].ip(*_everything(edge.family, gateways[EDGE].address))
+    if any(one.opens != NONE for one in underlay.all_gateways):
+        nodes[EDGE].ip(f"route add {GLOBAL_NETWORK} via {gateways[EDGE].address}")
 
 
 def _pass_on(node: Node, gateway: Gateway) -> None:
     """Joins a gateway with what is on both sides of it, and lets it pass packets on."""
     sides = (gateway.inside, gateway.outside)
-    named = [f"address add {gateway.public}/32 dev {gateway.outside.interface}"] if gateway.opens != NONE else []
     node.ip(
         "link set lo up",
         *(f"link set {side.interface} up" for side in sides),
         *(f"address add {side.address_words}" for side in sides),
-        *named,
         f"route add default via {first_of(gateway.outside.address)}",
     )
     node.run("sysctl", "-qw", FORWARDING[gateway.inside.family])

@@ -32,7 +32,6 @@ DESCRIPTIONS = 5000
 
 CONFIGURATION = f"""\
 ext_ifname={OUTSIDE}
-ext_ip={{public}}
 listening_ip={INSIDE}
 http_port={DESCRIPTIONS}
 enable_natpmp={{natpmp}}
@@ -75,9 +74,7 @@ def serve(gateway: Gateway, node: Node, table: str) -> None:
     upnp = gateway.opens == "upnp"
     words = {"natpmp": "no" if upnp else "yes", "upnp": "yes" if upnp else "no"}
     configuration = node.home / f"{DAEMON}.conf"
-    node.write(
-        configuration, CONFIGURATION.format(**words, public=gateway.public, leases=node.home / LEASES, table=table)
-    )
+    node.write(configuration, CONFIGURATION.format(**words, leases=node.home / LEASES, table=table))
     node.touch(node.home / LEASES)
     node.start(DAEMON, "-d", "-f", str(configuration), "-P", str(node.home / f"{DAEMON}.pid"), log=DAEMON)
     listens = f"ss -tlnH sport = :{DESCRIPTIONS}" if upnp else f"ss -ulnH sport = :{REQUESTS}"

@@ -4,8 +4,8 @@ Every endpoint has a key pair of its own, trusts the keys of its peers, and is t
 ciphers that both ends allow the daemon takes the one that was the fastest in a test as it started, of 0.1 s each.
 Packets go from peer to peer; the daemon passes nothing on.
 
-Port forwarding is turned off: it would look for a router that can open a port (UPnP). The MTU is the daemon's own: it
-leaves room for an outer IPv6 header in any case.
+It looks for a router that can open a port (UPnP) where there may be one. The MTU is the daemon's own: it leaves room
+for an outer IPv6 header in any case.
 """
 
 from pathlib import Path

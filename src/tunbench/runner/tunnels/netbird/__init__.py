@@ -6,9 +6,10 @@ can be used once, and gives each its address (its own choice is a random one). T
 where there is one, as here; `impl=go` has its own. Paths are found by ICE (RFC 8445): a client first speaks through the
 relay, and looks for direct paths meanwhile.
 
-What would leave the lab is turned off: usage metrics, geolocation, port mapping, names, and updates of clients. The
-server looks for a newer version of itself whatever it is told, and a client asks clouds whether it runs in theirs; they
-get a proxy that does not exist. A client is no firewall here and takes no routes. Only IPv4 is carried.
+What would leave the lab is turned off: usage metrics, geolocation, names, and updates of clients. The server looks for
+a newer version of itself whatever it is told, and a client asks clouds whether it runs in theirs; they get a proxy that
+does not exist. A router is asked for an open port where it opens any. A client is no firewall here and takes no routes.
+Only IPv4 is carried.
 """
 
 from functools import partial
