@@ -16,6 +16,8 @@ from tunbench.runner.declare import quantity
 from tunbench.runner.declare.access import (
     DERIVED,
     DSCP,
+    DUAL,
+    FAMILIES,
     FRAGMENTS,
     ICMP,
     KEPT,
@@ -40,7 +42,7 @@ OF_NAT = ("nat", "carrier", "mapping", "portmap")
 FORM = TableForm(
     "access",
     '{ name = "home", link = { rate = "50M" }, nat = "port-restricted" }',
-    keys=("name", "link", "delay", "jitter", *OF_NAT, "firewall", "icmp", "fragments", "mss", "dscp"),
+    keys=("name", "link", "delay", "jitter", *OF_NAT, "firewall", "icmp", "fragments", "mss", "dscp", "family"),
     fixed=[("name",), ("link", "up"), ("link", "down"), ("firewall", "allow"), ("firewall", "deny")],
 )
 
@@ -150,6 +152,7 @@ def _from_table(table: Mapping[str, object]) -> Access:
         _mss(table.get("mss", KEPT)),
         one_of(table, "dscp", DSCP, KEPT),
         one_of(table, "portmap", (NONE, *PORTMAPS), NONE),
+        one_of(table, "family", FAMILIES, DUAL),
     )
     _check_together(table, access)
     return access
@@ -160,6 +163,8 @@ def _check_together(table: Mapping[str, object], access: Access) -> None:
         raise MistakeAt(
             "a carrier's NAT is the second one: write nat as well, or nat in the place of carrier", "carrier"
         )
+    if access.family == "v6" and access.nat != NONE:
+        raise MistakeAt(f'over IPv6 nothing is translated: take nat away, or write family = "{DUAL}"', "nat")
     if access.portmap != NONE and (reason := _opens_nothing(access)):
         raise MistakeAt(reason, "portmap")
     if "mapping" in table and access.nat == NONE and access.firewall in ("open", DERIVED):

@@ -80,6 +80,11 @@ MINIUPNPD = Addon("miniupnpd", ("miniupnpd-nftables",))
 ADDONS = (MINIUPNPD,)
 """The images of the vm lab that gateways need beside the base image."""
 
+DUAL = "dual"
+
+FAMILIES = {"v4": (4,), "v6": (6,), DUAL: (4, 6)}
+"""The families of packets that an access carries."""
+
 UDP_MAPPING_SECONDS = 120.0
 """What a NAT must keep at least: RFC 4787, REQ-5; Linux keeps a stream as long (nf_conntrack_udp_timeout_stream)."""
 
@@ -113,6 +118,7 @@ class Access:
     mss: str | int = KEPT
     dscp: str = KEPT
     portmap: str = NONE
+    family: str = DUAL
 
     @property
     def base_round_trip(self) -> float:
@@ -152,8 +158,8 @@ class Access:
         return {**own, "link": self.link.spec(), "allow": list(self.allow), "deny": list(self.deny)}
 
 
-UNSAID = {("portmap", NONE)}
-"""What goes without saying in a shard, which is then what it was before there was the key."""
+UNSAID = {("portmap", NONE), ("family", DUAL)}
+"""What goes without saying in a shard, which is then what it was before there were these keys."""
 
 
 @dataclass(frozen=True)
