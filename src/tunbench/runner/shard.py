@@ -13,7 +13,7 @@ from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import drops, gateways, impairment, kernel_counters, leftovers, tuning
+from tunbench.runner.network import drops, gateways, impairment, kernel_counters, leftovers, portmap, tuning
 from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
@@ -63,7 +63,9 @@ def live(spec: Spec, network: Network, events: Events) -> None:
     try:
         _tell_phase(events, "nodes")
         with network.nodes(under, events) as nodes:
-            built_stack = stack.build(spec["stack"], under.endpoints, under.topology, under.roles, under.closed)
+            built_stack = stack.build(
+                spec["stack"], under.endpoints, under.topology, under.roles, under.closed, under.asking
+            )
             _live_on_nodes(Site(nodes, under, built_stack), network, spec, pending, events)
     except FAILURES as reason:
         pending.close_all(Verdict.FAILED, reason)
@@ -105,7 +107,9 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         _tell_phase(events, "proof")
         pairs = trials.pairs_of(spec["workloads"], site.underlay.topology)
         path = ", ".join(dict.fromkeys(filter(None, [trials.prove(site, pair, events) for pair in pairs])))
-        samples = trials.journaled([Sample("connect", took)], OF_BRING_UP, site.pair)
+        opened = portmap.opened_before(site.underlay, site.nodes)
+        measured = [Sample("connect", took), *(Sample("opened-ports", len(opened[name]), node=name) for name in opened)]
+        samples = trials.journaled(measured, OF_BRING_UP, site.pair)
         pending.close_next(Verdict.OK, samples=samples, began=began, path=path, logs=_tails(site.members))
         _measure(site, spec, pending, events, path)
         _tell_phase(events, "down")

@@ -1,7 +1,7 @@
 """What a tunnel declares and does: the contract between it and the life of a shard."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_interface
 from pathlib import Path
@@ -31,7 +31,8 @@ class LayerContext(NamedTuple):
     """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint.
 
     `topology` says which endpoints are joined. `beyond` are the networks behind an endpoint, for the uppermost layer.
-    `roles` are the nodes besides endpoints, in the underlay, by their role.
+    `roles` are the nodes besides endpoints, in the underlay, by their role. Those of `asking` have a gateway that opens
+    ports to who asks.
     """
 
     position: int
@@ -40,6 +41,7 @@ class LayerContext(NamedTuple):
     topology: Topology = PAIR
     beyond: Mapping[str, str] = MappingProxyType({})
     roles: Mapping[str, Overlay] = MappingProxyType({})
+    asking: Collection[str] = ()
 
     @property
     def first(self) -> str:
