@@ -72,8 +72,11 @@ def figures(view: View) -> list[Figure]:
                 draw = partial(storeys.draw, plots, named, f"time-{number}-{index}", heading, rules)
                 panels.append(Panel(condition, index, draw))
         if panels:
-            made.append(Figure(f"over-time-{number}", HEADING, workload, NOTE, number, panels, unfolded=not made))
-    return made
+            made.append(Figure(f"over-time-{number}", HEADING, workload, NOTE, number, panels, unfolded=False))
+    # Phases with and without a load say most; else the first flow is as good as any.
+    phased = {workload for (workload, _), lines in found.items() if lines.phases}
+    best = max(made, key=lambda one: one.about in phased, default=None)
+    return [one._replace(unfolded=one is best) for one in made]
 
 
 NOTE = (

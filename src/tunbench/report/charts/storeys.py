@@ -69,8 +69,8 @@ def draw(
         top += HEIGHT + BETWEEN
     bottom = top - BETWEEN + TOP
     for rule, (text, line) in zip(rules, named_above, strict=True):
-        x = _x(across, rule.at)
-        body.append(canvas.line(x, 2 + NAME * (line + 1), x, bottom, "event") + text)
+        # From its name down through the first plot, and through each of the others: not through their titles.
+        body += [text, _rule(_x(across, rule.at), 2 + NAME * (line + 1), NAME * lines + TOP, len(storeys))]
     body.append(canvas.x_axis(across, LEFT, WIDTH - EDGE, bottom + 16, bottom, bottom + 4))
     body.append(canvas.text(WIDTH - EDGE, bottom + 32, time.title, "t", "end"))
     body.append(legend.draw(named, bottom + 50, lined=True))
@@ -93,13 +93,21 @@ def _rule_names(rules: Sequence[Rule], across: axes.Span) -> tuple[list[tuple[st
     return placed, len(ends)
 
 
+def _rule(x: float, begins: float, first: float, number: int) -> str:
+    """A line from a name above the first plot through it, and through each of the others."""
+    tops = [first + index * (HEIGHT + BETWEEN) for index in range(number)]
+    starts = [begins, *tops[1:]]
+    return "".join(canvas.line(x, start, x, top + HEIGHT, "event") for start, top in zip(starts, tops, strict=True))
+
+
 def _x(across: axes.Span, at: float) -> float:
     return LEFT + (WIDTH - LEFT - EDGE) * across.share(at)
 
 
 def _storey(storey: Storey, across: axes.Span, top: float, title: float) -> str:
     values = [value for line in storey.lines for _, value in line.points]
-    scale = units.scale(sorted(values)[len(values) // 2], storey.unit)
+    wide = axes.from_zero_or_wide(values).log
+    scale = units.scale(max(values) if wide else sorted(values)[len(values) // 2], storey.unit)
     up = axes.from_zero_or_wide([value / scale.factor for value in values])
 
     def y(value: float) -> float:

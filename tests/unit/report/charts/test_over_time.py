@@ -63,7 +63,14 @@ def test_a_flow_without_delays_has_its_throughput_alone() -> None:
 
 def test_a_phase_has_its_name_where_it_begins() -> None:
     drawn = made(loaded("gre"))[0].panels[0].draw()
-    assert drawn.count('class="event"') == 2 and ">idle<" in drawn and ">load up<" in drawn
+    # Each through both plots.
+    assert drawn.count('class="event"') == 4 and ">idle<" in drawn and ">load up<" in drawn
+
+
+def test_the_picture_with_phases_is_the_one_that_is_unfolded() -> None:
+    figures = made(flow("gre", 8), loaded("gre"))
+    assert [one.about for one in figures if one.unfolded] == [LOADED]
+    assert [one.unfolded for one in made(flow("gre", 8))] == [True]
 
 
 def test_what_is_short_or_carries_nothing_has_no_picture() -> None:
