@@ -17,9 +17,11 @@ REPEATS = 10
 DELAY = 0.02
 """Seconds each way."""
 
-WIDER = {8000: 0.15}
-"""There openvpn carries three quarters of what the link does: packets come to it one by one, it sleeps and wakes for
-each, and a byte costs 80 instructions instead of 63."""
+SLOWER = pytest.mark.xfail(
+    strict=True,
+    reason="13 % less at 8000: openvpn carries three quarters of what the link does there, packets come to it one by "
+    "one, it sleeps and wakes for each, and a byte costs 80 instructions instead of 63",
+)
 
 SLEEPS = 50
 
@@ -44,13 +46,13 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
     return execute(tmp_path_factory.mktemp("speeds") / "run", PLAN)
 
 
-def test_a_busy_tunnel_carries_in_proportion_to_the_speed(record: Record) -> None:
-    carried = {
-        speed: estimate(values(record, "throughput", "openvpn", machine=f"m:cpu.speed={speed}")).median / speed
-        for speed in SPEEDS
-    }
-    for speed, value in carried.items():
-        assert value == pytest.approx(carried[1000], rel=WIDER.get(speed, 0.1)), (speed, carried)
+@pytest.mark.parametrize("speed", [125, 600, 3000, pytest.param(8000, marks=SLOWER)])
+def test_a_busy_tunnel_carries_in_proportion_to_the_speed(record: Record, speed: int) -> None:
+    carried, at_1000 = (
+        estimate(values(record, "throughput", "openvpn", machine=f"m:cpu.speed={machine}")).median / machine
+        for machine in (speed, 1000)
+    )
+    assert carried == pytest.approx(at_1000, rel=0.1)
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
