@@ -15,12 +15,11 @@ from tunbench.report.charts import (
     forest,
     metric_strips,
     option_sweeps,
-    over_time,
     pareto_fronts,
-    recoveries,
 )
 from tunbench.report.charts.figure import Figure
 from tunbench.report.charts.study import predictions, rank_slopes
+from tunbench.report.charts.time import over_time, recoveries
 from tunbench.report.tables import costs, every_cell, matrix, medians, narrow, paths, ratios, study
 from tunbench.report.tables.table import Table
 from tunbench.report.view import View

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import polars as pl
 
 from tunbench.analysis.cells import WHOLE
-from tunbench.report.charts import storeys
 from tunbench.report.charts.figure import Figure, Panel, marks
-from tunbench.report.charts.storeys import Rule, Storey, TimeLine
+from tunbench.report.charts.time import storeys
+from tunbench.report.charts.time.storeys import Rule, Storey, TimeLine
 from tunbench.report.view import View
 
 MOMENTS = 120

@@ -7,10 +7,10 @@ import polars as pl
 
 from tunbench.analysis.findings.questions import Asked
 from tunbench.report import question_words
-from tunbench.report.charts import storeys
 from tunbench.report.charts.canvas import Mark
 from tunbench.report.charts.figure import Figure, Panel, marks
-from tunbench.report.charts.storeys import Rule, Storey, TimeAxis, TimeLine
+from tunbench.report.charts.time import storeys
+from tunbench.report.charts.time.storeys import Rule, Storey, TimeAxis, TimeLine
 from tunbench.report.view import View
 
 BLOCKED, OUTAGE = "blocked", "outage"

@@ -7,8 +7,8 @@ import pytest
 from tests.helpers.pages import view_of
 from tests.helpers.records import cell, record, trial
 from tunbench.journal.record import TrialResult
-from tunbench.report.charts import recoveries
-from tunbench.report.charts.recoveries import answered
+from tunbench.report.charts.time import recoveries
+from tunbench.report.charts.time.recoveries import answered
 
 LINK, RESTART = "recover:event=link", "recover"
 

@@ -7,8 +7,8 @@ from typing import Any
 from tests.helpers.pages import view_of
 from tests.helpers.records import PING, TCP, cell, record, trial
 from tunbench.journal.record import TrialResult
-from tunbench.report.charts import over_time
 from tunbench.report.charts.figure import Figure
+from tunbench.report.charts.time import over_time
 
 LOADED = "loaded-latency:duration=1s"
 LINE = re.compile(r'<g style="[^"]*" data-s="(\d+)"><path class="l" d="M([^"]*)"/></g>')
