@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from tunbench.labs import time_slice
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.vm.boot import GUEST_MEMORY, Boot
 from tunbench.labs.vm.templates.monitor import Monitor, TemplateError
@@ -48,7 +49,8 @@ def save(boot: Boot, folder: Path) -> None:
 
     QEMU's main loop lets the clock of a VM whose processors all rest jump to its next timer. A processor that has
     stopped at the panic rests, and the loop may see that before it stops the VM (icount_start_warp_timer() of QEMU's
-    softmmu/icount.c). So the VM is loaded once, asked whether its clock has jumped, and saved again where it has.
+    softmmu/icount.c). So the loop gets the processor as soon as it wakes; and the VM is loaded once, asked whether its
+    clock has jumped, and saved again where it has.
     """
     for _ in range(ATTEMPTS):
         _save(boot, folder)
@@ -83,6 +85,7 @@ def _save(boot: Boot, folder: Path) -> None:
         vm = ProcessGroup(argv, boot.folder, inherits=(monitor.theirs.fileno(),))
         try:
             monitor.begin()
+            time_slice.give_shortest(vm.process.pid)
             monitor.wait_for("STOP")
             monitor.execute("xen-save-devices-state", filename=str(state), live=False)
         except TemplateError as error:
