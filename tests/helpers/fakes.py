@@ -21,6 +21,7 @@ from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
 from tunbench.plugins.folder import Plugin
 from tunbench.runner import tunnel
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node import cores, namespaces, node, processes
 from tunbench.runner.node.files import LocalFiles
@@ -283,7 +284,9 @@ class QuietLab:
     def with_extras(self, extras: Iterable[Extra]) -> Self:
         return self
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+    ) -> dict[str, Any]:
         return {}
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:

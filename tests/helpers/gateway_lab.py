@@ -20,7 +20,7 @@ from tunbench.labs.native.lab import NAMESPACES
 from tunbench.plan.axes.access import read_accesses
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.network import gateways, underlay
+from tunbench.runner.network import gateways, portmap, underlay
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.network.network import Nodes
 from tunbench.runner.node.node import HOME, Node
@@ -154,6 +154,18 @@ def echoes(nodes: Nodes) -> Any:
     return [nodes[name].ask(*ping, f"fd00:0:0:{number[there]}::2").status == 0 for name, there in places]
 
 
+def open_port(nodes: Nodes, *protocols: str) -> Any:
+    """What comes of asking for an open port by each protocol: what is got, whether it is reached, and what is told."""
+    found = {}
+    for number, protocol in enumerate(protocols):
+        port = str(7000 + number)
+        got = _said(nodes["a"], f"ask_by_{protocol.replace('-', '_')}", "10.2.1.1", port)
+        heard = _begun(nodes["a"], "hear", port)
+        _said(nodes[CONTROL], "send", got[0] if got else "11.0.1.2", port, "9")
+        found[protocol] = [got, heard()[0] == 9]
+    return {**found, "opened": portmap.opened(nodes["gateway-a"])}
+
+
 def outside(nodes: Nodes, *addresses: str) -> Any:
     """Whether the end of the world answers for addresses outside the lab."""
     # The edge looks for duplicates of its address first.
@@ -173,7 +185,7 @@ def _begun(node: Node, *words: str) -> Callable[[], Any]:
 
     def ended() -> Any:
         assert wait_until(lambda: process.poll() is not None, 10)
-        return json.loads(node.read(log))
+        return json.loads(node.read(log).splitlines()[-1])
 
     return ended
 

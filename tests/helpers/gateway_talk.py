@@ -5,8 +5,10 @@ Each prints one line of JSON. What answers from `here` is at an address that is 
 
 import json
 import socket
+import struct
 import sys
 import time
+import urllib.request
 from contextlib import suppress
 
 IP_MTU_DISCOVER, DONT, DO = 10, 0, 2
@@ -155,6 +157,71 @@ def send(address: str, port: str, size: str, tos: str = "0") -> object:
         sock.setsockopt(socket.IPPROTO_IP, IP_TOS, int(tos))
     sock.sendto(bytes(int(size)), (address, int(port)))
     return "sent"
+
+
+def ask_by_nat_pmp(router: str, port: str) -> object:
+    """Asks for an open port of UDP as RFC 6886, sections 3.2 and 3.3, has it: the address and the port that are got."""
+    sock = datagrams(int(port), 1)
+    sock.connect((router, 5351))
+    with suppress(OSError):
+        sock.send(struct.pack("!BB", 0, 0))
+        address = socket.inet_ntoa(sock.recv(100)[8:12])
+        sock.send(struct.pack("!BBHHHI", 0, 1, 0, int(port), int(port), 3600))
+        _, _, result, _, _, got, _ = struct.unpack("!BBHIHHI", sock.recv(100))
+        return [address, got] if result == 0 else result
+    return None
+
+
+def ask_by_pcp(router: str, port: str) -> object:
+    """The same as RFC 6887, sections 7.1 and 11.1, has it."""
+    sock = datagrams(int(port), 1)
+    sock.connect((router, 5351))
+    request = struct.pack("!BBHI", 2, 1, 0, 3600) + mapped_address(sock.getsockname()[0])
+    ports = struct.pack("!B3xHH", socket.IPPROTO_UDP, int(port), int(port))
+    sock.send(request + bytes(12) + ports + mapped_address("0.0.0.0"))
+    with suppress(OSError):
+        answer = sock.recv(1100)
+        return [socket.inet_ntoa(answer[56:60]), *struct.unpack("!H", answer[42:44])] if answer[3] == 0 else answer[3]
+    return None
+
+
+def mapped_address(address: str) -> bytes:
+    """An address of IPv4 as one of IPv6."""
+    return bytes(10) + b"\xff\xff" + socket.inet_aton(address)
+
+
+def ask_by_upnp(router: str, port: str) -> object:
+    """The same as UPnP's InternetGatewayDevice has it, once the router is found by SSDP."""
+    sock = datagrams(0, 2)
+    kind = "urn:schemas-upnp-org:service:WANIPConnection:1"
+    search = ("M-SEARCH * HTTP/1.1", "HOST: 239.255.255.250:1900", 'MAN: "ssdp:discover"', "MX: 1", f"ST: {kind}")
+    sock.sendto("\r\n".join([*search, "", ""]).encode(), ("239.255.255.250", 1900))
+    with suppress(OSError):
+        assert b"LOCATION: http://" + router.encode() in sock.recv(2000)
+        own = "<NewPortMappingDescription>test</NewPortMappingDescription><NewLeaseDuration>60</NewLeaseDuration>"
+        here = f"<NewInternalPort>{port}</NewInternalPort><NewInternalClient>{own_address(router)}</NewInternalClient>"
+        asked = f"<NewRemoteHost/><NewExternalPort>{port}</NewExternalPort><NewProtocol>UDP</NewProtocol>"
+        control(router, kind, "AddPortMapping", f"{asked}{here}<NewEnabled>1</NewEnabled>{own}")
+        address = control(router, kind, "GetExternalIPAddress", "").partition("<NewExternalIPAddress>")[2]
+        return [address.partition("<")[0], int(port)]
+    return None
+
+
+def own_address(router: str) -> str:
+    """The address from which a router is reached."""
+    sock = datagrams(0)
+    sock.connect((router, 1900))
+    return str(sock.getsockname()[0])
+
+
+def control(router: str, kind: str, action: str, arguments: str) -> str:
+    """What comes of an action of a router that speaks UPnP."""
+    head = '<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>'
+    text = f'{head}<u:{action} xmlns:u="{kind}">{arguments}</u:{action}></s:Body></s:Envelope>'
+    headers = {"SOAPAction": f'"{kind}#{action}"', "Content-Type": "text/xml"}
+    request = urllib.request.Request(f"http://{router}:5000/ctl/IPConn", text.encode(), headers)
+    with urllib.request.urlopen(request, timeout=2) as answer:
+        return str(answer.read().decode())
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
 from tunbench.run import execution
 from tunbench.run.order import Order, read_order
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.verdicts import Verdict
 
 PLAN = """\
@@ -76,7 +77,9 @@ class ScriptedLab(FakeLab):
         self.facts = dict(FACTS)
         self.checked: set[str] = set()
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+    ) -> dict[str, Any]:
         self.checked = {one.name for one in stacks}
         return self.facts
 

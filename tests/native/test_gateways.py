@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.helpers.gateway_lab import asked
-from tunbench.runner.declare.access import NATS
+from tunbench.runner.declare.access import NATS, PORTMAPS
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network.underlay import ROLES
 
@@ -120,6 +120,20 @@ def test_over_ipv6_fragments_pass_or_do_not(fragments: str, passed: bool) -> Non
     access = {"name": "x", "firewall": "open", "fragments": fragments, "link": LINK}
     answer, _ = asked(access, "in_fragments", OVER_IPV6, "fd00:0:0:1::2", kind="ip6")
     assert answer == {"out": passed, "in": passed}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "nat"), [*((one, "port-restricted") for one in PORTMAPS), ("pcp", "symmetric"), ("pcp", "full-cone")]
+)
+def test_a_port_is_opened_by_the_protocol_that_was_asked_for_and_by_no_other(protocol: str, nat: str) -> None:
+    answer, dropped = asked({"name": "x", "nat": nat, "portmap": protocol, "link": LINK}, "open_port", *PORTMAPS)
+    number = 7000 + list(PORTMAPS).index(protocol)
+    assert answer == {
+        **{other: [None, False] for other in PORTMAPS},
+        protocol: [["11.0.1.2", number], True],
+        "opened": [["udp", number, f"10.2.1.2:{number}"]],
+    }
+    assert dropped["gateway-a"]["unasked"] == 2
 
 
 @pytest.mark.parametrize("kind", NATS)

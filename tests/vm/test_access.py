@@ -37,6 +37,15 @@ def test_a_way_behind_two_gateways_takes_what_both_links_take(tmp_path: Path) ->
     assert told(tmp_path / "run", "outside") == []
 
 
+def test_behind_two_firewalls_of_ipv6_a_tunnel_is_direct_and_nothing_is_translated(tmp_path: Path) -> None:
+    stacks, access = ["none:underlay=ip6", "wireguard:outer=ipv6"], '{ name = "x", family = "v6" }'
+    record = execute(tmp_path / "run", plan(stacks, BASE, ["ping:count=5"], access=access), workers=1)
+    assert verdict_of(record, stack="wireguard:outer=ipv6") == ("ok", "")
+    assert verdict_of(record, stack="none:underlay=ip6")[0] == "unsupported"
+    rules = next((tmp_path / "run").rglob("commands.sh")).read_text()
+    assert "unasked drop" in rules and "masquerade" not in rules
+
+
 @pytest.mark.long
 def test_short_queues_keep_a_loaded_line_quick(tmp_path: Path) -> None:
     line = '{ name = "line", link = { rate = "10M", queue = ["500ms", "fq_codel", "cake"] }, delay = "5ms" }'

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.measuring import execute, plan, values
+from tunbench.journal import journal
 from tunbench.journal.record import Record
 from tunbench.labs import payload
 
@@ -121,9 +122,64 @@ def test_tcp_of_hosts_behind_the_endpoints_is_not_halved_by_policy(tmp_path: Pat
 @pytest.mark.long
 @pytest.mark.parametrize(
     "stack",
-    ["ipsec:ike=1", "ipsec:daemon=libreswan", "ipsec:daemon=libreswan,ike=1", "ipsec:inner=ipv6", "vxlan+ipsec"],
+    [
+        "ipsec:ike=1",
+        "ipsec:daemon=libreswan",
+        "ipsec:daemon=libreswan,ike=1",
+        "ipsec:inner=ipv6",
+        "vxlan+ipsec",
+        "ipsec:mode=vti",
+        "ipsec:daemon=libreswan,mode=vti",
+    ],
 )
 def test_policies_take_what_hosts_behind_the_endpoints_send(stack: str, tmp_path: Path) -> None:
     text = plan([stack], '["baseline"]', ["ping:count=10"]).replace('"pair"', '"site-to-site"')
     record = execute(tmp_path / "run", text)
     assert sound(record), [(trial.verdict, trial.reason) for trial in record.trials]
+
+
+def hub(stacks: list[str]) -> str:
+    return plan(stacks, '["baseline"]', ["ping:count=5,pairs=each"]).replace('"pair"', '"hub-spoke:nodes=3"')
+
+
+def proven(folder: Path) -> list[tuple[str, str, int, bool]]:
+    """Of each pair: evidence, packets with the marker, and whether that is claimed secret."""
+    return [
+        (event["pair"], one["evidence"], one["marked"], one["hidden"])
+        for event in journal.events(folder)
+        if event["event"] == "proof"
+        for one in event["findings"]
+    ]
+
+
+ESP_BETWEEN_ALL = [(pair, "ip proto 50", 0, True) for pair in ("a-b", "a-c", "b-c")]
+
+
+def check_hub(stacks: list[str], folder: Path) -> None:
+    record = execute(folder, hub(stacks), workers=1)
+    assert sound(record), [(trial.verdict, trial.reason) for trial in record.trials]
+    assert sorted(proven(folder)) == sorted(ESP_BETWEEN_ALL * len(stacks))
+    for stack in stacks:
+        times = {pair: min(values(record, "rtt", stack, whole=False, pair=pair)) for pair in ("a-b", "b-c")}
+        assert 1.5 < times["b-c"] / times["a-b"] < 2.5, "two SAs one after the other"
+
+
+def test_a_spoke_reaches_another_through_the_hub_and_all_of_it_is_esp(tmp_path: Path) -> None:
+    check_hub(["ipsec:mode=tunnel"], tmp_path / "run")
+
+
+@pytest.mark.long
+def test_every_mode_has_spokes_and_a_hub(tmp_path: Path) -> None:
+    others = ["mode=xfrm", "mode=vti", "daemon=libreswan", "daemon=libreswan,mode=vti", "daemon=libreswan,mode=xfrm"]
+    check_hub([f"ipsec:{one}" for one in (*others, "ike=1", "ike=1,daemon=libreswan")], tmp_path / "run")
+
+
+@pytest.mark.long
+def test_transport_mode_joins_a_mesh_and_carries_what_hosts_send_in_another_tunnel(tmp_path: Path) -> None:
+    text = plan(["ipsec:mode=transport"], '["baseline"]', ["ping:count=5,pairs=each"])
+    mesh = execute(tmp_path / "mesh", text.replace('"pair"', '"mesh:nodes=3"'))
+    assert sound(mesh)
+    assert sorted(proven(tmp_path / "mesh")) == ESP_BETWEEN_ALL
+    text = plan(["ipsec:mode=transport+vxlan"], '["baseline"]', ["ping:count=5"])
+    hosts = execute(tmp_path / "hosts", text.replace('"pair"', '"site-to-site"'))
+    assert sound(hosts)

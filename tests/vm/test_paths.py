@@ -1,5 +1,6 @@
 """The paths of tunnels in the VM: what a plan demands, what is found behind gateways, and what is said without any."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,9 @@ def relay_of(run: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_nebula_goes_through_its_relay_where_a_plan_demands_it(tmp_path: Path) -> None:
-    record = execute(tmp_path / "run", plan(["nebula:path=relay"], BASE, [PING]))
+@pytest.mark.parametrize("stack", ["nebula:path=relay", "tinc:path=relay"])
+def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(stack: str, tmp_path: Path) -> None:
+    record = execute(tmp_path / "run", plan([stack], BASE, [PING]))
     assert set(verdicts(record).values()) == {("ok", "")}
     assert paths(record) == {"relay"}
     at_relay = relay_of(tmp_path / "run")
@@ -119,7 +121,18 @@ def test_headscale_falls_back_to_its_relay_and_returns(tmp_path: Path) -> None:
     assert values(record, "first", "headscale", whole=False) != []
     assert max(values(record, "blocked", "headscale", whole=False)) < 60
     assert 0 < values(record, "return", "headscale", whole=False)[0] < 60
-    assert paths(record) == {"direct"}
+    assert all("direct" in path for path in paths(record))
+
+
+@pytest.mark.long
+def test_a_path_that_changes_while_it_is_measured_is_told_with_the_second(tmp_path: Path) -> None:
+    workload = "recover:event=udp-block,times=1"
+    record = execute(tmp_path / "run", plan(["headscale"], BASE, [workload]))
+    assert set(verdicts(record).values()) == {("ok", "")}
+    [trial] = [trial for trial in record.trials if trial.cell["workload"] == workload]
+    assert re.fullmatch(r"direct, derp from \d+ s(, .*)?", trial.path)
+    [warned] = [warning.text for warning in record.warnings if warning.name == "path-changed"]
+    assert warned == f"{workload}: {trial.path}"
 
 
 def test_a_nat_that_forgets_is_reached_again_where_a_tunnel_keeps_its_mapping(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """`tunbench choose`: which of some stacks is the better one over a line, from its data sheet and without a file."""
 
 import shlex
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -84,8 +83,7 @@ def choose(
         folder = out or default_folder(order.plan.name)
         with execution.machine_held(order):
             execution.create(folder, order)
-            end = time.monotonic() + 60 * minutes
-            changed = execute(folder, order, count, console, over=lambda: time.monotonic() > end)
+            changed = execute(folder, order, count, console, limit=60 * minutes)
         code = conclude(folder, order.loaded, changed, console)
         _answer(folder, order.loaded, asked)
         raise typer.Exit(code)

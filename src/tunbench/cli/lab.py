@@ -192,7 +192,7 @@ def _shell_of_plan(plan: str, stack: list[str] | None, profile: list[str] | None
     if with_others:
         raise LabError("--plan has what its stack needs, and no script: give it with --stack and --profile alone")
     shard, *_ = expand(load(plan, stack=stack or None, profile=profile or None).plan)
-    for one in (BASE, *(ADDONS[name] for name in shard.stack.addons)):
+    for one in (BASE, *(ADDONS[name] for name in shard.addons)):
         image.check(one)
     qemu.check_installed()
     needs = selection.needs_of({shard.stack}, {})

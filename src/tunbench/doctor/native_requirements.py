@@ -14,7 +14,7 @@ from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.shard import Shard
 from tunbench.runner import stack
-from tunbench.runner.declare.access import Accesses
+from tunbench.runner.declare.access import NONE, Accesses
 from tunbench.runner.declare.kernel_module import Module, over
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_terms import Terms
@@ -69,6 +69,8 @@ SHAPERS_OF_QUEUES = {"fifo": ("tbf",), "fq_codel": ("tbf", "fq_codel"), "cake": 
 TC_PROGRAMS = {"tc": "iproute2"}
 
 GATEWAY_PROGRAMS = {"nft": "nftables"}
+
+PORTMAP_PROGRAMS = {"miniupnpd": "miniupnpd-nftables"}
 
 LINK_PROGRAMS = {"ethtool": "ethtool"}
 
@@ -161,6 +163,8 @@ def of_link(one: Link) -> list[Lack]:
 def of_accesses(accesses: Accesses) -> list[Lack]:
     """What gateways lack: nft for their rules, and what their links do."""
     found = _programs(GATEWAY_PROGRAMS) if accesses.all else []
+    if any(one.portmap != NONE for one in accesses.all):
+        found += _programs(PORTMAP_PROGRAMS)
     for one in accesses.all:
         found += [*of_link(one.link), *_of_delay(one.delay)]
     return list(dict.fromkeys(found))

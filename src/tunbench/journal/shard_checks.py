@@ -18,7 +18,19 @@ from tunbench.journal.checks import (
     that,
 )
 from tunbench.runner.declare import axes
-from tunbench.runner.declare.access import DERIVED, DSCP, FIREWALLS, FRAGMENTS, ICMP, KEPT, NATS, NONE, PATH
+from tunbench.runner.declare.access import (
+    DERIVED,
+    DSCP,
+    FAMILIES,
+    FIREWALLS,
+    FRAGMENTS,
+    ICMP,
+    KEPT,
+    NATS,
+    NONE,
+    PATH,
+    PORTMAPS,
+)
 from tunbench.runner.declare.link import FIFO, FRAMINGS, QUEUES, SEGMENTATIONS, Direction
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.options import Option
@@ -79,7 +91,7 @@ def _accesses(value: Any) -> None:
 
 
 def _access(value: Any) -> None:
-    if value.keys() != ACCESS.keys():
+    if value.keys() - {"portmap", "family"} != {name for name in ACCESS if not name.endswith("?")}:
         raise InvalidEvent("it has something else than an access has")
     check_table(value, ACCESS, "the access")
 
@@ -111,6 +123,8 @@ ACCESS: dict[str, Check] = {
     **dict.fromkeys(("delay", "jitter", "udp_mapping", "tcp_mapping"), NUMBER),
     **{"allow": check_names, "deny": check_names, "mss": that(lambda value: value in (KEPT, PATH) or is_whole(value))},
     **{"icmp": that(ICMP.__contains__), "fragments": that(FRAGMENTS.__contains__), "dscp": that(DSCP.__contains__)},
+    "portmap?": that(PORTMAPS.__contains__),
+    "family?": that(FAMILIES.__contains__),
 }
 
 SPEC: dict[str, Check] = {

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 from tunbench.labs import image
 from tunbench.labs.image import Image
 from tunbench.plan.axes.stack import PlannedStack
+from tunbench.runner.declare.access import NO_GATEWAYS, Accesses
 
 ExtraKind = Literal["tools", "brought"]
 """The field of what a tunnel needs that names it."""
@@ -38,9 +39,9 @@ def programs_of(stack: PlannedStack) -> set[str]:
     return {name for about in stack.abouts for name in about.needs.programs}
 
 
-def images_beyond_base(stack: PlannedStack) -> list[str]:
-    """The names of all that a stack needs beyond the base image: add-ons, tools, brought programs."""
-    return sorted({*stack.addons, *(name for _, name in extras_of(stack))})
+def images_beyond_base(stack: PlannedStack, accesses: Accesses = NO_GATEWAYS) -> list[str]:
+    """The names of all that a stack behind gateways needs beyond the base image: add-ons, tools, brought programs."""
+    return sorted({*stack.addons, *accesses.addons, *(name for _, name in extras_of(stack))})
 
 
 def needed(stack: PlannedStack, extras: Iterable[Extra]) -> list[Extra]:

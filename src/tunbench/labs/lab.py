@@ -14,6 +14,7 @@ from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
 from tunbench.plugins.folder import Plugin
+from tunbench.runner.declare.access import Accesses
 
 TEMPLATE, FRESH_BOOT = "template", "fresh boot"
 """What a shard can start from, as a manifest says it."""
@@ -60,7 +61,9 @@ class Lab(Protocol):
     def with_plugins(self, plugins: Iterable[Plugin]) -> Self:
         """The same lab with these plug-ins."""
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine]) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine], accesses: Iterable[Accesses]
+    ) -> dict[str, Any]:
         """What the manifest says of it. Raises LabError and ImageError where it cannot run these stacks."""
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:

@@ -19,6 +19,7 @@ def check(plan: Plan) -> None:
     _check_size(plan)
     cut.check(plan.axes, plan.include, plan.exclude)
     _check_topologies(plan)
+    _check_workloads(plan)
     _check_accesses(plan)
 
 
@@ -58,6 +59,21 @@ def _check_topologies(plan: Plan) -> None:
         if (reason := misfit(stack, layout)) and _any_has(left, topology=layout.name, stack=stack.name):
             mend = f'take one of them away, or exclude = [{{ topology = "{layout.name}", stack = "{stack.name}" }}]'
             raise MistakeAt(f"{reason}: {mend}", "stacks")
+
+
+def _check_workloads(plan: Plan) -> None:
+    """Raises MistakeAt where a workload cannot be asked of a stack, and no cut takes that away."""
+    left: list[Mapping[str, Mapping[str, None]]] = []
+    stacks: Any = plan.values["stack"]
+    for workload, stack in product(plan.workloads, stacks):
+        if not (reason := workload.invocation.misfit(stack.abouts)):
+            continue
+        left = left or [
+            dict(zip(plan.axes, one, strict=True)) for one in cut.regions(plan.axes, plan.include, plan.exclude)
+        ]
+        if _any_has(left, workload=workload.name, stack=stack.name):
+            mend = f'exclude = [{{ stack = "{stack.name}", workload = "{workload.name}" }}]'
+            raise MistakeAt(f"{workload.name} cannot be asked of {stack.name}: {reason}: {mend}", "workloads")
 
 
 def _check_accesses(plan: Plan) -> None:

@@ -55,6 +55,11 @@ class Shard:
         return cast(Accesses, self.values["access"])
 
     @property
+    def addons(self) -> list[str]:
+        """The images that it needs beyond the base image, sorted."""
+        return sorted({*self.stack.addons, *self.access.addons})
+
+    @property
     def tuning(self) -> Tuning:
         """What the endpoints are told."""
         return cast(Tuning, self.values["tuning"])

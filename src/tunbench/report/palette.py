@@ -42,6 +42,8 @@ SERIES = (
 BARE = "var(--soft)"
 """The colour of stacks that are no tunnel."""
 
+WHITE = "#ffffff"
+
 STYLES = {"ok": "green", "unsupported": "dim", "not run": "dim"}
 
 
@@ -65,8 +67,9 @@ def css() -> str:
 
 
 def in_light(svg: str) -> str:
-    """The SVG with each variable replaced by its light colour."""
-    return re.sub(r"var\(--([a-z0-9]+)\)", lambda found: _inks()[found[1]].light, svg)
+    """The SVG with each variable replaced by its light colour, and on white: a figure's paper is its publication's."""
+    colours = {name: ink.light for name, ink in _inks().items()} | {"paper": WHITE}
+    return re.sub(r"var\(--([a-z0-9]+)\)", lambda found: colours[found[1]], svg)
 
 
 def _inks() -> dict[str, Ink]:

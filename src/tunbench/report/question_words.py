@@ -65,11 +65,15 @@ EVENTS = {
     "nat-rebind": "after the NAT forgot its mappings",
     "udp-block": "after UDP was blocked",
     "udp-unblock": "after UDP passed again",
+    "rekey": "while keys were renewed",
 }
 """The events of `recover`."""
 
 ONE_WAY = "throughput"
 """The metric of which a question names the way that the bytes went."""
+
+OF_A_WAY = "cost"
+"""The metric of which it does so where it was measured for both."""
 
 SENT_BY_CLIENT = ("iperf3-tcp", "iperf3-udp", "iperf2-tcp", "iperf2-udp")
 """Programs whose client sends, unless `reverse` lets the server do so. Where both do, the receiver is told."""
@@ -169,7 +173,8 @@ def _way(asked: Asked, alike: Alike) -> str:
     """Which way the bytes went, such as `a→b`; empty where that is not known."""
     program, options = _read(asked.workload)
     client, server = ends(asked.pair)
-    if asked.metric != ONE_WAY or program not in SENT_BY_CLIENT or not client:
+    of_each_way = asked.metric == OF_A_WAY and len(alike.options.get(REVERSE, ())) > 1
+    if not (asked.metric == ONE_WAY or of_each_way) or program not in SENT_BY_CLIENT or not client:
         return ""
     both = len(alike.nodes[asked.workload, asked.pair]) > 1
     backwards = asked.node == client if both else options.get(REVERSE) == "on"

@@ -15,11 +15,11 @@ from tunbench.report.charts import (
     forest,
     metric_strips,
     option_sweeps,
-    over_time,
     pareto_fronts,
 )
 from tunbench.report.charts.figure import Figure
 from tunbench.report.charts.study import predictions, rank_slopes
+from tunbench.report.charts.time import over_time, recoveries
 from tunbench.report.tables import costs, every_cell, matrix, medians, narrow, paths, ratios, study
 from tunbench.report.tables.table import Table
 from tunbench.report.view import View
@@ -107,8 +107,8 @@ SECTIONS = (
     Section(
         Question.FAST,
         "How fast",
-        _ratios(Question.FAST),
-        (_strips(Question.FAST),),
+        charts=(_strips(Question.FAST),),
+        long_tables=_ratios(Question.FAST),
         reading=(
             "Each faint dot is one trial. The solid mark is their median; the thick line through it is its "
             "interval by order statistics, or the range where there are fewer than six trials. The dashed line is "
@@ -119,12 +119,12 @@ SECTIONS = (
     Section(
         Question.LATE,
         "How late",
-        _ratios(Question.LATE),
-        (
+        charts=(
             _strips(Question.LATE),
             Exhibit(partial(pareto_fronts.figures, question=Question.LATE)),
             Exhibit(distributions.figures),
         ),
+        long_tables=_ratios(Question.LATE),
         reading=(
             "Of what a workload has as a series, the thin line goes from the 5th to the 95th percentile of all "
             "raw values, the pale box holds their middle half, and the hollow diamond is the 99th percentile. The "
@@ -135,8 +135,11 @@ SECTIONS = (
     Section(
         "time",
         "Over time",
-        charts=(Exhibit(over_time.figures),),
-        reading="What a load does to those who wait behind it: throughput above, delay below, over the same time.",
+        charts=(Exhibit(over_time.figures), Exhibit(recoveries.figures)),
+        reading=(
+            "What a load does to those who wait behind it: throughput above, delay below, over the same time. And what "
+            "an event does to those who want an answer."
+        ),
     ),
     Section(
         Question.COSTLY,
@@ -176,8 +179,8 @@ SECTIONS = (
     Section(
         Question.RECOVERS,
         "How it comes up and recovers",
-        (Exhibit(_one(medians.table, Question.RECOVERS)),),
-        (_strips(Question.RECOVERS),),
+        charts=(_strips(Question.RECOVERS),),
+        long_tables=(Exhibit(_one(medians.table, Question.RECOVERS)),),
         reading=(
             "Each dot is one event: a cold start, a restart, a link that was cut, another address or a reboot. "
             "The solid mark is the median over trials."
@@ -186,8 +189,8 @@ SECTIONS = (
     Section(
         Question.WIRE,
         "What it adds on the wire",
-        (Exhibit(_one(medians.table, Question.WIRE)),),
-        (_strips(Question.WIRE),),
+        charts=(_strips(Question.WIRE),),
+        long_tables=(Exhibit(_one(medians.table, Question.WIRE)),),
         reading=(
             "The bytes that a packet has more between the nodes than in the overlay, what fits, and what is sent "
             "while nobody asks for anything."

@@ -1,6 +1,7 @@
 """Executes what a run asks for: its folder is made, its shards are executed, and the journal holds all that happens."""
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -36,6 +37,12 @@ Over = Callable[[], bool]
 def never() -> bool:
     """A run has all the time that it takes."""
     return False
+
+
+def after(seconds: float) -> Over:
+    """A run has so many seconds from now on."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
 
 
 def create(folder: Path, order: Order) -> None:

@@ -36,6 +36,7 @@ def deciding_facts(order: Order) -> dict[str, str]:
 def describe(order: Order) -> dict[str, Any]:
     """What the numbers of a run depend on, as far as it is known before it begins. Raises LabError and ImageError."""
     machines = {shard.machine.name: shard.machine for shard in order.shards}
+    accesses = {shard.access.name: shard.access for shard in order.shards}
     return {
         "tunbench": {"version": __version__, "commit": _commit()},
         "plan": _plan_of(order),
@@ -45,7 +46,7 @@ def describe(order: Order) -> dict[str, Any]:
         "shards": digest_of_shards(order.plan, order.shards),
         "runner": payload.digest(),
         **plugins_of(order),
-        **order.lab.check({shard.stack for shard in order.shards}, machines.values()),
+        **order.lab.check({shard.stack for shard in order.shards}, machines.values(), accesses.values()),
     }
 
 

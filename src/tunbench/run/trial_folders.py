@@ -105,7 +105,7 @@ class TrialFolders:
         stack, form = parse(self.spec["stack"]), topology.read(self.spec["topology"])
         accesses = access.of_spec(self.spec.get("access", access.NONE))
         names = underlay.of(stack.underlay, form, roles=stack.roles, accesses=accesses).names
-        images = "".join(f" --with {name}" for name in images_beyond_base(stack))
+        images = "".join(f" --with {name}" for name in images_beyond_base(stack, accesses))
         head = HEAD.format(title=title, nodes=" ".join(names), images=images)
         return head + "\n".join([*self.setup, *self.own]) + "\n"
 

@@ -8,6 +8,7 @@ from tunbench.runner import registry
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.options import Option, Options, resolve
 from tunbench.runner.declare.topology import Pair, Topology
+from tunbench.runner.declare.tunnel import About as Declared
 from tunbench.runner.workload import About, Load
 
 PAIRS = {
@@ -53,6 +54,10 @@ class Invocation(NamedTuple):
         found: Load | None = self.module.load(self.options) if hasattr(self.module, "load") else None
         return found
 
+    def misfit(self, abouts: Sequence[Declared]) -> str:
+        """Why it cannot be asked of a stack whose layers declare that; empty where it can."""
+        return str(self.module.misfit(self.options, abouts)) if hasattr(self.module, "misfit") else ""
+
     @property
     def restarts(self) -> int:
         """How often it lets the stack begin again."""
@@ -69,11 +74,11 @@ def takes(about: About) -> dict[str, Option]:
 def read(text: str) -> Invocation:
     """The invocation that is spelled so. Raises ValueError.
 
-    A workload's own `check` says which options do not go together.
+    A workload's own `check` says which options do not go together, by their values and by the words that were given.
     """
     part = spelling.part(text)
     module = registry.workload(part.name)
     options = resolve(takes(module.ABOUT), part.options, part.name)
     if hasattr(module, "check"):
-        module.check(options)
+        module.check(options, part.options)
     return Invocation(module, options)

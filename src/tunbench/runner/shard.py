@@ -13,7 +13,7 @@ from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import drops, gateways, impairment, kernel_counters, leftovers, tuning
+from tunbench.runner.network import drops, gateways, impairment, kernel_counters, leftovers, portmap, tuning
 from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
@@ -63,7 +63,9 @@ def live(spec: Spec, network: Network, events: Events) -> None:
     try:
         _tell_phase(events, "nodes")
         with network.nodes(under, events) as nodes:
-            built_stack = stack.build(spec["stack"], under.endpoints, under.topology, under.roles, under.closed)
+            built_stack = stack.build(
+                spec["stack"], under.endpoints, under.topology, under.roles, under.closed, under.asking
+            )
             _live_on_nodes(Site(nodes, under, built_stack), network, spec, pending, events)
     except FAILURES as reason:
         pending.close_all(Verdict.FAILED, reason)
@@ -96,7 +98,8 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
     _tell_phase(events, "prepare")
     stack.prepare(site.stack, site.members)
     fallback_devices = stack.fallback_devices(site.stack)
-    before = leftovers.snapshot(site.members, fallback_devices)
+    looked_at = [*site.members, *(site.nodes[name] for name in site.underlay.between)]
+    before = leftovers.snapshot(looked_at, fallback_devices)
     began = _begin(events, "up")
     with _saying_what_was_tried(site), stack.up(site.stack, site.members):
         took = now() - began
@@ -104,11 +107,13 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         _tell_phase(events, "proof")
         pairs = trials.pairs_of(spec["workloads"], site.underlay.topology)
         path = ", ".join(dict.fromkeys(filter(None, [trials.prove(site, pair, events) for pair in pairs])))
-        samples = trials.journaled([Sample("connect", took)], OF_BRING_UP, site.pair)
+        opened = portmap.opened_before(site.underlay, site.nodes)
+        measured = [Sample("connect", took), *(Sample("opened-ports", len(opened[name]), node=name) for name in opened)]
+        samples = trials.journaled(measured, OF_BRING_UP, site.pair)
         pending.close_next(Verdict.OK, samples=samples, began=began, path=path, logs=_tails(site.members))
         _measure(site, spec, pending, events, path)
         _tell_phase(events, "down")
-    if left := sorted(leftovers.snapshot(site.members, fallback_devices) - before):
+    if left := sorted(leftovers.snapshot(looked_at, fallback_devices) - before):
         events.tell("warning", name=WarningKind.LEFT_BEHIND, text="; ".join(left[:MAX_NAMED]))
     if spec["repeat"] == 1:
         versions.tell(site.stack, spec["workloads"], site.endpoints[0], events)
@@ -152,7 +157,8 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
         workload = pending.workloads[0]
         began = _begin(events, "trial", workload=workload)
         executed = trials.execute(workload, site, probes, events)
-        path = executed.path or path
+        paths = path if executed.path is None else executed.path
+        path = path if executed.path_after is None else executed.path_after
         logs = _tails([*site.members, *site.hosts])
         pending.close_next(
             executed.verdict,
@@ -161,7 +167,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
             logs=logs,
             samples=executed.samples,
             outputs=executed.outputs,
-            path=path,
+            path=paths,
         )
         for watch in watches:
             watch.tell(workload, events)

@@ -54,10 +54,11 @@ def build(
     topology: Topology = PAIR,
     beside: Mapping[str, Overlay] = MappingProxyType({}),
     closed: Collection[str] = (),
+    asking: Collection[str] = (),
 ) -> Stack:
     """The layers of a stack over the endpoints of an underlay, with the nodes beside them that have a role.
 
-    Nothing is started. Raises ValueError.
+    Those of `asking` may ask their gateway for an open port. Nothing is started. Raises ValueError.
     """
     layers: list[Tunnel] = []
     overlays = [underlay]
@@ -68,7 +69,7 @@ def build(
         yields = kind.yields(options, index, below)
         behind = lans(topology, yields) if index == len(parts) - 1 else {}
         beyond = {name: lan.network for name, lan in behind.items()}
-        layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside)))
+        layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside, asking)))
         overlays.append(yields)
     return Stack(text, layers, overlays, closed)
 

@@ -13,8 +13,10 @@ from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.path import demanded
 from tunbench.runner.declare.topology import Pair, Topology
 from tunbench.runner.declare.verdicts import WORST_FIRST, Verdict
+from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.invocation import Invocation
-from tunbench.runner.network import relays
+from tunbench.runner.network import path_series, relays
+from tunbench.runner.network.path_series import Stretch
 from tunbench.runner.node import limits
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
@@ -47,14 +49,16 @@ OK = Judgement(Verdict.OK)
 class Executed(NamedTuple):
     """What came of a workload, as the journal has it: its samples have the columns that `journaled` says.
 
-    `path` is that which packets took when it had taken the tunnel down and up.
+    `path` is that which packets took, where it was seen or proven anew, and `path_after` that which they took last:
+    both are empty where a proof failed, and None where nobody looked.
     """
 
     verdict: Verdict
     reason: str
     samples: list[list[Any]]
     outputs: dict[str, str]
-    path: str = ""
+    path: str | None = None
+    path_after: str | None = None
 
 
 MAX_NAMED = 5
@@ -104,6 +108,36 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events) ->
     After one that takes the tunnel down the proof is repeated, and without it no sample counts.
     """
     what = invocation.read(workload)
+    with path_series.watched(site.underlay, site.nodes, site.stack.layers[0].declared.paths) as stretches:
+        executed = _execute_beside_relays(workload, what, site, probes, events)
+    return with_paths(executed, workload, stretches, events)
+
+
+def with_paths(executed: Executed, workload: str, stretches: list[Stretch], events: Events) -> Executed:
+    """The same, with the paths that packets were seen to take while it lasted."""
+    if not stretches:
+        return executed
+    medians = path_series.split(stretches, executed.samples)
+    events.tell("stretches", workload=workload, stretches=[list(one) for one in stretches], medians=medians)
+    words = path_series.said(stretches)
+    if len(stretches) > 1:
+        text = "; ".join([f"{workload}: {words}", *(_in_each(name, parts) for name, parts in medians.items())])
+        events.tell("warning", name=WarningKind.PATH_CHANGED, text=text)
+    if executed.path == "":
+        # Nothing is believed of a path behind a proof that failed.
+        return executed
+    after = stretches[-1].path if executed.path_after is None else executed.path_after
+    return executed._replace(path=words, path_after=after)
+
+
+def _in_each(metric: str, medians: Sequence[float | None]) -> str:
+    """The medians of a metric, in the order of the stretches."""
+    return f"median {metric}: {', '.join('-' if one is None else f'{one:.4g}' for one in medians)}"
+
+
+def _execute_beside_relays(
+    workload: str, what: Invocation, site: Site, probes: Sequence[str], events: Events
+) -> Executed:
     pairs = what.pairs(site.underlay.topology)
     if what.module.ABOUT.restarts:
         # The interfaces that are counted do not outlive it.
@@ -124,7 +158,7 @@ def _execute(what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequen
     by_pair = dict(zip((pair.name for pair in pairs), _attempts(what, trials, probes), strict=True))
     metrics = {**probe.metrics(probes), **what.module.ABOUT.metrics}
     plausible = _check_bounds(trials, metrics, max(now() - began, what.seconds))
-    proven, path = _prove_again(site, events) if what.module.ABOUT.restarts else (OK, "")
+    proven, path = _prove_again(site, events) if what.module.ABOUT.restarts else (OK, None)
     some_failed = any(one.verdict == Verdict.FAILED for one in by_pair.values())
     alive = _check_stack(site, DEATH_NOTICE_TIME if some_failed else 0)
     judgements = {**by_pair, "what was measured": plausible, "the proof afterwards": proven, "the stack": alive}
@@ -134,6 +168,7 @@ def _execute(what: Invocation, pairs: Sequence[Pair], site: Site, probes: Sequen
         _reason(judgements, alone=len(pairs) == 1),
         [row for pair, trial in measured for row in journaled(trial.samples, metrics, pair)],
         _outputs(pairs, trials),
+        path,
         path,
     )
 

@@ -1,7 +1,7 @@
 """What a tunnel declares and does: the contract between it and the life of a shard."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_interface
 from pathlib import Path
@@ -31,7 +31,8 @@ class LayerContext(NamedTuple):
     """Where a layer stands in a stack: what is below it and what it shall yield, by the name of the endpoint.
 
     `topology` says which endpoints are joined. `beyond` are the networks behind an endpoint, for the uppermost layer.
-    `roles` are the nodes besides endpoints, in the underlay, by their role.
+    `roles` are the nodes besides endpoints, in the underlay, by their role. Those of `asking` have a gateway that opens
+    ports to who asks.
     """
 
     position: int
@@ -40,6 +41,7 @@ class LayerContext(NamedTuple):
     topology: Topology = PAIR
     beyond: Mapping[str, str] = MappingProxyType({})
     roles: Mapping[str, Overlay] = MappingProxyType({})
+    asking: Collection[str] = ()
 
     @property
     def first(self) -> str:
@@ -57,8 +59,12 @@ class LayerContext(NamedTuple):
 
     def carries(self, node: Node, peer: str) -> list[str]:
         """The networks whose packets the node sends to a peer: its own address, and what is reached through it."""
+        return self.reached(peer, node.name)
+
+    def reached(self, peer: str, by: str) -> list[str]:
+        """The networks that one endpoint reaches by way of another one: its peer's address first."""
         family = self.above[peer].family
-        through = [name for name in self.topology.endpoints if name not in (node.name, peer)]
+        through = [name for name in self.topology.endpoints if name not in (by, peer)]
         hosts = [peer, *(through if peer == self.topology.hub else [])]
         own = [f"{self.above[name].address}/{ADDRESS_BITS[family]}" for name in hosts]
         return [*own, *([self.beyond[peer]] if peer in self.beyond else [])]
@@ -110,6 +116,14 @@ class Tunnel:
 
     def forget(self, node: Node) -> None:
         """Takes away what the layer has learnt on a node that it is down on, so that it must enrol anew."""
+
+    def rekey(self, node: Node) -> None:
+        """Lets a node get new keys, or waits until it must have some by its timer: see `About.rekeys_within`."""
+        raise AssertionError("a tunnel that declares it says how")
+
+    def keys(self, node: Node) -> str:
+        """What changes on a node when it has new keys, and says nothing of them."""
+        raise AssertionError("a tunnel that declares it says how")
 
     def refused(self, node: Node) -> Mapping[str, int]:
         """How many packets it has dropped on a node since it came up, by the names of its `refusals`."""

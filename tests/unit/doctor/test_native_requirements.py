@@ -16,6 +16,7 @@ from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.expand import expand
 from tunbench.plan.load import PlanError, check
 from tunbench.run.order import read_order
+from tunbench.runner.declare.access import Access, Accesses
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.network.underlay import WIRE
 
@@ -91,6 +92,15 @@ def test_a_link_that_cuts_nothing_needs_no_ethtool(path: Path) -> None:
     (path / "ethtool").unlink()
     found = [native_requirements.of_link(Link("any", segmentation=how)) for how in ("before", "after")]
     assert [[one.what for one in lacks] for lacks in found] == [["the program ethtool"], []]
+
+
+def test_a_gateway_that_opens_ports_needs_the_program_for_it(path: Path) -> None:
+    install_program(path, "nft")
+    opening, silent = (Accesses("x", Access("x", nat="symmetric", portmap=one)) for one in ("upnp", "none"))
+    assert native_requirements.of_accesses(silent) == []
+    assert native_requirements.of_accesses(opening) == [
+        native_requirements.Lack("the program miniupnpd", "apt-get install miniupnpd-nftables")
+    ]
 
 
 def test_a_slower_machine_is_lacking() -> None:

@@ -35,3 +35,12 @@ def test_every_event_is_in_words() -> None:
 def test_a_throughput_says_from_where_to_where(pair: str, words: str) -> None:
     asked = Asked("iperf3-tcp", "throughput", "bit/s", pair, "host-b")
     assert name(asked, [asked]) == words
+
+
+def test_a_cost_says_which_way_where_both_were_measured() -> None:
+    there, back = (Asked(workload, "cost", "s/B", "a-b", "lab") for workload in ("iperf3-tcp", "iperf3-tcp:reverse=on"))
+    assert [name(one, [there, back]) for one in (there, back)] == [
+        "cost of a byte of TCP a→b",
+        "cost of a byte of TCP b→a",
+    ]
+    assert name(there, [there]) == "cost of a byte of TCP"

@@ -79,7 +79,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_nothing_is_made_where_the_lab_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: ScriptedLab, stacks: Iterable[str], machines: object) -> dict[str, Any]:
+    def refuse(self: ScriptedLab, stacks: Iterable[str], machines: object, accesses: object) -> dict[str, Any]:
         raise LabError("no qemu")
 
     monkeypatch.setattr(ScriptedLab, "check", refuse)

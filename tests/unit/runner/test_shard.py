@@ -21,7 +21,8 @@ from tests.helpers.fakes import (
 from tunbench.journal.events import read_event
 from tunbench.plan.shard import Shard
 from tunbench.run.trial_folders import TrialFolders
-from tunbench.runner import registry, stack
+from tunbench.runner import registry, stack, trials
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node import limits
 from tunbench.runner.node.shell import Result
@@ -264,3 +265,30 @@ def test_a_log_that_could_grow_no_more_fails_the_trial(home: Path) -> None:
     live(shard("none", 1, TCP, PING).spec(), EmulatedNetwork(lab), events)
     assert verdicts(events) == [("up", "ok"), (TCP, "failed"), (PING, "ok")]
     assert events.of("trial")[1]["reason"] == "the log b/iperf3.log has grown to 128 MiB"
+
+
+def test_a_trial_has_the_paths_that_were_seen_and_those_behind_it_the_last_of_them(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def came_of(path: str | None = None, after: str | None = None) -> trials.Executed:
+        return trials.Executed(Verdict.OK, "", [], {}, path, after)
+
+    outcomes = iter([came_of(), came_of("direct, derp from 3 s", "derp"), came_of(), came_of("", ""), came_of()])
+    monkeypatch.setattr(trials, "prove", lambda *_: "direct")
+    monkeypatch.setattr(trials, "execute", lambda *_: next(outcomes))
+    events = lived(home, shard("none", 1, PING, TCP, PING, TCP, PING))
+    told = [trial["path"] for trial in events.of("trial")]
+    # A proof that failed leaves no path behind.
+    assert told == ["direct", "direct", "direct, derp from 3 s", "derp", "", ""]
+
+
+def test_what_is_left_on_the_router_is_told(home: Path) -> None:
+    # Of a, b and the router, before and after.
+    lists = iter([*[""] * 5, "100: from all lookup 42\n"])
+
+    def listed(call: Call) -> Result:
+        return Result(0, next(lists) if call.stdin.startswith("rule show") else "", "")
+
+    events = lived(home, shard("none", 1, PING), {"ip -batch -": listed})
+    left = [one["text"] for one in events.of("warning") if one["name"] == "left-behind"]
+    assert left == ["router: 100: from all lookup 42"]

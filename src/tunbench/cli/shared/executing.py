@@ -32,10 +32,11 @@ def execute(
     workers: int,
     console: Console,
     interrupted: str = "",
-    over: execution.Over = execution.never,
+    limit: float | None = None,
 ) -> list[str]:
     """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
 
+    After `limit` seconds what is under way comes to its end, and nothing else begins.
     Ends the command on Ctrl-C, and says how to go on, or what else is to be said then.
     """
     schedule = execution.schedule_of(folder, order)
@@ -47,7 +48,8 @@ def execute(
         say(console, line)
     try:
         total = schedule.asked
-        with Display(console, total, workers, seconds, len(possible), most, total - len(waiting)) as display:
+        over = execution.never if limit is None else execution.after(limit)
+        with Display(console, total, workers, seconds, len(possible), most, total - len(waiting), limit) as display:
             return execution.go(folder, order, workers, display.watch, host, over)
     except KeyboardInterrupt:
         kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"

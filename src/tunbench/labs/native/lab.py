@@ -19,6 +19,7 @@ from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.node.node import HOME
 
 NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
@@ -60,7 +61,9 @@ class NativeLab:
         """The same lab with these plug-ins."""
         return replace(self, plugins=tuple(plugins))
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = ()) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+    ) -> dict[str, Any]:
         """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
             raise LabError(

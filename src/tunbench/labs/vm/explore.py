@@ -45,7 +45,7 @@ def shell_of_shard(shard: Shard, clock: str, extras: Sequence[Extra] = (), plugi
     spec = {**shard.spec(), "workloads": [look_around.ABOUT.name], "probes": []}
     files = {"shard.json": canonical(spec).encode(), LOOK_AROUND.name: LOOK_AROUND.read_bytes()}
     with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
-        images = (BASE, *images_of(shard.stack, extras))
+        images = (BASE, *images_of(shard, extras))
         boot = Boot(clock, Path(folder), images, plugins=carried(shard, plugins))
         boot.write(PROGRAM_OF_SHARD, files, shard.seed)
         return subprocess.run(ends_with_this_process(boot.command(serial=["mon:stdio"]))).returncode

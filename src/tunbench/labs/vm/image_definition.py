@@ -9,6 +9,7 @@ from tunbench.plan.cache_folder import cache
 from tunbench.plugins import taken
 from tunbench.runner import registry
 from tunbench.runner.catalogue import packages
+from tunbench.runner.declare import access
 
 BUILD_SECONDS = 150.0
 """Seconds that building the base took on a shared server, with 224 packages to fetch; an add-on builds it as well."""
@@ -79,13 +80,14 @@ class Definition:
 
 
 ADDONS: dict[str, Definition] = {}
-"""The add-ons that tunnels declare, those of plug-ins too, by their names."""
+"""The add-ons that tunnels, those of plug-ins too, and accesses declare, by their names."""
 
 
 def _renew_addons() -> None:
     ADDONS.clear()
-    for name in registry.tunnel_names():
-        for one in registry.tunnel(name).about.sources.addons:
+    of_tunnels = (registry.tunnel(name).about.sources.addons for name in registry.tunnel_names())
+    for declared in (*of_tunnels, access.ADDONS):
+        for one in declared:
             ADDONS[one.name] = Definition(one.name, one.packages, addon=True, excludes=one.excludes)
 
 

@@ -17,13 +17,14 @@ from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.vm import host_core, qemu
 from tunbench.labs.vm.boot import FULL, Boot
-from tunbench.labs.vm.image_definition import ADDONS, BASE
+from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
+from tunbench.runner.declare.access import Accesses
 from tunbench.runner.node import pinning
 
 DECIDING_FACTS = {
@@ -64,11 +65,13 @@ class VmLab:
         """The same lab with these plug-ins."""
         return replace(self, plugins=tuple(plugins))
 
-    def check(self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (FULL,)) -> dict[str, Any]:
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (FULL,), accesses: Iterable[Accesses] = ()
+    ) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
         qemu.check_installed()
-        addons = {definition.name: definition for stack in stacks for definition in addons_of(stack)}
-        manifests = {definition.name: image.check(definition) for definition in (BASE, *addons.values())}
+        addons = addons_of(name for some in (stacks, accesses) for one in some for name in one.addons)
+        manifests = {definition.name: image.check(definition) for definition in (BASE, *addons)}
         base = manifests.pop(BASE.name)
         if (begins := templates.begins_with(self.clock)) == TEMPLATE:
             templates.shelf().check()
@@ -94,7 +97,7 @@ class VmLab:
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts a VM that executes the shard; what it writes goes to the folder."""
-        images = (BASE, *images_of(shard.stack, self.extras))
+        images = (BASE, *images_of(shard, self.extras))
         boot = Boot(self.clock, folder, images, shard.machine, carried(shard, self.plugins))
         boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
         return started(boot)
@@ -111,11 +114,11 @@ def started(boot: Boot) -> ProcessGroup:
         return templates.start(boot)
 
 
-def images_of(stack: PlannedStack, extras: Iterable[Extra]) -> list[Image]:
-    """What a stack needs beyond the base image, of these extras and of the add-ons."""
-    return [*addons_of(stack), *needed(stack, extras)]
+def images_of(shard: Shard, extras: Iterable[Extra]) -> list[Image]:
+    """What a shard needs beyond the base image, of these extras and of the add-ons."""
+    return [*addons_of(shard.addons), *needed(shard.stack, extras)]
 
 
-def addons_of(stack: PlannedStack) -> list[Image]:
-    """The add-on images that the layers of a stack need beyond the base image."""
-    return [ADDONS[name] for name in stack.addons]
+def addons_of(names: Iterable[str]) -> list[Definition]:
+    """The add-on images of these names, each once, in an order that does not depend on theirs."""
+    return [ADDONS[name] for name in sorted(set(names))]

@@ -16,13 +16,17 @@ from tunbench.runner.declare import quantity
 from tunbench.runner.declare.access import (
     DERIVED,
     DSCP,
+    DUAL,
+    FAMILIES,
     FRAGMENTS,
     ICMP,
     KEPT,
     NATS,
     NONE,
+    ONLY_RELAY,
     PASSED,
     PATH,
+    PORTMAPS,
     TCP_MAPPING_SECONDS,
     UDP_MAPPING_SECONDS,
     Access,
@@ -33,12 +37,12 @@ from tunbench.runner.declare.netem_terms import WIDEST_JITTER
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.topology import CONTROL, RELAY
 
-OF_NAT = ("nat", "carrier", "mapping")
+OF_NAT = ("nat", "carrier", "mapping", "portmap")
 
 FORM = TableForm(
     "access",
     '{ name = "home", link = { rate = "50M" }, nat = "port-restricted" }',
-    keys=("name", "link", "delay", "jitter", *OF_NAT, "firewall", "icmp", "fragments", "mss", "dscp"),
+    keys=("name", "link", "delay", "jitter", *OF_NAT, "firewall", "icmp", "fragments", "mss", "dscp", "family"),
     fixed=[("name",), ("link", "up"), ("link", "down"), ("firewall", "allow"), ("firewall", "deny")],
 )
 
@@ -147,6 +151,8 @@ def _from_table(table: Mapping[str, object]) -> Access:
         one_of(table, "fragments", FRAGMENTS, PASSED),
         _mss(table.get("mss", KEPT)),
         one_of(table, "dscp", DSCP, KEPT),
+        one_of(table, "portmap", (NONE, *PORTMAPS), NONE),
+        one_of(table, "family", FAMILIES, DUAL),
     )
     _check_together(table, access)
     return access
@@ -157,12 +163,32 @@ def _check_together(table: Mapping[str, object], access: Access) -> None:
         raise MistakeAt(
             "a carrier's NAT is the second one: write nat as well, or nat in the place of carrier", "carrier"
         )
+    if access.family == "v6" and access.nat != NONE:
+        raise MistakeAt(f'over IPv6 nothing is translated: take nat away, or write family = "{DUAL}"', "nat")
+    if access.portmap != NONE and (reason := _opens_nothing(access)):
+        raise MistakeAt(reason, "portmap")
     if "mapping" in table and access.nat == NONE and access.firewall in ("open", DERIVED):
         raise MistakeAt(
             "mapping does nothing without nat or a firewall that keeps what passes: take it away, or "
             'write for example nat = "port-restricted" or firewall = "stateful"',
             "mapping",
         )
+
+
+def _opens_nothing(access: Access) -> str:
+    """Why no port that the gateway could open would be of use, with the mend; empty where one is."""
+    if access.nat == NONE:
+        return 'portmap opens ports of a NAT, and there is none: write for example nat = "port-restricted"'
+    if access.nat == "one-to-one":
+        return (
+            "one-to-one gives the endpoint all ports of an address, and none is left to open: write another nat, or "
+            'firewall = "open" in the place of portmap'
+        )
+    if access.carrier != NONE:
+        return "behind the NAT of a carrier nobody reaches a port that the gateway opens: take carrier or portmap away"
+    if access.firewall == ONLY_RELAY:
+        return f"{ONLY_RELAY} leaves no direct path, and an open port would be one: take firewall or portmap away"
+    return ""
 
 
 def _link(name: str, value: object) -> Link:

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 
 from tunbench.plan.axes.link import BUNDLES_ARE_POLICED
-from tunbench.plan.axes.stack import PlannedStack
+from tunbench.plan.axes.stack import BARE_ON, PlannedStack
 from tunbench.plan.axes.topology import Layout
-from tunbench.runner.declare.access import NONE, ONLY_RELAY, Accesses
+from tunbench.runner.declare.access import FAMILIES, NONE, ONLY_RELAY, Access, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.overlay import FAMILIES as OUTER
 from tunbench.runner.declare.overlay import SMALLEST_MTU
 from tunbench.runner.declare.topology import CONTROL, RELAY
+from tunbench.runner.declare.tunnel import BARE
 
 
 def unknown_node(accesses: Accesses, layout: Layout) -> str:
@@ -34,16 +36,35 @@ def misfit(accesses: Accesses, stack: PlannedStack, layout: Layout) -> str:
         return f"{stack.name} needs Ethernet between its endpoints, and a gateway passes IP packets: {mend}"
     family = 6 if stack.underlay == "ip6" else 4
     return (
-        _narrow(accesses, stack, layout, SMALLEST_MTU[family])
+        _of_other_family(accesses, stack, layout, family, mend)
+        or _narrow(accesses, stack, layout, SMALLEST_MTU[family])
         or _shut_out(accesses, stack, layout, mend)
         or _closed(accesses, stack, family, mend)
     )
 
 
+def _of_other_family(accesses: Accesses, stack: PlannedStack, layout: Layout, family: int, mend: str) -> str:
+    """What is wrong where an access carries no packets of the underlay's family."""
+    strange = next((one for one in _before(accesses, stack, layout) if family not in FAMILIES[one.family]), None)
+    if not strange:
+        return ""
+    [other] = FAMILIES[strange.family]
+    lowest, [spelled] = stack.layers[0], [text for text, number in OUTER.items() if number == other]
+    if lowest.part.name == BARE:
+        how = f"write {BARE_ON['ip6'] if other == 6 else BARE}, "
+    else:
+        how = f"give its lowest layer outer={spelled}, " if other in lowest.about.outer else ""
+    return f'{stack.name} runs over IPv{family}, and "{strange.name}" carries IPv{other} alone: {how}{mend}'
+
+
+def _before(accesses: Accesses, stack: PlannedStack, layout: Layout) -> list[Access]:
+    """The accesses of all nodes that a stack needs."""
+    return [*accesses.of_endpoints(layout.topology.endpoints), *filter(None, map(accesses.of_role, stack.roles))]
+
+
 def _narrow(accesses: Accesses, stack: PlannedStack, layout: Layout, least: int) -> str:
     """What is wrong where a link behind a gateway carries no packets of the underlay's family."""
-    there = [*accesses.of_endpoints(layout.topology.endpoints), *filter(None, map(accesses.of_role, stack.roles))]
-    narrow = next((one for one in there if one.link.mtu < least), None)
+    narrow = next((one for one in _before(accesses, stack, layout) if one.link.mtu < least), None)
     if not narrow:
         return ""
     return (

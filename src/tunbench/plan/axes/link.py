@@ -25,7 +25,7 @@ from tunbench.runner.declare.overlay import SMALLEST_MTU
 OF_DIRECTION = ("rate", "delay", "queue")
 """The keys that a link has for both directions, and each direction for itself."""
 
-OF_ACCESS = ("nat", "mapping", "firewall", "icmp", "fragments", "mss", "dscp", "jitter", "carrier")
+OF_ACCESS = ("nat", "mapping", "firewall", "icmp", "fragments", "mss", "dscp", "jitter", "carrier", "portmap", "family")
 """Keys that need a gateway, which no link has."""
 
 FORM = TableForm(

@@ -41,9 +41,12 @@ class Span(NamedTuple):
         return self.low + (self.high - self.low) * share
 
 
-def from_zero_or_wide(values: Sequence[float]) -> Span:
-    """A linear span from 0 to a little beyond the values, or a logarithmic one where they are far apart."""
-    wide = around(values)
+def from_zero_or_wide(values: Sequence[float], log: bool | None = None) -> Span:
+    """A linear span from 0 to a little beyond the values, or a logarithmic one where they are far apart.
+
+    `log` decides where it is known already, as where charts stand side by side.
+    """
+    wide = around(values, log)
     if wide.log:
         return wide
     # What compresses takes bytes away: there are values below 0.
@@ -51,10 +54,11 @@ def from_zero_or_wide(values: Sequence[float]) -> Span:
     return Span(low, high if high > low else 1.0, False)
 
 
-def around(values: Sequence[float]) -> Span:
-    """A span a little wider than the values: logarithmic where they are far apart and all positive."""
+def around(values: Sequence[float], log: bool | None = None) -> Span:
+    """A span a little wider than the values: logarithmic where they are far apart and positive, or as `log` says."""
     low, high = min(values), max(values)
-    log = low > 0 and high / low > LOGARITHMIC_FROM
+    if log is None:
+        log = low > 0 and high / low > LOGARITHMIC_FROM
     if low == high:
         low, high = low - abs(low) * 0.1, high + abs(high) * 0.1 or 1
     tight = Span(low, high, log)

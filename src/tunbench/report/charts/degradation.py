@@ -9,6 +9,9 @@ from tunbench.report.charts.figure import MAX_UNFOLDED, Figure, Panel
 from tunbench.report.charts.swept_curves import swept_curves
 from tunbench.report.view import View
 
+FEWEST_UNFOLDED = 3
+"""Conditions from which on curves over them are unfolded: two points are no curve."""
+
 
 def figures(view: View) -> list[Figure]:
     """For each workload: its main metrics over each term that profiles vary alone; else over the profiles in order."""
@@ -36,6 +39,6 @@ def figures(view: View) -> list[Figure]:
                     draw = partial(curves.draw, drawn, axis, up, name, f"{heading}, {workload}")
                     panels.append(Panel(heading, -1, draw))
         if panels:
-            unfolded = len(found) < MAX_UNFOLDED
+            unfolded = len(found) < MAX_UNFOLDED and len(view.conditions) >= FEWEST_UNFOLDED
             found.append(Figure(f"degrading-{number}", workload, "", "", number, panels, unfolded))
     return found

@@ -12,7 +12,10 @@ from tunbench.report.view import View
 from tunbench.runner.declare.verdicts import Verdict
 
 MAX_UNFOLDED = 3
-"""Workloads of a question whose charts are unfolded."""
+"""Figures of a question that are unfolded: they stand beside each other."""
+
+MAX_UNFOLDED_OF_SEVERAL = 1
+"""The same where each figure has several charts, which stand beside each other."""
 
 
 class Panel(NamedTuple):

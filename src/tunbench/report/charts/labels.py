@@ -52,9 +52,9 @@ class Label(NamedTuple):
 
 
 def wrapped(text: str, line: int) -> str:
-    """The text broken into lines behind `+`, `:` and `,`, as long as fit; nothing is left out."""
+    """The text broken into lines behind `+`, `:`, `,` and spaces, as long as fit; nothing is left out."""
     lines = [""]
-    for piece in re.findall(r"[^+:,]*[+:,]|[^+:,]+", text):
+    for piece in re.findall(r"[^+:, ]*[+:, ]|[^+:, ]+", text):
         if lines[-1] and len(lines[-1]) + len(piece) > line:
             lines.append("")
         lines[-1] += piece

@@ -12,7 +12,15 @@ from tunbench.analysis.ratios import is_baseline, underlay
 from tunbench.report import questions, units
 from tunbench.report.charts import strips
 from tunbench.report.charts.canvas import Mark
-from tunbench.report.charts.figure import MAX_UNFOLDED, Figure, Panel, address_of, marks, words_of
+from tunbench.report.charts.figure import (
+    MAX_UNFOLDED,
+    MAX_UNFOLDED_OF_SEVERAL,
+    Figure,
+    Panel,
+    address_of,
+    marks,
+    words_of,
+)
 from tunbench.report.charts.strips import Box, Strip
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
@@ -30,6 +38,14 @@ class Series(NamedTuple):
     values: Sequence[float]
 
 
+class Chart(NamedTuple):
+    """The strips of one condition, and the unit of their values."""
+
+    condition: str
+    strips: list[Strip]
+    unit: str
+
+
 def figures(view: View, question: Question) -> list[Figure]:
     """The figures that answer a question or bear on it, those that answer it first."""
     cells = view.cells.filter(pl.col("statistic").is_in(CENTRAL))
@@ -43,27 +59,46 @@ def figures(view: View, question: Question) -> list[Figure]:
     rows = _grouped(cells.filter(of_question), ["workload", "metric", "condition"])
     values, series = _values(view.values.filter(of_question)), _series(view.samples.filter(of_question))
     drawn = marks(view)
-    found = []
-    for number, workload, metric, main in wanted:
-        charts = [
-            (condition, _strips(view, here, values, series, drawn), here[0]["unit"])
+    charts = {
+        (workload, metric): [
+            Chart(condition, _strips(view, here, values, series, drawn), here[0]["unit"])
             for condition in view.conditions
             if (here := rows.get((workload, metric, condition)))
         ]
-        found.append(_figure(view, workload, metric, charts, number, main))
+        for _, workload, metric, _ in wanted
+    }
+    logs = _logarithmic(charts)
+    found = [
+        _figure(view, workload, metric, charts[workload, metric], number, main, logs[metric])
+        for number, workload, metric, main in wanted
+    ]
     return _unfolded(found)
 
 
+def _logarithmic(charts: Mapping[tuple[str, str], Sequence[Chart]]) -> dict[str, bool]:
+    """Which metrics have logarithmic axes: those of one stand side by side, and have one kind of scale."""
+    of_metric: dict[str, list[list[Strip]]] = {}
+    for (_, metric), some in charts.items():
+        of_metric.setdefault(metric, []).extend(one.strips for one in some)
+    return {
+        metric: any(map(strips.wants_log, some)) and all(map(strips.bears_log, some))
+        for metric, some in of_metric.items()
+    }
+
+
 def _figure(
-    view: View, workload: str, metric: str, charts: Sequence[tuple[str, list[Strip], str]], number: int, main: bool
+    view: View, workload: str, metric: str, charts: Sequence[Chart], number: int, main: bool, log: bool
 ) -> Figure:
+    heading, name = f"{metric} of {workload}", f"strip-{number}"
     panels = [
         Panel(
-            condition,
-            view.places.conditions[condition],
-            partial(strips.draw, rows, unit, metric, f"strip-{number}-{index}", f"{metric} of {workload}, {condition}"),
+            one.condition,
+            view.places.conditions[one.condition],
+            partial(
+                strips.draw, one.strips, one.unit, metric, f"{name}-{index}", f"{heading}, {one.condition}", log=log
+            ),
         )
-        for index, (condition, rows, unit) in enumerate(charts)
+        for index, one in enumerate(charts)
     ]
     declared = metrics.about(workload, metric)
     better = "More is better." if declared and declared.more_is_better else ""
@@ -77,18 +112,14 @@ def _figure(
         panels,
         unfolded=main,
         main=main,
-        rows=sum(len(rows) for _, rows, _ in charts),
+        rows=sum(len(one.strips) for one in charts),
     )
 
 
 def _unfolded(found: Sequence[Figure]) -> list[Figure]:
-    """The figures, of which the main ones of the first workloads alone are unfolded."""
-    counted: dict[str, int] = {}
-    made = []
-    for one in found:
-        counted[one.heading] = counted.get(one.heading, 0) + one.unfolded
-        made.append(one._replace(unfolded=one.unfolded and counted[one.heading] <= MAX_UNFOLDED))
-    return made
+    """The figures, of which the first main ones alone are unfolded."""
+    most = MAX_UNFOLDED if all(len(one.panels) <= 1 for one in found) else MAX_UNFOLDED_OF_SEVERAL
+    return [one._replace(unfolded=one.main and place < most) for place, one in enumerate(found)]
 
 
 def _is_main(workload: str, metric: str, unit: str, carrying: Collection[str]) -> bool:

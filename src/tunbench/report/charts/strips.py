@@ -1,4 +1,4 @@
-"""Charts with a strip for each row: its name and median above, its values, quantiles and interval below."""
+"""Charts with a strip for each row: its name, its values with quantiles and interval, and its median, on one line."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,17 +8,20 @@ from tunbench.report import units
 from tunbench.report.charts import axes, canvas, labels
 from tunbench.report.charts.canvas import WIDTH, Mark
 
-LINE, STRIP, HEAD = 15, 25, 40
-"""Units of height: a line of a name, the strip below it, and the axis above all rows."""
+LINE, STRIP, HEAD = 15, 30, 40
+"""Units of height: a line of a name, a row at least, and the axis above all rows."""
+
+MIDDLE = 13
+"""Units from a row's top down to the line that name, mark and median stand on, where the name is one line."""
 
 BELOW = 8
-"""Units from the middle of a strip down to its dots, which an interval would hide."""
+"""Units from there down to the dots, which an interval would hide."""
 
-EDGE = 8
-"""Units left free beside the plot."""
+EDGE = 12
+"""Units left free on both sides of the plot, which hold half a mark."""
 
-NAME_CHARACTERS = 40
-"""Characters of a line of a name that leave room for the median beside it."""
+NAME_CHARACTERS = 20
+"""Characters of a line of a name, which leave half of the width to the plot."""
 
 MAX_DOTS = 60
 """Values of a series that are shown as dots each; more are shown by their quantiles alone."""
@@ -52,20 +55,60 @@ class Strip(NamedTuple):
     href: str = ""
 
 
-def draw(rows: Sequence[Strip], unit: str, title: str, name: str, heading: str) -> str:
-    """The chart. Its axis begins at 0, or is logarithmic where values are far apart; times need not begin at 0."""
+class Plot(NamedTuple):
+    """Where the plot of a chart begins and ends, and what its axis spans in a scale of the unit."""
+
+    left: float
+    right: float
+    span: axes.Span
+    shown: units.Scale
+    unit: str
+
+    def at(self, value: float) -> float:
+        """The place of a value across the chart; of what lies beyond an end, that end."""
+        share = self.span.share(value / self.shown.factor)
+        return self.left + (self.right - self.left) * min(1, max(0, share))
+
+
+def wants_log(rows: Sequence[Strip]) -> bool:
+    """Whether a chart of these rows alone has a logarithmic axis."""
+    return axes.around(_values(rows)).log
+
+
+def bears_log(rows: Sequence[Strip]) -> bool:
+    """Whether all that the rows show is above 0."""
+    return min(_values(rows)) > 0
+
+
+def draw(rows: Sequence[Strip], unit: str, title: str, name: str, heading: str, log: bool | None = None) -> str:
+    """The chart. Its axis begins at 0, or is logarithmic where values are far apart; times need not begin at 0.
+
+    `log` says whether it is logarithmic, where that does not follow from these rows alone.
+    """
     shown = units.scale(statistics.median([row.median for row in rows if row.median] or [0]), unit)
-    values = [value / shown.factor for row in rows for value in _extremes(row)]
-    span = axes.around(values) if any(row.box for row in rows) else axes.from_zero_or_wide(values)
-    heights = [LINE * (labels.wrapped(row.name, NAME_CHARACTERS).count("\n") + 1) + STRIP for row in rows]
+    values = [value / shown.factor for value in _values(rows)]
+    span = (axes.around if any(row.box for row in rows) else axes.from_zero_or_wide)(values, log)
+    names = [_lines(row) for row in rows]
+    left = labels.CHARACTER * max(len(line) for lines in names for line in lines) + EDGE
+    right = WIDTH - labels.CHARACTER * max(len(units.quantity(row.median, unit)) for row in rows) - EDGE
+    plot = Plot(left, right, span, shown, unit)
+    heights = [STRIP + LINE * (len(lines) - 1) for lines in names]
     bottom = HEAD + sum(heights)
     words = ", ".join([title, *([shown.symbol] if shown.symbol else []), *(["logarithmic"] if span.log else [])])
-    body = [canvas.text(0, 11, words, "t"), canvas.x_axis(span, EDGE, WIDTH - EDGE, HEAD - 11, HEAD - 6, bottom)]
+    body = [canvas.text(0, 11, words, "t"), canvas.x_axis(span, left, right, HEAD - 11, HEAD - 6, bottom)]
     top = float(HEAD)
-    for row, height in zip(rows, heights, strict=True):
-        body.append(_row(row, span, shown, unit, top, height))
+    for row, lines, height in zip(rows, names, heights, strict=True):
+        body.append(_row(row, lines, plot, top, height))
         top += height
     return canvas.svg(bottom, "".join(body), heading, name, "strips")
+
+
+def _lines(row: Strip) -> list[str]:
+    return labels.wrapped(row.name, NAME_CHARACTERS).split("\n")
+
+
+def _values(rows: Sequence[Strip]) -> list[float]:
+    return [value for row in rows for value in _extremes(row)]
 
 
 def _extremes(row: Strip) -> list[float]:
@@ -73,16 +116,12 @@ def _extremes(row: Strip) -> list[float]:
     return [row.median, row.low, row.high, *row.values, *(row.box or ()), *base]
 
 
-def _row(row: Strip, span: axes.Span, shown: units.Scale, unit: str, top: float, height: int) -> str:
-    def at(value: float) -> float:
-        return EDGE + (WIDTH - 2 * EDGE) * min(1, max(0, span.share(value / shown.factor)))
-
-    y = height - 16.0
-    names = labels.wrapped(row.name, NAME_CHARACTERS).split("\n")
+def _row(row: Strip, names: Sequence[str], plot: Plot, top: float, height: int) -> str:
+    at, y = plot.at, MIDDLE + LINE * (len(names) - 1) / 2
     parts = [f'<rect class="h" width="{WIDTH}" height="{height}"/>']
-    parts += [canvas.text(0, 11 + LINE * index, words, "halo") for index, words in enumerate(names)]
-    parts.append(canvas.text(WIDTH, 11, units.quantity(row.median, unit), "halo", "end"))
-    if row.baseline is not None and (not row.box or 0 <= span.share(row.baseline / shown.factor) <= 1):
+    parts += [canvas.text(0, MIDDLE + 4 + LINE * index, words) for index, words in enumerate(names)]
+    parts.append(canvas.text(WIDTH, y + 4, units.quantity(row.median, plot.unit), "", "end"))
+    if row.baseline is not None and (not row.box or 0 <= plot.span.share(row.baseline / plot.shown.factor) <= 1):
         parts.append(canvas.line(at(row.baseline), y - 8, at(row.baseline), y + 8, "ref"))
     if row.box:
         left, right = at(row.box.p25), at(row.box.p75)

@@ -19,6 +19,9 @@ from tunbench.report.trial_links import commands
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
 
+COMPARED = "compare"
+"""The section that sets the second of two runs beside the first."""
+
 
 class PagePart(NamedTuple):
     """A section as it is written; one without a heading is not among the contents.
@@ -67,9 +70,10 @@ Writer = Callable[[Section, PageContent], Iterator[PagePart]]
 
 
 def parts(view: View) -> list[PagePart]:
-    """The sections that have something to say, in their order."""
+    """The sections that have something to say, in their order; of several runs, what has changed stands first."""
     content = _content(view)
-    return [part for section in SECTIONS for part in _written(section, content)]
+    order = sorted(SECTIONS, key=lambda section: not (view.several and section.id == COMPARED))
+    return [part for section in order for part in _written(section, content)]
 
 
 def _content(view: View) -> PageContent:
@@ -99,8 +103,8 @@ def _made_of_exhibits(section: Section, made: Exhibits, content: PageContent, be
     tables = [table for table in made.tables if table.rows]
     long_tables = [table for table in made.long_tables if table.rows or section.id == "everything"]
     if made.figures or tables or long_tables:
-        main = [one for one in made.figures if one.figure.main]
-        further = [one for one in made.figures if not one.figure.main]
+        main = [one for one in made.figures if one.figure.unfolded]
+        further = [one for one in made.figures if not one.figure.unfolded]
         exhibits = {"tables": tables, "figures": main, "further": further, "long_tables": long_tables}
         shown = section._replace(id=f"{section.id}-more", heading="") if below else section
         yield PagePart(shown.id, shown.heading, content.render("section", section=shown, **exhibits))

@@ -71,15 +71,19 @@ def lines(analysis: RunAnalysis) -> list[str]:
     if not until:
         return []
     found = cells(analysis)
-    wide = [cell for cell in found if not cell.enough]
-    head = f"narrow enough: {len(found) - len(wide)} of {len(found)} cells and metrics ({goal_in_words(until)})"
+    few, wide = (
+        [cell for cell in found if not cell.enough and (cell.width.key is None) is without] for without in (True, False)
+    )
+    enough = len(found) - len(wide) - len(few)
+    head = f"narrow enough: {enough} of {len(found)} cells and metrics ({goal_in_words(until)})"
     named = [
         f"not narrow enough after {cell.n.text}: {cell.stack}, {cell.condition}, {cell.workload}: "
         f"{cell.metric} {cell.width.text}"
         for cell in wide[:MAX_NAMED_CELLS]
     ]
     more = len(wide) - MAX_NAMED_CELLS
-    return [head, *named, *([f"… and {more} more, which the report names"] if more > 0 else [])]
+    without = [f"without an interval: {len(few)} of them, as after too few repeats"] if few else []
+    return [head, *without, *named, *([f"… and {more} more, which the report names"] if more > 0 else [])]
 
 
 def goal_in_words(until: Until) -> str:

@@ -1,5 +1,6 @@
 """What a table is: rows of texts with the numbers behind them, for a page, a terminal, a spreadsheet or a paper."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -65,6 +66,12 @@ class Table(NamedTuple):
     left_out: int = 0
     notes: tuple[str, ...] = ()
     sortable: bool = True
+
+    @property
+    def topic(self) -> str:
+        """What the table is of in a few words: the beginning of its caption."""
+        begun = re.split(r"[.:](?: |$)", self.caption, maxsplit=1)[0]
+        return f"{begun[:1].lower()}{begun[1:]}"
 
 
 PLACE_COLUMNS = (Column("stack"), Column("profile"))

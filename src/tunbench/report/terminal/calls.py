@@ -17,9 +17,9 @@ def lines(calls: Sequence[Call]) -> Iterator[str]:
         where = f" ({one.condition})" if several else ""
         found, n = one.rating, one.rating.n
         delay = f"{units.quantity(one.delay, 's')} from mouth to ear" if math.isfinite(one.delay) else "one way silent"
+        around = f"{found.low:.1f} to {found.high:.1f}, {found.kind} of {n} trials" if n > 1 else "1 trial"
         told = (
-            f"{one.stack}{where}: R {found.median:.1f} ({found.low:.1f} to {found.high:.1f}, {found.kind} of {n} "
-            f"{'trial' if n == 1 else 'trials'}), MOS {one.opinion.median:.2f}; "
+            f"{one.stack}{where}: R {found.median:.1f} ({around}), MOS {one.opinion.median:.2f}; "
             f"{delay}, {units.quantity(one.unplayed, 'ratio')} not played"
         )
         yield told.replace(units.NBSP, " ")

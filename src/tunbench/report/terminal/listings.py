@@ -141,9 +141,9 @@ def access_row(row: Mapping[str, Any]) -> list[str]:
 def _unusual(row: Mapping[str, Any]) -> list[str]:
     """What an access does besides, where it is another thing than goes without saying."""
     usual = Access("usual").spec()
-    keys = ("carrier", "udp_mapping", "tcp_mapping", "icmp", "fragments", "mss", "dscp")
+    keys = ("carrier", "udp_mapping", "tcp_mapping", "icmp", "fragments", "mss", "dscp", "portmap", "family")
     mtu = [f"mtu {row['link']['mtu']}"] if row["link"]["mtu"] != usual["link"]["mtu"] else []
-    return [*(f"{key.replace('_', ' ')} {row[key]}" for key in keys if row[key] != usual[key]), *mtu]
+    return [*(f"{key.replace('_', ' ')} {row[key]}" for key in keys if row.get(key) != usual.get(key)), *mtu]
 
 
 def _rate_and_queue(one: Mapping[str, Any]) -> str:

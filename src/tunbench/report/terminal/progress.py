@@ -19,7 +19,8 @@ class Display:
     """Shows a bar on a terminal, and a line for each shard elsewhere.
 
     `total` shards are asked for, of which `done` are there from an earlier time. `possible` others may be, depending on
-    what is measured, until every group has `most` repeats. `seconds` is an estimate for all that are not there.
+    what is measured, until every group has `most` repeats. `seconds` is an estimate for all that are not there; after
+    `limit` seconds none begins any more.
     """
 
     def __init__(
@@ -31,12 +32,14 @@ class Display:
         possible: int = 0,
         most: int = 0,
         done: int = 0,
+        limit: float | None = None,
     ) -> None:
         self.console = console
         self.workers = workers
         self.total = total
         self.before = done
         self.possible = possible
+        self.end = time.monotonic() + limit if limit else None
         self.most = most
         self.began: dict[str, float] = {}
         self.took: list[float] = []
@@ -48,7 +51,7 @@ class Display:
             # On the real clock this machine measures meanwhile: ten times a second would take 1.5 % of a core.
             refresh_per_second=1,
         )
-        left = f"{self.bound} {_minutes(seconds)}"
+        left = f"{self.bound} {_minutes(min(seconds, limit or seconds))}"
         self.whole = self.progress.add_task("shards", total=self.total, completed=done, left=left)
         if not console.is_terminal and done < total:
             there = f"{done} of {total} shards are there; the rest" if done else f"{total} shard{'s'[: total - 1]}"
@@ -67,7 +70,7 @@ class Display:
     @property
     def bound(self) -> str:
         """How sure the time that is left is."""
-        return "at most" if self.possible else "about"
+        return "at most" if self.possible or self.end else "about"
 
     def watch(self, happened: ShardEvent) -> None:
         """Takes what happened to a shard."""
@@ -111,6 +114,10 @@ class Display:
         """The time that is left, by the mean of the shards that are done."""
         number = self.total + self.possible - self._done()
         seconds = number * (sum(self.took) / len(self.took)) / self.workers if self.took else 0.0
+        if self.end:
+            seconds = min(seconds, self.end - time.monotonic())
+            if seconds <= 0:
+                return "the time is over"
         return f"{self.bound} {_minutes(seconds)} left"
 
     def _end(self, shard: Shard, name: str, state: str) -> None:

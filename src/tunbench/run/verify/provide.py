@@ -32,9 +32,13 @@ def lacking(order: Order) -> list[Needed]:
 def _images(order: Order) -> list[Definition]:
     """The images that are not there, where the lab cannot do without."""
     try:
-        order.lab.check({shard.stack for shard in order.shards}, {shard.machine for shard in order.shards})
+        order.lab.check(
+            {shard.stack for shard in order.shards},
+            {shard.machine for shard in order.shards},
+            [shard.access for shard in order.shards],
+        )
     except ImageError:
-        names = {name for shard in order.shards for name in shard.stack.addons}
+        names = {name for shard in order.shards for name in shard.addons}
         images = [BASE, *(ADDONS[name] for name in sorted(names))]
         if missing := [one for one in images if not (one.folder / "manifest.json").exists()]:
             return missing

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from tunbench.runner.declare import link
 from tunbench.runner.declare.link import Link
+from tunbench.runner.declare.tunnel import Addon
 
 NONE = "none"
 """The name of what is not there: no gateway, no NAT."""
@@ -66,6 +67,24 @@ ICMP = {PASSED: "all of it", "filtered": 'all but "fragmentation needed" and "pa
 FRAGMENTS = {PASSED: "they pass", "dropped": "none passes the link, in either direction"}
 DSCP = {KEPT: "as it was sent", "cleared": "0 in both directions; ECN is left alone"}
 
+PORTMAPS = {
+    "nat-pmp": "RFC 6886",
+    "pcp": "RFC 6887",
+    "upnp": "UPnP's WANIPConnection of an InternetGatewayDevice",
+}
+"""By what the node behind a NAT may ask for an open port, and what says how."""
+
+MINIUPNPD = Addon("miniupnpd", ("miniupnpd-nftables",))
+"""What gives it one."""
+
+ADDONS = (MINIUPNPD,)
+"""The images of the vm lab that gateways need beside the base image."""
+
+DUAL = "dual"
+
+FAMILIES = {"v4": (4,), "v6": (6,), DUAL: (4, 6)}
+"""The families of packets that an access carries."""
+
 UDP_MAPPING_SECONDS = 120.0
 """What a NAT must keep at least: RFC 4787, REQ-5; Linux keeps a stream as long (nf_conntrack_udp_timeout_stream)."""
 
@@ -80,6 +99,7 @@ class Access:
     `delay` and `jitter` are seconds, one way, each way, and come on top of the link's own; they keep the order of
     packets. With `carrier` a second NAT of that kind stands at the far end of the link. `allow` and `deny` are what a
     firewall of `lists` lets out. A mapping lives so many seconds without a packet. `mss` is what TCP's is clamped to.
+    By `portmap` the node asks the gateway for an open port.
     """
 
     name: str
@@ -97,6 +117,8 @@ class Access:
     fragments: str = PASSED
     mss: str | int = KEPT
     dscp: str = KEPT
+    portmap: str = NONE
+    family: str = DUAL
 
     @property
     def base_round_trip(self) -> float:
@@ -132,7 +154,12 @@ class Access:
     def spec(self) -> dict[str, Any]:
         """The access as a shard names it."""
         own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        own = {name: value for name, value in own.items() if (name, value) not in UNSAID}
         return {**own, "link": self.link.spec(), "allow": list(self.allow), "deny": list(self.deny)}
+
+
+UNSAID = {("portmap", NONE), ("family", DUAL)}
+"""What goes without saying in a shard, which is then what it was before there were these keys."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +175,11 @@ class Accesses:
         """Every one that a node may have, each once."""
         found = [one for one in (self.default, *self.own.values()) if one]
         return list(dict.fromkeys(found))
+
+    @property
+    def addons(self) -> list[str]:
+        """The images of the vm lab that they need beyond the base image."""
+        return [MINIUPNPD.name] if any(one.portmap != NONE for one in self.all) else []
 
     def of_endpoints(self, names: Iterable[str]) -> list[Access]:
         """Those that these endpoints have, each once."""

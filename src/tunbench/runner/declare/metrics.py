@@ -92,6 +92,11 @@ OF_BRING_UP = {
         "time until the first endpoint had an answer from every other one",
         question=Question.RECOVERS,
         main=True,
-    )
+    ),
+    "opened-ports": Metric(
+        "count",
+        "ports that the gateway of an endpoint holds open to who asked it, where it opens any (`portmap`)",
+        more_is_better=None,
+    ),
 }
 """What is measured of bringing a stack up."""

@@ -120,6 +120,11 @@ class About(NamedTuple):
     # The command that prints its version.
     version: tuple[str, ...] = ()
 
+    # The spelling under which `rekey` gives an endpoint new keys while packets pass; empty where none does.
+    rekeys: str = ""
+    # Seconds that this takes under the options that were given; 0: they are not such.
+    rekeys_within: float = 0
+
     # Why it drops packets, by the name of the counter, as a sentence of them goes on: "12 packets …".
     refusals: Mapping[str, str] = MappingProxyType({})
 

@@ -188,6 +188,12 @@ class WarningKind(StrEnum):
         "packets of a workload went through a node that is neither end",
         "Read its numbers as those of a relayed path; the logs of the endpoints say why they lost the direct one.",
     )
+    PATH_CHANGED = (
+        "path-changed",
+        "packets of a workload took another path behind a second that is named, or several at once",
+        "Do not read its numbers as those of one path: look at the samples before and behind that second, or demand a "
+        "path with the tunnel's option path.",
+    )
     OUTSIDE = (
         "outside",
         "something tried to send packets out of the lab",

@@ -1,7 +1,8 @@
 """Gateways as data: the nodes that an access puts before a leaf, and the addresses on both sides of each.
 
 The address by which others reach a leaf is the same with gateways as without: it is that of the outermost one that
-translates, and else the leaf's own. The networks within and without that one have numbers of their own.
+translates, and else the leaf's own. It begins with 11.0 where a gateway opens ports to who asks. The networks within
+and without that one have numbers of their own.
 
        no NAT                  NAT                     two NATs
        leaf     10.0.1.2       leaf     10.2.1.2       leaf     10.2.1.2
@@ -33,6 +34,9 @@ OTHER_NETWORKS = {4: ("10.2.", "10.3."), 6: ("fd02:", "fd03:")}
 """How the networks around that in which a leaf is reached begin, by address family; theirs begins as PUBLIC says."""
 
 PUBLIC = {4: "10.0.", 6: "fd00:"}
+
+GLOBAL = "11.0."
+"""The same of a gateway that opens ports to who asks: miniupnpd opens none where its address is private (RFC 1918)."""
 
 CARRIER = Access("carrier", firewall="stateful")
 """What a carrier's gateway does besides."""
@@ -70,6 +74,11 @@ class Gateway(NamedTuple):
         return self.own.firewall_over(self.inside.family)
 
     @property
+    def opens(self) -> str:
+        """The protocol by which it opens ports to who asks: `none` where it does not, or translates nothing."""
+        return self.own.portmap if self.translates else NONE
+
+    @property
     def hairpins(self) -> bool:
         """Whether it leads back what the node behind it sends to itself."""
         return self.translates and NATS[self.nat].hairpin
@@ -91,7 +100,8 @@ def before(name: str, access: Access, leaf: Overlay, roles: tuple[str, ...] = ()
     mtu = access.link.mtu
     nats = access.nats if leaf.family == 4 else [NONE]
     translating = [number for number, nat in enumerate(nats, start=1) if nat != NONE]
-    networks = _networks(len(nats) + 1, max(translating, default=0), leaf.family)
+    public = GLOBAL if translating and access.portmap != NONE else PUBLIC[leaf.family]
+    networks = _networks(len(nats) + 1, max(translating, default=0), public, leaf.family)
     there = [leaf._replace(address=leaf.address.replace(PUBLIC[leaf.family], network, 1)) for network in networks]
     return tuple(
         Gateway(
@@ -108,17 +118,18 @@ def before(name: str, access: Access, leaf: Overlay, roles: tuple[str, ...] = ()
     )
 
 
-def _networks(number: int, public: int, family: int) -> list[str]:
-    """How the networks from a leaf to the middle begin; the one at `public` is that in which it is reached."""
+def _networks(number: int, reached: int, public: str, family: int) -> list[str]:
+    """How the networks from a leaf to the middle begin: the one at `reached`, where others reach it, as `public`."""
     others = iter(OTHER_NETWORKS[family])
-    return [PUBLIC[family] if index == public else next(others) for index in range(number)]
+    return [public if index == reached else next(others) for index in range(number)]
 
 
 def behind(leaf: Overlay, gateways: Sequence[Gateway]) -> Overlay:
-    """What a leaf has behind gateways: others go on to reach it by the same address."""
-    if not any(one.translates for one in gateways):
+    """What a leaf has behind gateways, where others reach it by an address of the outermost one that translates."""
+    translating = [one for one in gateways if one.translates]
+    if not translating:
         return leaf
-    return leaf._replace(own=gateways[0].behind)
+    return leaf._replace(address=translating[-1].outside.address, own=gateways[0].behind)
 
 
 def first_of(address: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from ipaddress import ip_network
 
 from tunbench.runner.declare import access
-from tunbench.runner.declare.access import KEPT, LISTS, PASSED, PATH
+from tunbench.runner.declare.access import KEPT, LISTS, NONE, PASSED, PATH
+from tunbench.runner.network import portmap
 from tunbench.runner.network.gateway import INSIDE, OUTSIDE, Gateway
 
 TABLE = "gateway"
@@ -29,7 +30,7 @@ ICMP = "meta l4proto { icmp, icmpv6 }"
 
 def rules(gateway: Gateway) -> str:
     """All rules of a gateway; an empty text where it passes everything as it is."""
-    return "".join(_table(*one) for one in (_filter(gateway), _fragments(gateway), _nat(gateway)))
+    return "".join(_table(*one) for one in (_filter(gateway), _fragments(gateway), _ports(gateway), _nat(gateway)))
 
 
 def tracks(gateway: Gateway) -> bool:
@@ -59,11 +60,14 @@ def _table(head: str, body: list[str]) -> str:
 def _filter(gateway: Gateway) -> tuple[str, list[str]]:
     too_big = [f"{match} {_drop('icmp-filtered')}" for match in TOO_BIG if gateway.access.icmp != PASSED]
     chains = [
+        *([f"chain {portmap.LET_IN} {{ }}"] if gateway.opens != NONE else []),
         # Before the kernel puts fragments together, which it does at -400 (Linux, netfilter_ipv4.h).
         *_chain("arriving", "filter hook prerouting priority -450", _no_fragment(gateway, f'iifname "{OUTSIDE}" ')),
         *_chain("forward", "filter hook forward priority filter", [*too_big, *_changes(gateway), *_firewall(gateway)]),
         *_chain("output", "filter hook output priority filter", too_big),
-        *_chain("input", "filter hook input priority filter", _unasked_by_itself(gateway)),
+        *_chain(
+            "input", "filter hook input priority filter", [*_unasked_by_itself(gateway), *_asked_otherwise(gateway)]
+        ),
     ]
     return f"table inet {TABLE}", _with_counters(chains)
 
@@ -96,6 +100,8 @@ def _firewall(gateway: Gateway) -> Iterator[str]:
             yield from _nothing_but(map(towards, gateway.roles), access.ONLY_RELAY)
         case access.LISTS if gateway.own.allow:
             yield from _nothing_but(map(traffic, gateway.own.allow), LISTS)
+    if gateway.opens != NONE:
+        yield f'iifname "{OUTSIDE}" jump {portmap.LET_IN}'
     if gateway.firewall != "open":
         # What somebody else sends to a mapping would be answered, and a direct path found.
         let_in = gateway.nat in LETS_IN and gateway.firewall != access.ONLY_RELAY
@@ -111,6 +117,12 @@ def _nothing_but(allowed: Iterable[str], counter: str) -> Iterator[str]:
 def _unasked_by_itself(gateway: Gateway) -> list[str]:
     """What comes unasked must leave no entry in the kernel's table: it would take the port from what leaves later."""
     return [f'iifname "{OUTSIDE}" ct state new {_drop("unasked")}'] if gateway.translates else []
+
+
+def _asked_otherwise(gateway: Gateway) -> list[str]:
+    """Who asks for an open port by the protocol that the access has not named gets no answer."""
+    version = portmap.VERSIONS.get(gateway.opens)
+    return [] if version is None else [f"udp dport {portmap.REQUESTS} @th,64,8 != {version} {_drop('portmap')}"]
 
 
 def traffic(one: str) -> str:
@@ -134,6 +146,19 @@ def _fragments(gateway: Gateway) -> tuple[str, list[str]]:
 
 def _no_fragment(gateway: Gateway, of: str = "") -> list[str]:
     return [f"{of}{match} {_drop('fragments')}" for match in FRAGMENT if gateway.own.fragments != PASSED]
+
+
+def _ports(gateway: Gateway) -> tuple[str, list[str]]:
+    """The chains for open ports, which come before those of the NAT: what is translated once stays as it is."""
+    led = {
+        portmap.LED_IN: ("in", "nat hook prerouting priority dstnat - 1", f'iifname "{OUTSIDE}"'),
+        portmap.LED_OUT: ("out", "nat hook postrouting priority srcnat - 1", f'oifname "{OUTSIDE}"'),
+    }
+    chains = [
+        *(f"chain {name} {{ }}" for name in led),
+        *(line for name, (way, hook, match) in led.items() for line in _chain(way, hook, [f"{match} jump {name}"])),
+    ]
+    return f"table inet {portmap.TABLE}", chains if gateway.opens != NONE else []
 
 
 def _nat(gateway: Gateway) -> tuple[str, list[str]]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from tunbench.runner.declare.access import PASSED
+from tunbench.runner.declare.access import NONE, PASSED
 from tunbench.runner.declare.failures import Unsupported
-from tunbench.runner.network import gateway_rules
+from tunbench.runner.network import gateway_rules, portmap
 from tunbench.runner.network.gateway import Gateway
 from tunbench.runner.network.underlay import Underlay, lans
 from tunbench.runner.node.events import Events
@@ -17,12 +17,17 @@ TCP_TIMEOUTS = ("nf_conntrack_tcp_timeout_established",)
 
 
 def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
-    """Gives gateways and the middle their rules, once the links are there. Raises Unsupported, CommandFailed."""
+    """Gives gateways and the middle their rules, once the links are there, and has them open ports to who asks.
+
+    Raises Unsupported, StackFailed, CommandFailed.
+    """
     for name, rules in _rules(underlay).items():
         _install(nodes[name], rules)
     for one in underlay.all_gateways:
         if gateway_rules.tracks(one):
             nodes[one.node].run("sysctl", "-qw", *_timeouts(one))
+        if one.opens != NONE:
+            portmap.serve(one, nodes[one.node], gateway_rules.TABLE)
 
 
 def _rules(underlay: Underlay) -> dict[str, str]:
@@ -71,15 +76,18 @@ class Watch:
 
     def __init__(self, underlay: Underlay, nodes: Mapping[str, Node]) -> None:
         self.nodes = [nodes[name] for name in _rules(underlay)]
+        self.opening = {one.node for one in underlay.all_gateways if one.opens != NONE}
         self.before = {node.name: dropped(node) for node in self.nodes}
 
     def tell(self, workload: str, events: Events) -> None:
-        """Tells what each node has dropped during a workload, by rule."""
+        """Tells what each node has dropped during a workload, by rule, and which ports it holds open to who asked."""
         for node in self.nodes:
             now = dropped(node)
             before, self.before[node.name] = self.before[node.name], now
             since = {name: count - before.get(name, 0) for name, count in now.items()}
-            events.tell("gateway", node=node.name, workload=workload, dropped=since)
+            ports = [one._asdict() for one in portmap.opened(node)] if node.name in self.opening else []
+            more = {"opened": ports} if node.name in self.opening else {}
+            events.tell("gateway", node=node.name, workload=workload, dropped=since, **more)
 
 
 def tried(underlay: Underlay, nodes: Mapping[str, Node]) -> str:

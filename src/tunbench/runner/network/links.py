@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import wires
-from tunbench.runner.network.gateway import Gateway, first_of
+from tunbench.runner.network.gateway import GLOBAL, Gateway, first_of
 from tunbench.runner.network.underlay import EDGE, MTU, Underlay, Wire, lans
 from tunbench.runner.node.node import ROOT_NODE, Node
 
@@ -18,6 +19,9 @@ NETWORKS = {
     6: ("fd00::/16", "fd00::/8", "::/0"),
 }
 """By address family: the networks of the underlay, those of the lab, and everything there is."""
+
+GLOBAL_NETWORK = f"{GLOBAL}0.0/16"
+"""The network of those behind gateways that open ports."""
 
 
 def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
@@ -85,6 +89,8 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     for name, leaf in leaves.items():
         _connect(nodes[name], leaf, "" if name == EDGE else first_of(leaf.local))
     nodes[EDGE].ip(*_everything(edge.family, gateways[EDGE].address))
+    if any(one.opens != NONE for one in underlay.all_gateways):
+        nodes[EDGE].ip(f"route add {GLOBAL_NETWORK} via {gateways[EDGE].address}")
 
 
 def _pass_on(node: Node, gateway: Gateway) -> None:

@@ -5,7 +5,7 @@ from ipaddress import ip_interface
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tunbench.runner.declare.access import NO_GATEWAYS, Accesses
+from tunbench.runner.declare.access import NO_GATEWAYS, NONE, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET
@@ -79,6 +79,11 @@ class Underlay(NamedTuple):
         return [*self.endpoints, *self.topology.hosts.values(), *self.roles, *before, self.middle, EDGE]
 
     @property
+    def between(self) -> list[str]:
+        """The names of the nodes of the lab that stand between endpoints: gateways, and the router or bridge."""
+        return [*(one.node for one in self.all_gateways), *([self.middle] if self.middle else [])]
+
+    @property
     def all_gateways(self) -> list[Gateway]:
         """The gateways of all leaves."""
         return [one for some in self.gateways.values() for one in some]
@@ -99,6 +104,13 @@ class Underlay(NamedTuple):
         """The endpoints that nothing reaches before they have spoken."""
         before = {name: self.gateways[name][0].access for name in self.endpoints if name in self.gateways}
         return frozenset(name for name, one in before.items() if not one.lets_in(self.endpoints[name].family))
+
+    @property
+    def asking(self) -> frozenset[str]:
+        """The endpoints that may ask their gateway for an open port."""
+        return frozenset(
+            name for name in self.endpoints if self.gateways.get(name) and self.gateways[name][0].opens != NONE
+        )
 
     @property
     def wires(self) -> list[Wire]:

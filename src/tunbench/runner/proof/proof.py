@@ -30,6 +30,12 @@ ALL_ECHOES = 2 * ECHOES
 MARKER_SIZE = 16
 """Bytes of the marker with which the payload of each echo begins."""
 
+MIXED = "mixed"
+"""What stands in the place of a path where packets took several, again and again."""
+
+SETTLING = 2.0
+"""Seconds between two looks where they did."""
+
 ATTEMPTS = 3
 """How often the marker is sent at most where any path will do: that may change meanwhile."""
 
@@ -102,6 +108,14 @@ class _Probe(NamedTuple):
     events: Events
 
 
+class _Mixed(ProofFailed):
+    """Packets took several paths; `finding` is of all of them together."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(f"{finding.layer}: packets on {finding.where} took several paths")
+        self.finding = finding
+
+
 class _Readable(ProofFailed):
     """The marker can be read where it is claimed secret, whichever path it took."""
 
@@ -115,6 +129,11 @@ def _find(claim: Claim, probe: _Probe, least: int) -> list[Finding]:
             return _look(claims, again, least)
         except _Readable:
             raise
+        except _Mixed as mixed:
+            if attempt == ATTEMPTS:
+                return [mixed.finding]
+            # Whoever has just come back may still be on the way to the path that it goes on with.
+            probe.client.run("sleep", f"{SETTLING:g}")
         except ProofFailed:
             if attempt == ATTEMPTS or not claim.instead:
                 raise
@@ -127,6 +146,8 @@ def _look(claims: Sequence[Claim], probe: _Probe, least: int) -> list[Finding]:
     best = max(range(len(claims)), key=lambda number: _count_echoes(seen[number].evident))
     if len(claims) > 1:
         _check_secret(claims[best], probe.marker, seen[best])
+        if least < ALL_ECHOES:
+            _check_one_path(claims, seen, best, least)
     found, claim = [examine(claims[best], probe.marker, seen[best], least)], claims[best]
     if claim.relay:
         # The other end may talk to it by another protocol, and it speaks when it likes: all of it hides the marker.
@@ -135,6 +156,21 @@ def _look(claims: Sequence[Claim], probe: _Probe, least: int) -> list[Finding]:
         _check_secret(at_relay, probe.marker, carried)
         found.append(examine(at_relay, probe.marker, carried, least))
     return found
+
+
+def _check_one_path(claims: Sequence[Claim], seen: Sequence[Seen], best: int, least: int) -> None:
+    """Raises _Mixed where some packets took another path than most, and ProofFailed where some took none of them."""
+    counts = [_count_echoes(one.evident) for one in seen]
+    if not 0 < counts[best] < sum(counts) or counts[best] >= ALL_ECHOES:
+        return
+    claim, where = claims[best], seen[best].where
+    # What a relayed claim lets pass besides has nothing of a direct path.
+    beside = min(_count_echoes(one.beside) for one in seen)
+    around = _count_echoes(seen[best].packets) - sum(counts) - beside
+    if around > 0 or sum(counts) < least:
+        raise ProofFailed(f"{claim.layer}: {max(around, 0)} packets on {where} took none of its paths")
+    evidence = " or ".join(one.evidence for one in claims)
+    raise _Mixed(Finding(claim.layer, where, evidence, sum(counts), sum(counts), 0, claim.hidden, MIXED))
 
 
 def _send(claims: Sequence[Claim], probe: _Probe) -> list[Seen]:

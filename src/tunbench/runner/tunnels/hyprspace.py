@@ -3,10 +3,10 @@
 Each endpoint knows the identities of its peers, and the addresses of those that came up before it; those of others it
 is told by these. Public peers to begin with, and the distributed hash table behind them, are not told to it. A service
 that it asks for addresses by HTTPS is written into the program: a proxy at which nobody listens keeps it from there. It
-asks the router for an open port by UPnP and NAT-PMP, and the link by mDNS, and nobody answers; that cannot be turned
-off without private addresses being refused. Tried with 0.15.0. The daemon's address of 100.64.0.0/10 is exchanged for
-one of the lab, to which its peers have a route. Packets are handed over one by one, in no certain order. Sizes are
-bounds: numbers grow, and acknowledgements share packets with data.
+asks the router for an open port by UPnP and NAT-PMP, and the link by mDNS, whether or not anybody answers; that cannot
+be turned off without private addresses being refused. Tried with 0.15.0. The daemon's address of 100.64.0.0/10 is
+exchanged for one of the lab, to which its peers have a route. Packets are handed over one by one, in no certain order.
+Sizes are bounds: numbers grow, and acknowledgements share packets with data.
 """
 
 import json

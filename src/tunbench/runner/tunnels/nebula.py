@@ -26,6 +26,11 @@ static_host_map:
   host: "{any}"
   port: {port}
 cipher: {cipher}
+timers:
+  connection_alive_interval: {alive}
+  pending_deletion_interval: {deletion}
+punchy:
+  punch: {punch}
 tun:
   dev: {interface}
   # The largest packet that still fits into the MTU below: no fragments.
@@ -150,6 +155,13 @@ class Nebula(Tunnel):
             "relay": Option("switch", "off", "a relay is there, on a node of its own, with a lighthouse"),
             "release": Option("choice", "1.6", "Debian's, or that of the toolbox", choices=tuple(RELEASES)),
             "port": Option("count", "4242", "UDP port of every host", low=1, high=65535),
+            "alive-interval": Option(
+                "count", "5", "seconds without a packet behind which a peer is asked for a sign", low=1, high=3600
+            ),
+            "deletion-interval": Option(
+                "count", "10", "seconds that it has for that, before its tunnel is forgotten", low=1, high=3600
+            ),
+            "punch": Option("switch", "off", "empty packets keep mappings of NATs alive, one each ten seconds"),
         },
         outer=(4, 6),
         exclusive=("port",),
@@ -209,6 +221,9 @@ class Nebula(Tunnel):
                 interface=above.interface,
                 size=above.mtu,
                 **self._found(node),
+                alive=self.options["alive-interval"],
+                deletion=self.options["deletion-interval"],
+                punch=str(bool(self.options["punch"])).lower(),
                 **{name: self.options[name] for name in ("cipher", "port")},
             )
             node.write(self.file(node.name, "config.yml"), text)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from tunbench.runner.declare import path
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
+from tunbench.runner.declare.topology import RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
@@ -19,10 +21,14 @@ Mode = {mode}
 ReplayWindow = {window}
 PingInterval = {ping-interval}
 PingTimeout = {ping-timeout}
+KeyExpire = {key-expire}
 """
 
-# The first endpoint is the one that all others connect to.
-CONNECT = "ConnectTo = {first}\n"
+# The first endpoint is the one that all others connect to; with a relay it is that, and nobody else is.
+CONNECT = "ConnectTo = {met}\n"
+
+WITHOUT_INTERFACE = "# It passes packets on, and has none of its own.\nDeviceType = dummy\n"
+INDIRECT = "# Who is not connected to it sends through who is.\nIndirectData = yes\n"
 
 HOST = """\
 Address = {address}
@@ -50,6 +56,17 @@ sleep 0.5
 found=$(grep "^ $peer at " "$log" | tail -n 1 | sed -n 's/.*(min \\([0-9]*\\) max.*/\\1/p')
 test "$found" -ge "$frame"
 """
+
+EXPIRED = "Expiring symmetric keys"
+"""What the daemon says where its key has lived long enough: tinc 1.0.36, src/net.c, main_loop()."""
+
+LONGEST_REKEY = 600
+"""Seconds of `key-expire` for whose end one waits; the daemon looks once a second or so."""
+
+PATHS = {
+    path.DIRECT: path.Path("from end to end, by UDP"),
+    "relay": path.Path("by UDP through a relay, which decrypts packets and encrypts them anew", through=RELAY),
+}
 
 UDP_TIMEOUT = 25.0
 """Seconds, once for each node: the daemon sends probes of random sizes once a second."""
@@ -103,6 +120,9 @@ class Tinc(Tunnel):
             "ping-timeout": Option(
                 "count", "5", "seconds that it has for that, at most ping-interval", low=1, high=86400
             ),
+            "key-expire": Option(
+                "count", "3600", "seconds behind which a node has a new key for UDP packets", low=1, high=86400
+            ),
         },
         families=(4, 6),
         outer=(4, 6),
@@ -110,8 +130,9 @@ class Tinc(Tunnel):
         ports=("udp {port}", "tcp {port}"),
         relays=True,
         # That through the connections by TCP, and so through the first endpoint, is not one that a plan can demand.
-        paths={path.DIRECT: path.Path("from end to end, by UDP")},
+        paths=PATHS,
         finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
+        rekeys="tinc:key-expire=60",
         largest_mtu=LARGEST_MTU,
         packages=("tinc",),
         version=("tincd", "--version"),
@@ -129,7 +150,11 @@ class Tinc(Tunnel):
             raise ValueError(f"tinc: ping-timeout={patience} is more than ping-interval={interval}: lessen it")
         outside, inside = _outside(options), _inside(options)
         authentic = bool(mac_length(options))
+        relayed = options["path"] == RELAY
         return cls.about._replace(
+            paths=PATHS if relayed else {path.DIRECT: PATHS[path.DIRECT]},
+            roles=(RELAY,) if relayed else (),
+            control=("tcp:{port}",) if relayed else (),
             layer=2 if options["mode"] == "switch" else 3,
             claims=Claims(
                 confidentiality=options["cipher"] != "none",
@@ -137,6 +162,7 @@ class Tinc(Tunnel):
                 replay_protection=authentic and options["replay-window"] != 0,
             ),
             headers=(*outside, *inside),
+            rekeys_within=rekey_seconds(options),
         )
 
     @classmethod
@@ -148,26 +174,38 @@ class Tinc(Tunnel):
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes a folder of configuration and a key for each node, and gives all of them each other's public keys."""
-        first = self.context.first
+        met = RELAY if self._relayed else self.context.first
         for node in nodes.values():
             values = self._values(node)
-            config = CONFIG + (CONNECT if node.name != first else "")
+            config = CONFIG + (CONNECT if node.name != met else "") + (WITHOUT_INTERFACE if node.name == RELAY else "")
             behind = [self.context.beyond[node.name]] if node.name in self.context.beyond else []
-            routed = [self.context.above[node.name].address, *behind] if self.options["mode"] == "router" else []
-            subnets = [SUBNET.format(inside=inside) for inside in routed]
-            node.write(self._folder(node.name) / "tinc.conf", config.format(first=first, **values))
+            own = self.context.above.get(node.name) if self.options["mode"] == "router" else None
+            subnets = [SUBNET.format(inside=inside) for inside in ([own.address, *behind] if own else [])]
+            node.write(self._folder(node.name) / "tinc.conf", config.format(met=met, **values))
             node.write(
                 self._folder(node.name) / "hosts" / node.name,
-                HOST.format(**values) + "".join(subnets),
+                HOST.format(**values) + "".join(subnets) + (INDIRECT if self._relayed and node.name != RELAY else ""),
             )
             # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
             node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")
-        for node, peer in mesh.peerings(self, nodes):
+        for node, peer in self._hops(nodes):
             node.run("cp", str(self._folder(peer) / "hosts" / peer), str(self._folder(node.name) / "hosts"))
+
+    @property
+    def _relayed(self) -> bool:
+        return bool(self.declared.roles)
+
+    def _hops(self, nodes: Nodes) -> list[tuple[Node, str]]:
+        """Each node with each of those to which it sends packets itself."""
+        if not self._relayed:
+            return list(mesh.peerings(self, nodes))
+        ends = mesh.endpoints(self, nodes)
+        return [*((node, RELAY) for node in ends), *((nodes[RELAY], node.name) for node in ends)]
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the configuration of a node."""
-        above, below = self.context.above[node.name], self.context.below[node.name]
+        above = self.context.above.get(node.name) or self.context.above[self.context.first]
+        below = self._below(node)
         return {
             **self.options,
             "name": node.name,
@@ -178,34 +216,62 @@ class Tinc(Tunnel):
             "address": below.address,
         }
 
+    def _below(self, node: Node) -> Overlay:
+        """What a node runs over: an endpoint, or the relay."""
+        return self.context.roles[RELAY] if node.name == RELAY else self.context.below[node.name]
+
     def _folder(self, node: str) -> Path:
         return self.file(node, "net")
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface."""
-        interface = self.context.above[node.name].interface
         pidfile = self.file(node.name, "pid")
         self.start(
             *(node, "tincd", "-c", str(self._folder(node.name)), f"--pidfile={pidfile}"),
-            *("--no-detach", "--debug=1"),
+            # Level 2 tells of new keys.
+            *("--no-detach", f"--debug={2 if self.declared.rekeys_within else 1}"),
         )
-        path = f"/sys/class/net/{interface}"
+        if node.name == RELAY:
+            return
+        path = f"/sys/class/net/{self.context.above[node.name].interface}"
         self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")
         self.settle(node)
 
+    def rekey(self, node: Node) -> None:
+        """Waits for the daemon's timer, without a command meanwhile."""
+        seconds = self.declared.rekeys_within
+        node.run("sleep", f"{seconds:g}", timeout=2 * seconds)
+
+    def keys(self, node: Node) -> str:
+        """How often the daemon has given its old ones up."""
+        return node.ask("grep", "-c", EXPIRED, str(node.log(self.log))).stdout
+
     def _frame(self, node: Node) -> int:
         """The bytes of the largest frame that goes by UDP."""
-        fits = self.mtu({**self.options, "mtu": 0}, self.context.below[node.name])
-        return min(self.context.above[node.name].mtu, fits) + ETHERNET.size
+        fits = self.mtu({**self.options, "mtu": 0}, self._below(node))
+        return min(next(iter(self.context.above.values())).mtu, fits) + ETHERNET.size
 
     def joined(self, nodes: Nodes) -> None:
         """Waits until full packets go by UDP in both directions."""
-        for node, peer in mesh.peerings(self, nodes):
+        for node, peer in self._hops(nodes):
             pidfile, log = self.file(node.name, "pid"), node.log(self.log)
-            ping = ("ping", "-n", "-I", self.context.above[node.name].interface, "-c", "2", "-i", "0.2", "-W", "0.5")
-            words = (str(pidfile), str(log), peer, str(self._frame(node)), *ping, self.context.above[peer].address)
+            words = (str(pidfile), str(log), peer, str(self._frame(node)), *self._packets(node, peer))
             what = f"{peer} had no full packet of {node.name} by UDP"
             self.wait(node, "sh", "-c", SETTLED, "settled", *words, timeout=UDP_TIMEOUT, what=what)
+
+    def _packets(self, node: Node, peer: str) -> tuple[str, ...]:
+        """The command that sends packets which a hop carries; a relay has got some from those that send there."""
+        if node.name == RELAY:
+            return ("true",)
+        [end, *_] = self.context.peers(node) if peer == RELAY else [peer]
+        interface, there = self.context.above[node.name].interface, self.context.above[end].address
+        return ("ping", "-n", "-I", interface, "-c", "2", "-i", "0.2", "-W", "0.5", there)
+
+
+def rekey_seconds(options: Options) -> float:
+    """Seconds within which a node has a new key; 0 where one would wait too long for it."""
+    asked = int(options["key-expire"])
+    return asked + 5 if asked <= LONGEST_REKEY else 0
 
 
 def mac_length(options: Options) -> int:

@@ -4,8 +4,8 @@ Every endpoint has a key pair of its own, trusts the keys of its peers, and is t
 ciphers that both ends allow the daemon takes the one that was the fastest in a test as it started, of 0.1 s each.
 Packets go from peer to peer; the daemon passes nothing on.
 
-Port forwarding is turned off: it would look for a router that can open a port (UPnP). The MTU is the daemon's own: it
-leaves room for an outer IPv6 header in any case.
+It looks for a router that can open a port (UPnP) where there may be one. The MTU is the daemon's own: it leaves room
+for an outer IPv6 header in any case.
 """
 
 from pathlib import Path
@@ -33,8 +33,8 @@ auto-claim: false
 claims: ["{address}/32"]
 # There is no setting for the MTU.
 ifup: "ip link set dev $IFNAME mtu {mtu} up && ip address add {cidr} dev $IFNAME"
-# No router is asked to open a port.
-port-forwarding: false
+# No router is asked to open a port where none would.
+port-forwarding: {asks}
 """
 
 CIPHERS = {
@@ -138,6 +138,7 @@ class Vpncloud(Tunnel):
                 address=above.address,
                 cidr=above.cidr,
                 mtu=above.mtu,
+                asks="true" if node.name in self.context.asking else "false",
             )
             secrets.fill(node, self.file(node.name, "net"), text, self.file(node.name, "private.key"))
 

@@ -29,6 +29,10 @@ BORINGTUN = Recipe(
     calls=GCC,
 )
 
+REKEY_SECONDS = 125.0
+"""Within which keys are new while packets pass: 120 s after a handshake its initiator begins another one, as it sends,
+and no command lets it do so before. Section 6.2 of the paper, REKEY_AFTER_TIME."""
+
 KERNEL_FRAMING = 32
 """Bytes around the packet in a transport data message, section 5.4.6 of the paper. The kernel's interface counts whole
 messages, with their padding to a multiple of 16 B, which is not taken off here."""
@@ -108,6 +112,8 @@ class Wireguard(Tunnel):
         version=("wg", "--version"),
         framing=KERNEL_FRAMING,
         fragmented=True,
+        rekeys="wireguard",
+        rekeys_within=REKEY_SECONDS,
         needs=Needs(modules=(MODULE,), programs=("wg",)),
         sources=Sources(packages={"wg": "wireguard-tools"}, recipes=(BORINGTUN,)),
     )
@@ -148,6 +154,14 @@ class Wireguard(Tunnel):
         peers = [word for peer in self.context.peers(node) for word in self._peer(node, peer)]
         node.run("wg", "set", interface, "listen-port", port, "private-key", str(key), *peers)
         self.settle(node)
+
+    def rekey(self, node: Node) -> None:
+        """Waits for the protocol's own timer, without a command meanwhile."""
+        node.run("sleep", f"{REKEY_SECONDS:g}", timeout=2 * REKEY_SECONDS)
+
+    def keys(self, node: Node) -> str:
+        """When the last handshake with each peer was."""
+        return node.ask("wg", "show", self.context.above[node.name].interface, "latest-handshakes").stdout
 
     def _peer(self, node: Node, peer: str) -> list[str]:
         """The words that tell a node one of its peers."""

@@ -4,9 +4,9 @@ The node `control` holds the controller of a private network, and is its only ro
 place of the one that is built in, so that no public root is asked for anything. Each endpoint enrols with an identity
 that the controller knows beforehand and gives an address; one that it does not know is denied. Packets go through the
 root until a direct path is found. Sizes are those of packets up to 1394 bytes: larger ones are cut into fragments of
-1432 bytes, and only then does the daemon's own MTU of 2800 bytes fit. Tried with 1.14.1. UPnP and NAT-PMP, the relay by
-TCP, the second port that is drawn by lot, and looking for a newer version are turned off: nothing of them stays in a
-lab.
+1432 bytes, and only then does the daemon's own MTU of 2800 bytes fit. Tried with 1.14.1. The relay by TCP, the second
+port that is drawn by lot, and looking for a newer version are turned off: nothing of them stays in a lab. UPnP and
+NAT-PMP are on where a gateway opens ports.
 """
 
 import json
@@ -112,9 +112,9 @@ class Zerotier(Tunnel):
         node.run("mkdir", "-p", str(kept / "networks.d"))
         node.run("zerotier-one", "-i", "generate", secret, public)
         node.run("cut", "-c", "1-10", public, into=self.file(node.name, "address"))
-        node.write(kept / "local.conf", self._settings())
+        node.write(kept / "local.conf", self._settings(node))
 
-    def _settings(self) -> str:
+    def _settings(self, node: Node) -> str:
         """The settings of a daemon: those that are not its own defaults keep it from looking for the world outside."""
         port = self.options["port"]
         settings = {
@@ -122,7 +122,7 @@ class Zerotier(Tunnel):
             # A port that is named is not drawn anew where the daemon has long been offline.
             "allowSecondaryPort": False,
             "secondaryPort": port,
-            "portMappingEnabled": False,
+            "portMappingEnabled": node.name in self.context.asking,
             "allowTcpFallbackRelay": False,
             "softwareUpdate": "disable",
         }

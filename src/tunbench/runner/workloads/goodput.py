@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
@@ -154,9 +154,9 @@ def load(options: Options) -> Load:
     return Load()
 
 
-def check(options: Options) -> None:
+def check(options: Options, given: Mapping[str, str]) -> None:
     """Raises ValueError where the size of a datagram is said twice."""
-    if options["frame"] and options["length"] != USUAL_LENGTH:
+    if options["frame"] and "length" in given:
         raise ValueError("the options frame and length exclude each other: both say how large a datagram is")
 
 

@@ -1,7 +1,7 @@
 """Requests over HTTP or HTTPS: nginx serves one object, and hey fetches it again and again."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,7 +106,7 @@ def seconds(options: Options) -> float:
     return 0.2 + float(options["requests"]) * (0.0005 * new + float(options["size"]) * 1e-8)
 
 
-def check(options: Options) -> None:
+def check(options: Options, given: Mapping[str, str]) -> None:
     """Raises ValueError where hey would send less than it is asked for."""
     if int(options["requests"]) % int(options["concurrency"]):
         raise ValueError(f"http: {options['requests']} requests are no multiple of {options['concurrency']} at once")

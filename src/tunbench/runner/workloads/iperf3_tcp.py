@@ -1,5 +1,6 @@
 """TCP throughput by iperf3."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
@@ -68,7 +69,7 @@ def load(options: Options) -> Load:
     return Load(flows=int(options["parallel"]), size=float(options["bytes"]), reverse=bool(options["reverse"]))
 
 
-def check(options: Options) -> None:
+def check(options: Options, given: Mapping[str, str]) -> None:
     """Raises ValueError where it is said twice who sends."""
     iperf3.direction(options)
 

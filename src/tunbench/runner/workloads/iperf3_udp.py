@@ -68,7 +68,7 @@ def load(options: Options) -> Load:
     return Load(float(options["rate"]), int(options["parallel"]), reverse=bool(options["reverse"]))
 
 
-def check(options: Options) -> None:
+def check(options: Options, given: Mapping[str, str]) -> None:
     """Raises ValueError where it is said twice who sends."""
     iperf3.direction(options)
 

@@ -11,9 +11,10 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node import python
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
+from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
 from tunbench.runner.workload import About, Sample, Trial
-from tunbench.runner.workloads.shared import multicast_stream
+from tunbench.runner.workloads.shared import multicast_stream, outages
 from tunbench.runner.workloads.shared.output_bounds import COUNT, COUNTER, last_words
 
 ABOUT = About(
@@ -74,6 +75,8 @@ def execute(trial: Trial) -> None:
     """Lets all other ends join, sends, and waits for what is under way."""
     if trial.site and trial.site.underlay.topology.hosts:
         raise Unsupported("no endpoint routes multicast between the hosts behind them: take another topology")
+    if trial.site and (around := goes_around(trial.site)):
+        raise Unsupported(f"{around} takes no multicast here, which would go around it, in the clear of it")
     count, sender = int(trial.options["count"]), trial.client
     program = sender.home / "multicast.py"
     sender.write(program, python.source(multicast_stream))
@@ -133,6 +136,14 @@ def _check_claim(trial: Trial) -> None:
 def carries(stack: Stack) -> bool:
     """Whether a stack claims to carry multicast: what its uppermost layer does with it, those below never see."""
     return stack.layers[-1].declared.multicast
+
+
+def goes_around(site: Site) -> str:
+    """The layer past which multicast would get to the other end: by the interface that policies share with it."""
+    for layer in [] if outages.bare(site) else site.stack.layers:
+        if not layer.declared.multicast and outages.leaks(site, layer):
+            return layer.about.name
+    return ""
 
 
 def _receivers(trial: Trial) -> Sequence[Node]:

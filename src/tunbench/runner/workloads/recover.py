@@ -1,6 +1,7 @@
 """How long the overlay is blocked after an event, by a stream of probes that goes on all the time."""
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import NamedTuple
 
@@ -8,14 +9,15 @@ from tunbench.runner import stack
 from tunbench.runner.declare.failures import StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.tunnel import About as Declared
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.site import Site
 from tunbench.runner.workload import About, Sample, Trial, now
-from tunbench.runner.workloads.shared import blocked_time, blocks, first_packets, outages
+from tunbench.runner.workloads.shared import blocked_time, blocks, first_packets, new_keys, outages
 from tunbench.runner.workloads.shared.first_packets import Watched
 
-EVENTS = ("restart", "link", "address", "reboot", "nat-rebind", "udp-block", "udp-unblock")
+EVENTS = ("restart", "link", "address", "reboot", "nat-rebind", "udp-block", "udp-unblock", "rekey")
 
 ABOUT = About(
     name="recover",
@@ -71,7 +73,10 @@ FALLBACK_TIMEOUT, RETURN_TIMEOUT = 300.0, 180.0
 more. ZeroTier took 3 to 4 minutes for the former in a published study."""
 
 
-LASTS = {"udp-block": 60.0, "udp-unblock": 90.0}
+BUSY_WAITING = 0.1
+"""The part of a second that the stream of probes takes, about."""
+
+LASTS = {"udp-block": 60.0, "udp-unblock": 90.0, "rekey": 130.0}
 """Seconds that an event takes, about; any other one takes 1."""
 
 
@@ -92,6 +97,11 @@ class Event(NamedTuple):
     returned: float | None = None
 
 
+def misfit(options: Options, abouts: Sequence[Declared]) -> str:
+    """Why a stack whose layers declare that cannot be asked; empty where it can."""
+    return new_keys.misfit(abouts) if options["event"] == "rekey" else ""
+
+
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     event = str(options["event"])
@@ -100,7 +110,7 @@ def seconds(options: Options) -> float:
 
 def busy(options: Options) -> float:
     """About how long it keeps a processor busy, in seconds: probes, and what comes up again."""
-    return 0.3 * seconds(options)
+    return (BUSY_WAITING if options["event"] == "rekey" else 0.3) * seconds(options)
 
 
 def restarts(options: Options) -> int:
@@ -114,8 +124,9 @@ def execute(trial: Trial) -> None:
     assert site
     if event in WITH_TUNNEL and outages.bare(site):
         raise Unsupported(WITH_TUNNEL[event])
-    outages.check_that_nothing_leaks(site)
-    if event != "link":
+    if event != "rekey":
+        outages.check_that_nothing_leaks(site)
+    if event not in ("link", "rekey"):
         outages.check_that_netem_stays(site)
     if event == "nat-rebind":
         blocks.check_mappings(site, trial.server.name)
@@ -140,6 +151,7 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
     # Whoever moves is the one that talks: the other end cannot know where to.
     prober, other = (trial.server, trial.client) if event == "address" else (trial.client, trial.server)
     overlay, target = trial.overlays[prober.name], trial.overlays[other.name].address
+    site = _site(trial)
     with ExitStack() as under_way:
         log = under_way.enter_context(blocked_time.ready(prober, overlay, target, interval, name))
         if blocked := event == "udp-unblock":
@@ -148,6 +160,7 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
         if not blocked_time.answers(prober, log, FALLBACK_TIMEOUT if event == "udp-unblock" else stack.ANSWER_TIMEOUT):
             without = " without UDP: take event=udp-unblock away where it has no way without" if blocked else ""
             raise WorkloadFailed(f"the overlay did not answer before the event{without}")
+        keys = new_keys.seen(site) if event == "rekey" else ""
         prober.run("sleep", f"{CALM_SECONDS:g}")
         seen = [under_way.enter_context(one) for one in _returning(trial, event, name)]
         happened = _happen(trial, event)
@@ -157,6 +170,9 @@ def _endure(trial: Trial, event: str, number: int) -> Event:
         if seen:
             happened = happened._replace(returned=_returned(seen[0]))
         prober.note(f"sleep {now() - happened.over:.1f} # so long it took until {log} told of an answer")
+    if event == "rekey":
+        # Not while probes are under way: a command keeps the one core from them.
+        new_keys.check(site, keys)
     trial.outputs[_output(number)] = trial.client.read(log)
     return happened
 
@@ -203,6 +219,8 @@ def _happen(trial: Trial, event: str) -> Event:
             blocks.block_udp(site, server.name)
         case "udp-unblock":
             blocks.let_udp_pass(site)
+        case "rekey":
+            new_keys.renew(site)
         case _:
             outages.reboot(site, server)
     return Event(began, now(), outage)

@@ -20,6 +20,7 @@ from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import parse
 from tunbench.plan.shard import canonical
 from tunbench.runner import registry
+from tunbench.runner.declare.access import Access, Accesses
 
 
 @pytest.fixture(autouse=True)
@@ -125,9 +126,22 @@ def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPat
     }
 
 
+def test_the_add_on_of_a_gateway_that_opens_ports_is_checked_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    qemu_is_there(monkeypatch, tmp_path)
+    image_build.write_manifest_of(BASE, BASE.folder, {})
+    [opening, silent] = [Accesses("x", Access("x", nat="symmetric", portmap=one)) for one in ("pcp", "none")]
+    assert VmLab("virtual").check([parse("none")], accesses=[silent])["addons"] == {}
+    with pytest.raises(image.ImageError, match="the image miniupnpd is not built"):
+        VmLab("virtual").check([parse("none")], accesses=[opening])
+    one = shard("wireguard")
+    assert replace(one, values={**one.values, "access": opening}).addons == ["miniupnpd"]
+
+
 def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
     about = registry.tunnel("ipip").about.needing(addons=("addon",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
-    assert vm.addons_of(parse("vxlan+ipip+ipip")) == [ADDON]
-    assert vm.addons_of(parse("vxlan")) == []
+    assert vm.addons_of(parse("vxlan+ipip+ipip").addons) == [ADDON]
+    assert vm.addons_of(parse("vxlan").addons) == []

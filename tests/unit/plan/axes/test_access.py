@@ -1,14 +1,18 @@
 """Accesses as plans write them: for all endpoints or for each, by name or inline, with sweeps; and what shards say."""
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from tests.helpers.small_plans import small_plan as plan
+from tunbench.journal.checks import InvalidEvent
 from tunbench.journal.folders import label_of_shard
+from tunbench.journal.shard_checks import check_spec
 from tunbench.plan.axes.access import read_accesses, shipped
 from tunbench.plan.expand import expand
+from tunbench.report.terminal.listings import access_row
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.access import KEPT, NONE, Access, Accesses, of_spec
 
@@ -90,6 +94,35 @@ def test_a_shard_says_all_of_it(value: Any) -> None:
     assert again.spec() == one.spec()
     assert again.name == one.name
     assert again.of_endpoint("a") is not None
+
+
+@pytest.mark.parametrize(
+    ("family", "stacks", "fits"),
+    [
+        ("v4", ["none", "wireguard"], True),
+        ("v4", ["wireguard:outer=ipv6"], False),
+        ("v6", ["none:underlay=ip6", "wireguard:outer=ipv6"], True),
+        ("v6", ["wireguard"], False),
+        ("dual", ["wireguard", "wireguard:outer=ipv6"], True),
+    ],
+)
+def test_an_access_stands_before_stacks_over_what_it_carries(family: str, stacks: list[str], fits: bool) -> None:
+    with nullcontext() if fits else pytest.raises(ValueError, match="carries IPv"):
+        shards = expand(plan(stacks=stacks, access={"default": {"name": "x", "family": family}, "b": NONE}))
+        assert {shard.spec()["access"]["default"].get("family", "dual") for shard in shards} == {family}
+
+
+def test_a_journal_may_say_by_what_ports_are_opened_and_need_not() -> None:
+    [shard] = expand(plan(access={"name": "x", "nat": "symmetric", "portmap": "pcp"}))
+    spec = json.loads(json.dumps(shard.spec()))
+    access = spec["access"]["default"]
+    check_spec(spec)
+    access["portmap"] = "another"
+    with pytest.raises(InvalidEvent, match="portmap"):
+        check_spec(spec)
+    del access["portmap"]
+    check_spec(spec)
+    assert "portmap pcp" in access_row({**access, "portmap": "pcp"})[-1]
 
 
 def test_a_firewall_follows_from_nat_and_family() -> None:

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.five import five
 from tests.helpers.pages import view_of
 from tests.helpers.records import PING, TCP, cell, realistic, record, trial
 from tunbench.report import units
 from tunbench.report.export import files
-from tunbench.report.export.latex import escaped, latex, no_formula, spreadsheet
+from tunbench.report.export.latex import COLUMN, escaped, latex, no_formula, spreadsheet
+from tunbench.report.sections import Medium, tables_on
 from tunbench.report.tables import matrix
 from tunbench.report.tables.table import Column, Field, Table, TableRow
 
@@ -67,6 +69,42 @@ def test_a_long_table_goes_on_on_the_next_page() -> None:
     assert r"\begin{tabular}{l}" in latex(table._replace(rows=table.rows[:40]))
 
 
+def test_no_table_is_wider_than_a_column_of_a_paper() -> None:
+    made = {table.id: latex(table) for table in tables_on(Medium.EXPORT, view_of(five(3))) if table.rows}
+    assert {"matrix", "measured", "costs"} <= set(made)
+    for text in made.values():
+        for part in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, re.DOTALL):
+            rows = [
+                row.split(" & ") for row in re.sub(r"\\(midrule|endhead)\n", "", part).split(" \\\\\n") if "&" in row
+            ]
+            widths = [max(map(_characters, cells)) for cells in zip(*rows, strict=True)]
+            assert sum(widths) + len(widths) <= COLUMN
+
+
+def _characters(cell: str) -> int:
+    """The characters of the longest line of a cell, as a paper shows it."""
+    body = re.sub(r"^\\shortstack\[.\]\{(.*)\}$", r"\1", cell)
+    shown = (re.sub(r"\$?\\[a-z]+(\{\}|\$)", "x", line) for line in body.split(r"\\"))
+    return max(len(line.replace("\\", "").replace("{}", "").replace("$-$", "-")) for line in shown)
+
+
+def test_a_unit_stands_once_where_all_of_a_column_have_it() -> None:
+    fields = (f"40{units.NBSP}ms [38, 42]", f"★ 41{units.NBSP}ms", units.NOTHING)
+    rows = [TableRow((Field(f"s{number}"), Field(text))) for number, text in enumerate(fields)]
+    columns = (Column("stack"), Column("delay", True))
+    text = latex(Table("x", "", columns, rows))
+    assert "delay (ms)" in text and "40 [38, 42]" in text and text.count("ms") == 1
+    other = TableRow((Field("s3"), Field(f"1.2{units.NBSP}s")))
+    assert latex(Table("x", "", columns, [*rows, other])).count("~ms") == 2
+
+
+def test_what_is_the_same_in_all_rows_is_said_once() -> None:
+    columns = (Column("stack"), Column("profile"), Column("n", True))
+    rows = [TableRow((Field(name), Field("wan"), Field("6"))) for name in ("none", "gre")]
+    text = latex(Table("x", "", columns, rows))
+    assert text.count("wan") == 1 and "% profile: wan\n" in text
+
+
 @pytest.mark.parametrize("name", ["[1cm] x", "*x", "\n[x"])
 def test_no_row_begins_with_what_the_end_of_the_one_before_takes(name: str) -> None:
     table = Table("x", "", (Column(name),), [TableRow((Field("gre"),)), TableRow((Field(name),))])
@@ -104,5 +142,6 @@ def test_charts_stand_alone(exported: Path) -> None:
         tree = ElementTree.parse(path)
         assert not [one for one in tree.iter() if one.tag.endswith(("}a", "}script"))]
         assert "var(--" not in path.read_text() and "currentColor" in path.read_text()
+        assert '<rect x="-8" y="-8" width="100%" height="100%" fill="#ffffff"/>' in path.read_text()
     for path in exported.glob("*.pdf"):
         assert path.read_bytes().startswith(b"%PDF")

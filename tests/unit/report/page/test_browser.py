@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers import calibrated, journals, studies
 from tests.helpers.browser import CONTRAST, Browser, chromium
+from tests.helpers.five import five
 from tests.helpers.pages import hostile_page, write_page
 from tests.helpers.records import realistic
 from tunbench.journal.readers.registry import record_of
@@ -53,7 +54,7 @@ def test_the_address_filters_tables_and_charts(browser: Browser, page: str) -> N
         True,
     ]
     # The rows that are left have moved together.
-    assert browser.ask(f"{FIRST}.getAttribute('viewBox')") == "0 0 360 120"
+    assert browser.ask(f"{FIRST}.getAttribute('viewBox')") == "0 0 360 100"
     assert "2 of 9 stacks, 1 of 2 profiles" in browser.ask("document.getElementById('filters-shown').textContent")
 
 
@@ -97,6 +98,63 @@ def test_a_table_sorts_and_finds(browser: Browser, page: str) -> None:
         "field.dispatchEvent(new Event('input')); })()"
     )
     assert browser.ask("document.getElementById('measured-shown').textContent").startswith("6 of ")
+
+
+@pytest.fixture(scope="module")
+def five_stacks(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("five") / "report.html"
+    write_page(five(3), path)
+    return path.as_uri()
+
+
+def test_a_page_of_five_stacks_is_short_with_its_details_folded(browser: Browser, five_stacks: str) -> None:
+    browser.open(five_stacks)
+    assert browser.ask("document.documentElement.scrollHeight") < 8000
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_of_five_stacks_never_scrolls_sideways(browser: Browser, five_stacks: str, width: int) -> None:
+    browser.open(five_stacks, width=width, height=800)
+    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_first_sentence_is_on_the_first_screen(browser: Browser, five_stacks: str, width: int) -> None:
+    browser.open(five_stacks, width=width, height=800)
+    first = "document.querySelector('.sentences li').getBoundingClientRect()"
+    assert browser.ask(f"{first}.left") >= 0 and browser.ask(f"{first}.right") <= width
+    assert browser.ask(f"{first}.bottom") <= 800
+
+
+def test_no_line_goes_through_a_name_or_a_number_of_a_strip(browser: Browser, five_stacks: str) -> None:
+    browser.open(five_stacks)
+    through = """[...document.querySelectorAll('svg.strips')].flatMap(chart => {
+      const lines = [...chart.querySelectorAll('.g')].map(one => one.getBoundingClientRect().left);
+      const texts = [...chart.querySelectorAll('.m text')].map(one => one.getBoundingClientRect());
+      return texts.filter(box => lines.some(x => box.width && box.left < x && x < box.right));
+    }).length"""
+    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert browser.ask("document.querySelectorAll('svg.strips .m text').length") > 100
+    assert browser.ask(through) == 0
+
+
+def test_a_name_its_value_and_its_mark_stand_on_one_line(browser: Browser, five_stacks: str) -> None:
+    browser.open(five_stacks)
+    apart = f"""[...{FIRST}.querySelectorAll('.m')].map(row => {{
+      const middle = one => (box => (box.top + box.bottom) / 2)(one.getBoundingClientRect());
+      const texts = [...row.querySelectorAll('text')], value = texts.pop();
+      const names = texts.map(middle).reduce((a, b) => a + b) / texts.length;
+      return Math.max(names, middle(value), middle(row.querySelector('.k')))
+        - Math.min(names, middle(value), middle(row.querySelector('.k')));
+    }})"""
+    assert max(browser.ask(apart)) < 3
+
+
+def test_a_link_unfolds_what_it_leads_to(browser: Browser, five_stacks: str) -> None:
+    browser.open(f"{five_stacks}#everything")
+    assert browser.ask("document.querySelector('#everything > details').open")
+    assert not browser.ask("document.querySelector('#trials > details').open")
 
 
 @pytest.mark.parametrize("dark", [False, True])

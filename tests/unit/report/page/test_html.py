@@ -205,10 +205,10 @@ def test_a_stack_without_a_ratio_may_come_before_one_that_has_one() -> None:
     assert ">0.100<" in page_of(record(trials))
 
 
-def test_a_comparison_stands_behind_the_overview() -> None:
+def test_a_comparison_of_two_runs_comes_first() -> None:
     page = html.page(view_of(realistic(1), realistic(1, seed=2), labels=("old", "new")))
     assert '<a href="#compare">old compared with new</a>' in page
-    assert page.index('id="overview"') < page.index('id="compare"') < page.index('id="fast"')
+    assert page.index('id="compare"') < page.index('id="overview"') < page.index('id="fast"')
 
 
 def test_headings_go_down_one_step_at_a_time(page: str) -> None:

@@ -49,6 +49,15 @@ def test_a_cell_without_an_interval_stands_first_and_says_so() -> None:
     assert (first.stack, first.width.text, first.width.key, first.enough) == ("ipip", "no interval", None, False)
 
 
+def test_cells_without_an_interval_are_counted_and_not_listed() -> None:
+    whole = measured()
+    extra = [trial(cell(stack, workload=TCP), [("throughput", "bit/s", 1e9)]) for stack in ("ipip", "vxlan")]
+    head, without, *named = narrow.lines(analyse(replace(whole, trials=(*whole.trials, *extra))))
+    assert head.startswith("narrow enough: 1 of 4 ")
+    assert without == "without an interval: 2 of them, as after too few repeats"
+    assert len(named) == 1 and "gre" in named[0]
+
+
 def test_pairs_and_nodes_are_named_where_there_are_several() -> None:
     trials = [
         trial(cell("gre", workload=TCP), [("throughput", "bit/s", 1e9, None, node) for node in ("a", "b")]),
@@ -84,7 +93,9 @@ def test_the_terminal_names_what_was_not_narrow_enough() -> None:
 
 def test_of_many_the_terminal_names_the_widest() -> None:
     trials = [
-        trial(cell(f"s{n}", workload=TCP), [("throughput", "bit/s", 1e9)]) for n in range(narrow.MAX_NAMED_CELLS + 3)
+        trial(cell(f"s{n}", workload=TCP, repeat=repeat), [("throughput", "bit/s", 1e9 * repeat)])
+        for n in range(narrow.MAX_NAMED_CELLS + 3)
+        for repeat in range(1, 7)
     ]
     lines = narrow.lines(analyse(adaptive(trials)))
     assert len(lines) == narrow.MAX_NAMED_CELLS + 2

@@ -52,3 +52,18 @@ def test_a_run_that_goes_on_counts_on_from_what_is_there() -> None:
     first, last = out.getvalue().splitlines()
     assert first == "5 of 84 shards are there; the rest, 1 at a time: about 90 s"
     assert last.startswith("[6/84] ")
+
+
+def test_the_time_that_is_left_is_at_most_what_the_run_was_given() -> None:
+    out, one = io.StringIO(), shard()
+    ended = {"event": "shard", "state": "finished"}
+    started = {"event": "shard", "state": "started", "spec": one.spec()}
+    with Display(Console(file=out, width=200), 84, 1, 9000.0, limit=120) as display:
+        for seconds in (1000, 0):
+            display.watch(ShardEvent(one, started, read_event({"shard": one.id, **started})))
+            display.began[one.id] -= seconds
+            display.watch(ShardEvent(one, ended, read_event({"shard": one.id, **ended})))
+            display.end = display.began[one.id]
+    first, second, third = out.getvalue().splitlines()
+    assert first == "84 shards, 1 at a time: at most 2 min"
+    assert second.endswith("at most 2 min left") and third.endswith("the time is over")

@@ -26,7 +26,7 @@ PACKAGES = dict.fromkeys([*BASE.packages, "libc6"], "1.0")
 class Bare(ScriptedLab):
     """A lab without its images."""
 
-    def check(self, stacks: Any, machines: Any = ()) -> dict[str, Any]:
+    def check(self, stacks: Any, machines: Any = (), accesses: Any = ()) -> dict[str, Any]:
         raise ImageError("the image base is not built")
 
 

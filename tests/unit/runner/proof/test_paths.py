@@ -119,3 +119,40 @@ def test_a_marker_that_can_be_read_once_is_not_sent_again(tmp_path: Path, monkey
     with pytest.raises(ProofFailed, match="the marker can be read on router/to-b in 1 packets"):
         proof.prove([claim], Node("a", FakeLabShell(tmp_path, ""), FakeEvents()), "10.10.0.2", FakeEvents())
     assert len(sent) == 1
+
+
+def told_of_counts(
+    monkeypatch: pytest.MonkeyPatch, home: Path, direct: list[int], relayed: list[int], stray: int = 0, least: int = 2
+) -> list[str]:
+    """The paths that a proof tells where so many packets of each attempt are direct, and so many relayed."""
+    looks = iter(zip(direct, relayed, strict=True))
+    claim = proof.Claim("nebula", lambda: None, "", "", hidden=True, path="direct")  # type: ignore[arg-type,return-value]
+    packet = bytes(echo.PAYLOAD)
+
+    def send(claims: Sequence[proof.Claim], probe: object) -> list[proof.Seen]:
+        one, other = next(looks)
+        packets = [packet] * (one + other + stray)
+        beside = [[packet] * other, []]
+        return [proof.Seen("router/to-b", packets, [packet] * n, beside[k]) for k, n in enumerate((one, other))]
+
+    monkeypatch.setattr(proof, "_send", send)
+    node = Node("a", FakeLabShell(home, ""), FakeEvents())
+    claims_of = [claim._replace(instead=(claim._replace(path="relay"),))]
+    return [one.path for one in proof.prove(claims_of, node, "10.10.0.2", FakeEvents(), least=least)]
+
+
+def test_a_path_that_settles_behind_a_restart_is_the_one_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told_of_counts(monkeypatch, tmp_path, [2, 10], [8, 0]) == ["direct"]
+    assert told_of_counts(monkeypatch, tmp_path, [7], [0]) == ["direct"], "the profile lost some"
+
+
+def test_packets_that_take_several_paths_again_and_again_are_told_as_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told_of_counts(monkeypatch, tmp_path, [2, 6, 3], [8, 4, 6]) == ["mixed"]
+    with pytest.raises(ProofFailed, match="1 packets on router/to-b took none of its paths"):
+        told_of_counts(monkeypatch, tmp_path, [2, 6, 3], [8, 4, 6], stray=1)
+    with pytest.raises(ProofFailed):
+        told_of_counts(monkeypatch, tmp_path, [2, 6, 3], [8, 4, 6], least=proof.ALL_ECHOES)

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
-from tunbench.runner import stack
+from tunbench.runner import stack, trials
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network import links, relays, underlay
+from tunbench.runner.network.path_series import Stretch
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import claims
@@ -132,6 +133,7 @@ def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch:
         FakeShell(
             {
                 COUNTERS: "1\n1\n1\n",
+                "list set": "{}",
                 "ping -n -c": captured("ping-clean.txt"),
             }
         ),
@@ -144,3 +146,15 @@ def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch:
     assert executed.verdict == Verdict.FAILED
     assert re.search("headscale: its daemon on control ended with status 1", executed.reason)
     assert executed.samples
+
+
+@pytest.mark.parametrize(
+    ("proven", "told"), [(None, "direct, derp from 4 s"), ("", ""), ("derp", "direct, derp from 4 s")]
+)
+def test_a_path_that_changed_is_told_unless_the_proof_failed(proven: str | None, told: str) -> None:
+    events, stretches = FakeEvents(), [Stretch(0, 3, "direct"), Stretch(4, 9, "derp")]
+    rows = [["rtt", "s", value, at, "a-b", "a"] for at, value in [(1, 0.5), (5, 0.75)]]
+    executed = trials.Executed(Verdict.OK, "", rows, {}, proven, proven)
+    assert trials.with_paths(executed, "ping", stretches, events).path == told
+    [warning] = events.of("warning")
+    assert warning["text"] == "ping: direct, derp from 4 s; median rtt (s): 0.5, 0.75"

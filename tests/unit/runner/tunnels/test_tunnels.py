@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fakes import Call, FakeEvents, FakeShell, interface, move_home, two_nodes
+from tests.helpers.fakes import Call, FakeEvents, FakeShell, interface, move_home
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry, stack
 from tunbench.runner.catalogue import variants
@@ -31,6 +31,9 @@ STACKS = sorted({*registry.tunnel_names(), *(path.stem for path in GOLDEN.glob("
 
 # Those whose commands depend on the hosts behind the endpoints.
 BETWEEN_SITES = sorted(path.stem for path in (GOLDEN / "site-to-site").glob("*.txt"))
+
+# Those of which an endpoint has several connections with its hub.
+THROUGH_A_HUB = sorted(path.stem for path in (GOLDEN / "hub-spoke").glob("*.txt"))
 
 # Those that bind to the address of their own node, which is not that by which others reach it behind a NAT.
 BEHIND_NAT = sorted(path.stem for path in (GOLDEN / "behind-nat").glob("*.txt"))
@@ -64,7 +67,7 @@ def fill_in(call: Call) -> Result:
 
 
 def lived(spelling: str, shape: str = "pair", accesses: Accesses = NO_GATEWAYS) -> tuple[FakeEvents, FakeShell]:
-    """A stack that was prepared, brought up and taken down in a topology of two endpoints."""
+    """A stack that was prepared, brought up and taken down in a topology."""
     given = iter(["100.64.0.1\n", "100.64.0.2\n"])
     given_by_netbird = iter(["10.10.0.1\n", "10.10.0.2\n"])
     shell = FakeShell(
@@ -92,7 +95,8 @@ def lived(spelling: str, shape: str = "pair", accesses: Accesses = NO_GATEWAYS) 
     events = FakeEvents()
     roles = stack.roles(spelling)
     under = underlay.of(parse(spelling).underlay, topology.read(shape), roles=roles, accesses=accesses)
-    nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *two_nodes(shell, events)]
+    endpoints = [Node(name, shell, events, ["nsenter", "--target", name, "--"]) for name in under.endpoints]
+    nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *endpoints]
     built = stack.build(spelling, under.endpoints, under.topology, under.roles, under.closed)
     stack.prepare(built, nodes)
     with stack.up(built, nodes):
@@ -125,6 +129,12 @@ def test_the_commands_of_a_stack(spelling: str, home: Path) -> None:
 def test_the_commands_of_a_stack_between_sites(spelling: str, home: Path) -> None:
     events, _ = lived(spelling, "site-to-site")
     compare(GOLDEN / "site-to-site" / f"{spelling}.txt", transcript(events, home))
+
+
+@pytest.mark.parametrize("spelling", THROUGH_A_HUB)
+def test_the_commands_of_a_stack_through_a_hub(spelling: str, home: Path) -> None:
+    events, _ = lived(spelling, "hub-spoke:nodes=3")
+    compare(GOLDEN / "hub-spoke" / f"{spelling}.txt", transcript(events, home))
 
 
 @pytest.mark.parametrize("spelling", BEHIND_NAT)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.helpers.fakes import Answer, Begin, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tests.helpers.listener import hears, without_listener
 from tests.helpers.outputs import edited, replaced
+from tunbench.runner import invocation
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
@@ -300,7 +301,7 @@ def test_a_frame_that_has_no_room_for_a_datagram_is_told() -> None:
 
 def test_the_size_of_a_datagram_is_said_once() -> None:
     with pytest.raises(ValueError, match="the options frame and length exclude each other"):
-        goodput.check(resolve(goodput.ABOUT.options, {"frame": "64", "length": "100"}, "goodput"))
+        invocation.read("goodput:frame=64,length=1300")
 
 
 def test_a_path_that_loses_at_every_rate_has_a_goodput_of_zero(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.fakes import FakeEvents, FakeShell
 from tunbench.runner import stack as stacks
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
+from tunbench.runner.node.node import Node
+from tunbench.runner.site import Site
 from tunbench.runner.workloads import multicast
 from tunbench.runner.workloads.shared import multicast_stream
 
@@ -73,3 +76,21 @@ def test_the_program_hears_what_it_sends(tmp_path: Path) -> None:
     assert multicast.refused(sent.stdout, 5) == 0
     samples = multicast.parse(f"ready\n{told}", 5)
     assert {one.metric: one.value for one in samples if one.at is None} == {"loss": 0, "duplicates": 0}
+
+
+@pytest.mark.parametrize(
+    ("stack", "underlay", "around"),
+    [
+        ("ipsec", "ip", ""),
+        ("vxlan+ipsec", "ip", "ipsec"),
+        ("vxlan+ipsec:mode=xfrm", "ip", ""),
+        ("ipsec+vxlan", "ip", ""),
+        ("macsec+ipsec", "ethernet", "ipsec"),
+        ("wireguard", "ip", ""),
+        ("none", "ethernet", ""),
+    ],
+)
+def test_multicast_that_would_go_around_policies_is_told(stack: str, underlay: str, around: str) -> None:
+    under = PAIR_UNDERLAYS[underlay]
+    nodes = {name: Node(name, FakeShell({}), FakeEvents()) for name in under.names}
+    assert multicast.goes_around(Site(nodes, under, stacks.build(stack, under.endpoints))) == around

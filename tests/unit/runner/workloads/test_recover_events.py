@@ -7,12 +7,13 @@ import pytest
 
 from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home
 from tests.helpers.fakes import interface as named
-from tunbench.runner import registry, stack
+from tunbench.runner import invocation, registry, stack
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node import forget_flows
 from tunbench.runner.node.node import Node
+from tunbench.runner.node.shell import Result
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import connect, recover
@@ -249,3 +250,51 @@ def test_policies_alone_have_a_route_of_last_resort() -> None:
     lab = Lab("ipsec:mode=xfrm", RESTART)
     with outages.closed(lab.site):
         assert lab.events.commands == []
+
+
+NEW_KEYS = {
+    "wireguard": ("latest-handshakes", "b sleep 125"),
+    "openvpn:rekey=30": ("Control Channel: TLS", "b sleep 40"),
+    "tinc:key-expire=30": ("Expiring symmetric keys", "b sleep 35"),
+    "ipsec": ("proto esp spi", "swanctl --rekey --child tunbench"),
+    "ipsec:daemon=libreswan": ("proto esp spi", "b ipsec whack --rekey-ipsec --name tunbench"),
+}
+"""By stack: what is asked for the keys, and by which command they are renewed or waited for."""
+
+
+@pytest.mark.usefixtures("calm")
+@pytest.mark.parametrize("spelling", NEW_KEYS)
+def test_new_keys_are_asked_for_or_waited_for_and_must_have_come(
+    spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack, "restart", lambda *_: None)
+    asking, command = NEW_KEYS[spelling]
+    numbers = iter(range(9))
+    lab = Lab(spelling, RESTART, answers={asking: lambda _: Result(0, f"{next(numbers)}\n", "")})
+    assert any(one.endswith(command) for one in lab.execute("recover", event="rekey", times="1"))
+    with pytest.raises(WorkloadFailed, match="had no new keys on b within"):
+        Lab(spelling, RESTART, answers={asking: "1\n"}).execute("recover", event="rekey", times="1")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "can"),
+    [
+        ("wireguard", True),
+        ("openvpn", False),
+        ("openvpn:rekey=601", False),
+        ("openvpn:rekey=60", True),
+        ("openvpn:rekey=0", False),
+        ("tinc", False),
+        ("vxlan", False),
+        ("none", False),
+        ("wireguard+vxlan", True),
+    ],
+)
+def test_who_gets_no_new_keys_is_not_asked_for_them(spelling: str, can: bool) -> None:
+    built = stack.build(spelling, PAIR_UNDERLAYS["ip"].endpoints)
+    abouts = [layer.declared for layer in built.layers]
+    reason = invocation.read("recover:event=rekey").misfit(abouts)
+    assert (reason == "") == can
+    assert invocation.read("recover:event=restart").misfit(abouts) == ""
+    if not can:
+        assert reason.endswith("those that do: ipsec, openvpn:rekey=60, tinc:key-expire=60, wireguard")

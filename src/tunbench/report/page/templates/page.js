@@ -154,6 +154,17 @@ if (form) {
   read();
 }
 
+// What a link leads to is unfolded.
+function unfold() {
+  const target = document.getElementById(section());
+  if (target) for (const one of all(":scope > details.fold", target)) one.open = true;
+}
+addEventListener("hashchange", unfold);
+document.addEventListener("click", (event) => {
+  if (event.target.closest('a[href^="#"]')) setTimeout(unfold, 0);
+});
+unfold();
+
 // Tips, and keys: a chart is one stop of the tabulator, and arrows go from mark to mark.
 const tip = document.getElementById("tip");
 function tell(mark) {

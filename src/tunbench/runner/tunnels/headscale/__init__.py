@@ -19,7 +19,7 @@ from tunbench.runner.tunnels.shared import certificates, kernel_modules, mesh, n
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 SILENT = ("TS_DISABLE_PORTMAPPER=1", "TS_DISABLE_UPNP=1")
-"""No router is asked for an open port."""
+"""No router is asked for an open port where none would open it."""
 
 UP = ("--accept-dns=false", "--netfilter-mode=off", "--timeout=10s")
 """The lab has no names, and no node is a firewall; who has not enrolled in time tries again."""
@@ -199,7 +199,12 @@ class Headscale(Tunnel):
         nameless = names.unknown(node, self.file(node.name, "names"))
         self.start(
             node,
-            *(*nameless, "env", *SILENT, *ENVIRONMENTS.get(str(self.options["path"]), ())),
+            *(
+                *nameless,
+                "env",
+                *([] if node.name in self.context.asking else SILENT),
+                *ENVIRONMENTS.get(str(self.options["path"]), ()),
+            ),
             *(f"SSL_CERT_FILE={self.file(CONTROL, 'ca')}.crt", f"TS_DEBUG_MTU={overlay.mtu}"),
             *("tailscaled", "--no-logs-no-support", f"--tun={overlay.interface}", f"--port={self.options['port']}"),
             *(f"--statedir={state}", f"--socket={self._socket(node.name)}"),

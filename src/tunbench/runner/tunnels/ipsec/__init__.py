@@ -9,7 +9,7 @@ from tunbench.runner.declare.overlay import ADDRESS_BITS, Overlay
 from tunbench.runner.declare.packet_format import IP, UDP, Format
 from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
-from tunbench.runner.tunnel import Nodes, Tunnel
+from tunbench.runner.tunnel import LayerContext, Nodes, Tunnel
 from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, modes, strongswan
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials
@@ -21,6 +21,10 @@ DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
 LIBRESWAN = Addon("libreswan", libreswan.DAEMON.packages, excludes=strongswan.DAEMON.packages)
 """Debian has one server of IKE installed at most."""
 
+SPIS = "ip xfrm state | sed -n 's/.*proto esp spi \\(0x[0-9a-f]*\\).*/\\1/p' | sort"
+RENEWED = f'test "$({SPIS})" != "$(cat "$0")"'
+"""Shell text: what prints the numbers of SAs, and whether they are others than those in the file $0."""
+
 TRANSFORM = "proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128"
 ESP = (
     Module("esp4", f"ip xfrm state add src 127.0.0.1 dst 127.0.0.2 {TRANSFORM}", outer=(4,)),
@@ -30,12 +34,15 @@ ESP = (
 NEGOTIATION_TIMEOUT = 40.0
 """Seconds in which the SAs must be there."""
 
+REKEY_SECONDS = 5.0
+"""Seconds in which a command gives new keys, at most."""
+
 ENCAPSULATED = "udp port 4500 and udp[8:4] != 0"
 """The first four bytes are an SPI; those of IKE are zero there: RFC 3948, section 2.2."""
 
 
 class Ipsec(Tunnel):
-    """Two endpoints; the last one initiates."""
+    """Endpoints with a connection for each peer, which the one that comes up later initiates."""
 
     about = About(
         name="ipsec",
@@ -70,7 +77,8 @@ class Ipsec(Tunnel):
         families=(4, 6),
         outer=(4, 6),
         fragmented=True,
-        joins=2,
+        rekeys="ipsec",
+        rekeys_within=REKEY_SECONDS,
         # Both would want the same ports and the same policies.
         exclusive=(),
         ports=("udp 500", "udp 4500"),
@@ -138,6 +146,12 @@ class Ipsec(Tunnel):
             for node, one in own.items()
         }
 
+    def __init__(self, options: Options, context: LayerContext) -> None:
+        super().__init__(options, context)
+        if len(context.above) > 2:
+            # Then its policies are for the addresses of its peers, on an interface too.
+            self.declared = self.declared._replace(multicast=False)
+
     @property
     def mode(self) -> Mode:
         """How traffic gets into the SAs."""
@@ -173,10 +187,25 @@ class Ipsec(Tunnel):
         DAEMONS[str(self.options["daemon"])].up(self, node)
 
     def joined(self, nodes: Nodes) -> None:
-        """Lets the last endpoint negotiate with the other one, connection by connection."""
-        last, daemon = list(nodes.values())[-1], DAEMONS[str(self.options["daemon"])]
-        for connection in modes.selectors(self, last):
-            last.run(*daemon.initiation(self, last, connection), timeout=NEGOTIATION_TIMEOUT)
+        """Lets each endpoint negotiate with those before it, connection by connection."""
+        daemon = DAEMONS[str(self.options["daemon"])]
+        for node in nodes.values():
+            for one in modes.connections(self, node):
+                if one.peer in self.context.before(node):
+                    node.run(*daemon.initiation(self, node, one.name), timeout=NEGOTIATION_TIMEOUT)
+
+    def rekey(self, node: Node) -> None:
+        """Tells the daemon to negotiate new keys, and waits until there are SAs with them."""
+        daemon, before = DAEMONS[str(self.options["daemon"])], self.file(node.name, "spis")
+        node.write(before, self.keys(node))
+        for one in modes.connections(self, node):
+            node.run(*daemon.rekeying(self, node, one.name), timeout=NEGOTIATION_TIMEOUT)
+        what = f"{node.name} got no new keys"
+        self.wait(node, "sh", "-c", RENEWED, str(before), timeout=REKEY_SECONDS, what=what)
+
+    def keys(self, node: Node) -> str:
+        """The numbers of all SAs of ESP."""
+        return node.ask("sh", "-c", SPIS).stdout
 
     def down(self, node: Node) -> None:
         """Stops the daemon, takes away what it left in the kernel, and what the mode needed."""

@@ -20,7 +20,8 @@ class Credentials(NamedTuple):
 class Daemon(NamedTuple):
     """A daemon.
 
-    `interfaces` are names that it insists on, by mode, and `initiation` is the command that negotiates a connection.
+    `interfaces` are names that it insists on, by mode. `initiation` is the command that negotiates a connection, and
+    `rekeying` the one that gives its SAs of ESP new keys.
     """
 
     programs: tuple[str, ...]
@@ -31,3 +32,4 @@ class Daemon(NamedTuple):
     configure: Callable[[Tunnel, Node, Credentials], None]
     up: Callable[[Tunnel, Node], None]
     initiation: Callable[[Tunnel, Node, str], tuple[str, ...]]
+    rekeying: Callable[[Tunnel, Node, str], tuple[str, ...]]

@@ -7,7 +7,7 @@ from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.ipsec import modes
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials, Daemon
-from tunbench.runner.tunnels.ipsec.modes import Selectors
+from tunbench.runner.tunnels.ipsec.modes import Connection
 from tunbench.runner.tunnels.shared import secrets
 
 # Each line that is not the daemon's own default and does not just say what is wanted has its reason.
@@ -95,28 +95,25 @@ def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
 def settings(tunnel: Tunnel, node: Node, nss: Path, shared: Path) -> str:
     """The configuration of the daemon and of its connections, without secrets."""
     daemon = SETTINGS.format(nss=nss, secrets=shared, policy=POLICIES[str(tunnel.options["ike"])])
-    taken = modes.selectors(tunnel, node)
     # What one connection takes from another by `also` it cannot have otherwise: each says all.
-    text = daemon + "".join(_connection(tunnel, node, name, selectors) for name, selectors in taken.items())
+    text = daemon + "".join(_connection(tunnel, node, one) for one in modes.connections(tunnel, node))
     return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
 
 
-def _connection(tunnel: Tunnel, node: Node, name: str, selectors: Selectors) -> str:
+def _connection(tunnel: Tunnel, node: Node, one: Connection) -> str:
     """The lines of one connection; some of them may be empty."""
-    [peer] = tunnel.context.peers(node)
     options, mode = tunnel.options, str(tunnel.options["mode"])
-    local, remote = selectors
     return CONNECTION.format(
-        connection=name,
+        connection=one.name,
         here=tunnel.context.below[node.name].local,
-        there=tunnel.context.below[peer].address,
+        there=tunnel.context.below[one.peer].address,
         identities=IDENTITIES[str(options["auth"])].format(
-            name=node.name, peer=peer, signature=SIGNATURES[str(options["ike"])]
+            name=node.name, peer=one.peer, signature=SIGNATURES[str(options["ike"])]
         ),
         ike="insist" if options["ike"] == "2" else "no",
         esp=modes.MODES[mode].esp,
         proposal=CIPHERS[str(options["cipher"])].libreswan,
-        selectors="" if mode == "transport" else f"    leftsubnet={local}\n    rightsubnet={remote}",
+        selectors="" if mode == "transport" else f"    leftsubnet={one.local}\n    rightsubnet={one.remote}",
         replay=options["replay"],
         dpd=DPD.format(**options, action=DPD_ACTIONS[str(options["dpd-action"])]) if options["dpd-delay"] else "",
         encap="yes" if options["encap"] else "no",
@@ -131,15 +128,20 @@ def up(tunnel: Tunnel, node: Node) -> None:
     tunnel.start(node, "ipsec", "pluto", "--nofork", "--stderrlog", "--config", config)
     silent = f"pluto on {node.name} did not answer whack"
     tunnel.wait(node, "ipsec", "whack", "--status", what=silent)
-    for connection in modes.selectors(tunnel, node):
-        node.run("ipsec", "auto", "--config", config, "--add", connection)
+    for one in modes.connections(tunnel, node):
+        node.run("ipsec", "auto", "--config", config, "--add", one.name)
         # It is refused until pluto listens to IKE.
-        tunnel.wait(node, "ipsec", "auto", "--route", connection, what=silent)
+        tunnel.wait(node, "ipsec", "auto", "--route", one.name, what=silent)
 
 
 def initiation(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
     """The command that negotiates a connection with the other endpoint."""
     return ("ipsec", "auto", "--up", connection)
+
+
+def rekeying(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
+    """The command that gives the SAs of a connection new keys."""
+    return ("ipsec", "whack", "--rekey-ipsec", "--name", connection)
 
 
 DAEMON = Daemon(
@@ -151,4 +153,5 @@ DAEMON = Daemon(
     configure=configure,
     up=up,
     initiation=initiation,
+    rekeying=rekeying,
 )

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from ipaddress import ip_network
+from itertools import product
 from typing import NamedTuple
 
 from tunbench.runner.declare.kernel_module import Module
-from tunbench.runner.declare.overlay import ADDRESS_BITS
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.shared import kernel_links, kernel_modules
@@ -18,8 +18,14 @@ EVERYTHING = {4: "0.0.0.0/0", 6: "::/0"}
 ENDPOINTS, HOSTS = "tunbench", "hosts"
 """The connections, by what they join: the two endpoints, and the hosts behind them."""
 
-Selectors = tuple[str, str]
-"""The traffic that policies take, from a node and from its peer, as networks."""
+
+class Connection(NamedTuple):
+    """What is negotiated with a peer: the traffic that its policies take, from a node and from there, as networks."""
+
+    name: str
+    peer: str
+    local: str
+    remote: str
 
 
 class Mode(NamedTuple):
@@ -59,15 +65,24 @@ def del_routes(tunnel: Tunnel, node: Node) -> None:
 
 def _routes(tunnel: Tunnel, node: Node) -> Iterator[tuple[str, str]]:
     """Each network that the policies take, and the node's own address from which they take packets to it."""
-    for local, remote in selectors(tunnel, node).values():
+    sources: dict[str, str] = {}
+    for one in connections(tunnel, node):
+        # The first is the node's own; others are of endpoints that it passes packets on for.
+        sources.setdefault(one.remote, one.local)
+    for remote, local in sources.items():
         # An endpoint has the first address of the network behind it.
         yield remote, str(next(iter(ip_network(local).hosts())))
 
 
 def add_vti(tunnel: Tunnel, node: Node) -> None:
-    """Makes a VTI: it marks packets, and the policies ask for the mark."""
+    """Makes a VTI: it marks packets, and the policies ask for the mark; of several peers they say which it is for."""
     kind = "vti6" if tunnel.context.outer == 6 else "vti"
-    kernel_links.point_to_point(tunnel, node, kind, "key", str(MARK))
+    if len(tunnel.context.peers(node)) == 1:
+        kernel_links.point_to_point(tunnel, node, kind, "key", str(MARK))
+        return
+    interface, here = tunnel.context.above[node.name].interface, tunnel.context.below[node.name].local
+    node.run("ip", "link", "add", interface, "type", kind, "local", here, "key", str(MARK))
+    tunnel.settle(node)
 
 
 def add_xfrm(tunnel: Tunnel, node: Node) -> None:
@@ -111,16 +126,21 @@ MODES = {
 """By the name of the option; the first is the default."""
 
 
-def selectors(tunnel: Tunnel, node: Node) -> dict[str, Selectors]:
-    """The traffic that the policies take, by the connection that it belongs to.
+def connections(tunnel: Tunnel, node: Node) -> list[Connection]:
+    """What is negotiated with each peer of a node, and the traffic that the policies take.
 
     A connection has one network on each side: IKEv1 negotiates no more.
     """
-    [peer] = tunnel.context.peers(node)
-    above, beyond = tunnel.context.above, tunnel.context.beyond
+    return [one for peer in tunnel.context.peers(node) for one in _with_peer(tunnel, node, peer)]
+
+
+def _with_peer(tunnel: Tunnel, node: Node, peer: str) -> list[Connection]:
+    context = tunnel.context
+    ours, theirs = context.reached(node.name, peer), context.reached(peer, node.name)
+    if len(context.above) > 2:
+        # An interface with several peers finds the right one by what their policies take.
+        return [Connection(f"{peer}-{number}", peer, *two) for number, two in enumerate(product(ours, theirs), start=1)]
     if MODES[str(tunnel.options["mode"])].interface:
-        everything = EVERYTHING[above[node.name].family]
-        return {ENDPOINTS: (everything, everything)}
-    here, there = (f"{above[name].address}/{ADDRESS_BITS[above[name].family]}" for name in (node.name, peer))
-    behind = {HOSTS: (beyond[node.name], beyond[peer])} if beyond else {}
-    return {ENDPOINTS: (here, there), **behind}
+        everything = EVERYTHING[context.above[node.name].family]
+        return [Connection(ENDPOINTS, peer, everything, everything)]
+    return [Connection(name, peer, *two) for name, *two in zip((ENDPOINTS, HOSTS), ours, theirs, strict=False)]

@@ -32,8 +32,7 @@ swanctl {
 
 # Each line that is not the daemon's own default and does not just say what is wanted has its reason.
 CONNECTION = """\
-connections {{
-    tunbench {{
+    {name} {{
         version = {ike}
         local_addrs = {here}
         remote_addrs = {there}
@@ -50,7 +49,6 @@ connections {{
             {children}
         }}
     }}
-}}
 """
 
 CHILD = """\
@@ -105,36 +103,44 @@ def configure(tunnel: Tunnel, node: Node, credentials: Credentials) -> None:
     folder = tunnel.file(node.name, "swanctl")
     node.run("mkdir", "-p", str(folder / "private"), str(folder / "x509ca"))
     if credentials.psk:
-        secrets.fill(node, folder / "swanctl.conf", connection(tunnel, node, "") + SECRETS, credentials.psk)
+        secrets.fill(node, folder / "swanctl.conf", connections(tunnel, node, "") + SECRETS, credentials.psk)
     elif credentials.pair and credentials.authority:
         node.run("cp", str(credentials.pair.key), str(folder / "private"))
         node.run("cp", str(credentials.authority.certificate), str(folder / "x509ca"))
-        node.write(folder / "swanctl.conf", connection(tunnel, node, f"certs = {credentials.pair.certificate}"))
+        node.write(folder / "swanctl.conf", connections(tunnel, node, f"certs = {credentials.pair.certificate}"))
 
 
-def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
-    """The configuration of the one connection, without secrets."""
-    [peer] = tunnel.context.peers(node)
+def connections(tunnel: Tunnel, node: Node, certificates: str) -> str:
+    """The configuration of the connections, one for each peer, without secrets."""
+    peers = tunnel.context.peers(node)
+    some = "".join(_connection(tunnel, node, peer, certificates, first=peer == peers[0]) for peer in peers)
+    return "".join(f"{line}\n" for line in f"connections {{\n{some}}}".splitlines() if line.strip())
+
+
+def _connection(tunnel: Tunnel, node: Node, peer: str, certificates: str, first: bool) -> str:
+    """The lines of the connection with a peer; some of them may be empty."""
     options = tunnel.options
     identity, mode = IDENTITIES[str(options["auth"])], str(options["mode"])
     children = [
         CHILD.format(
-            name=name,
+            name=one.name,
             esp=modes.MODES[mode].esp,
             proposal=CIPHERS[str(options["cipher"])].strongswan,
-            local=local,
-            remote=remote,
+            local=one.local,
+            remote=one.remote,
             replay=options["replay"],
             rekey=options["rekey"],
             rekey_bytes=options["rekey-bytes"],
             dpd_action=options["dpd-action"],
             joined=JOINED.get(mode, ""),
         )
-        for name, (local, remote) in modes.selectors(tunnel, node).items()
+        for one in modes.connections(tunnel, node)
+        if one.peer == peer
     ]
-    taken = mode == "transport" and tunnel.context.outer == 6
+    taken = first and mode == "transport" and tunnel.context.outer == 6
     neighbours = [NEIGHBOURS.format(kind=kind) for kind in SOLICITATION_AND_ADVERTISEMENT] if taken else []
-    text = CONNECTION.format(
+    return CONNECTION.format(
+        name=modes.ENDPOINTS if len(tunnel.context.above) == 2 else f"with-{peer}",
         ike=options["ike"],
         here=tunnel.context.below[node.name].local,
         there=tunnel.context.below[peer].address,
@@ -145,7 +151,6 @@ def connection(tunnel: Tunnel, node: Node, certificates: str) -> str:
         remote=identity.format(name=peer),
         children="\n            ".join((*children, *neighbours)),
     )
-    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
 
 
 def up(tunnel: Tunnel, node: Node) -> None:
@@ -159,6 +164,11 @@ def up(tunnel: Tunnel, node: Node) -> None:
 def initiation(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
     """The command that negotiates a connection with the other endpoint."""
     return (*_configured(tunnel, node, "swanctl"), "--initiate", "--child", connection)
+
+
+def rekeying(tunnel: Tunnel, node: Node, connection: str) -> tuple[str, ...]:
+    """The command that gives the SAs of a connection new keys."""
+    return (*_configured(tunnel, node, "swanctl"), "--rekey", "--child", connection)
 
 
 def _configured(tunnel: Tunnel, node: Node, program: str) -> tuple[str, ...]:
@@ -179,4 +189,5 @@ DAEMON = Daemon(
     configure=configure,
     up=up,
     initiation=initiation,
+    rekeying=rekeying,
 )

@@ -6,9 +6,10 @@ can be used once, and gives each its address (its own choice is a random one). T
 where there is one, as here; `impl=go` has its own. Paths are found by ICE (RFC 8445): a client first speaks through the
 relay, and looks for direct paths meanwhile.
 
-What would leave the lab is turned off: usage metrics, geolocation, port mapping, names, and updates of clients. The
-server looks for a newer version of itself whatever it is told, and a client asks clouds whether it runs in theirs; they
-get a proxy that does not exist. A client is no firewall here and takes no routes. Only IPv4 is carried.
+What would leave the lab is turned off: usage metrics, geolocation, names, and updates of clients. The server looks for
+a newer version of itself whatever it is told, and a client asks clouds whether it runs in theirs; they get a proxy that
+does not exist. A router is asked for an open port where it opens any. A client is no firewall here and takes no routes.
+Only IPv4 is carried.
 """
 
 from functools import partial
@@ -29,10 +30,13 @@ from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # It asks seven clouds whether it runs in theirs, whatever it is told: a proxy that is not there keeps that on the node.
 CLIENT = (
-    *("NB_DISABLE_NAT_MAPPER=true", "NB_DISABLE_SSH_CONFIG=true", "NB_METRICS_PUSH_ENABLED=false"),
+    *("NB_DISABLE_SSH_CONFIG=true", "NB_METRICS_PUSH_ENABLED=false"),
     *("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8"),
 )
-"""No router is asked for an open port, nothing is written for ssh, and nothing is told to the maker."""
+"""Nothing is written for ssh, and nothing is told to the maker."""
+
+SILENT = ("NB_DISABLE_NAT_MAPPER=true",)
+"""No router is asked for an open port where none would open it."""
 
 UP = (
     *("--disable-dns", "--disable-firewall", "--disable-client-routes", "--disable-server-routes"),
@@ -163,7 +167,8 @@ class Netbird(Tunnel):
         node.run("mkdir", "-p", str(state))
         chosen = IMPLEMENTATIONS[str(self.options["impl"])].environment
         kept = (f"NB_STATE_DIR={state}", f"SSL_CERT_FILE={self.file(CONTROL, 'ca.crt')}")
-        environment = (*CLIENT, *relay_paths.environment(self), *chosen, *kept)
+        silent = () if node.name in self.context.asking else SILENT
+        environment = (*silent, *CLIENT, *relay_paths.environment(self), *chosen, *kept)
         daemon = ("netbird", "service", "run", "--daemon-addr", self._socket, "--log-file", "console")
         self.start(node, "env", *environment, *daemon)
         self.wait(node, *self._netbird("status"), what=f"the client on {node.name} did not answer")

@@ -12,6 +12,13 @@ from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, eviden
 from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, REFUSALS, TRANSPORTS, Auth
 from tunbench.runner.tunnels.shared import certificates, kernel_modules
 
+LONGEST_REKEY, HANDSHAKE_SECONDS = 600, 10
+"""Seconds of `rekey` for whose end one waits, and what the new keys may take behind it."""
+
+NEW_KEYS = "Control Channel: TLS"
+"""What the daemon says behind each handshake, whose keys are those of data: OpenVPN 2.6, src/openvpn/ssl.c,
+print_details()."""
+
 USUAL_WINDOW = 64
 """Packets of the daemon's replay window where its configuration says nothing: openvpn(8)."""
 
@@ -77,6 +84,7 @@ class Openvpn(Tunnel):
         ports=("udp {port}",),
         joins=2,
         multicast=True,
+        rekeys="openvpn:rekey=60",
         refusals={name: refusal.why for name, refusal in REFUSALS.items()},
         packages=("openvpn",),
         version=("openvpn", "--version"),
@@ -94,6 +102,7 @@ class Openvpn(Tunnel):
             layer=2 if options["device"] == "tap" else 3,
             claims=AUTHS[str(options["auth"])].claims._replace(confidentiality=CIPHERS[cipher_of(options)].hides),
             clamps=options["mssfix"] != 0,
+            rekeys_within=rekey_seconds(options),
             evidence=evidence(options),
             ports=(f"{options['proto']} {{port}}",),
             headers=(*outside(options), *inside(options)),
@@ -110,6 +119,15 @@ class Openvpn(Tunnel):
         log = str(node.log(self.log))
         counts = {name: node.ask("grep", "-c", one.said, log).stdout.strip() for name, one in REFUSALS.items()}
         return {name: int(count) for name, count in counts.items() if count.isdecimal()}
+
+    def rekey(self, node: Node) -> None:
+        """Waits for the daemon's timer, without a command meanwhile: it knows none that renews keys alone."""
+        seconds = rekey_seconds(self.options)
+        node.run("sleep", f"{seconds:g}", timeout=2 * seconds)
+
+    def keys(self, node: Node) -> str:
+        """How often the daemon has had new ones."""
+        return node.ask("grep", "-c", NEW_KEYS, str(node.log(self.log))).stdout
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes keys or certificates, and the configuration files."""
@@ -202,6 +220,12 @@ class Openvpn(Tunnel):
         """Starts the daemon, which makes the interface and gives it its address."""
         config = self.file(node.name, "conf")
         self.start(node, "openvpn", "--config", str(config))
+
+
+def rekey_seconds(options: Options) -> float:
+    """Seconds within which keys are new; 0 where they are never, or one would wait too long for them."""
+    asked = int(options["rekey"])
+    return asked + HANDSHAKE_SECONDS if options["auth"] == "tls" and 0 < asked <= LONGEST_REKEY else 0
 
 
 def _lacking(options: Options) -> str:

@@ -41,7 +41,7 @@ def check_that_nothing_leaks(site: Site) -> None:
     if site.underlay.topology.hosts:
         raise Unsupported("it acts on the two nodes between which it probes, and here these are hosts behind endpoints")
     for layer in [] if bare(site) else site.stack.layers:
-        if _leaks(site, layer):
+        if leaks(site, layer):
             raise Unsupported(
                 f"{layer.about.name} has no interface of its own here: while its policies are away, packets pass in the"
                 " clear and are answered"
@@ -56,7 +56,7 @@ def check_that_netem_stays(site: Site) -> None:
             raise Unsupported("the profile's netem is on the tunnel's interface (placement overlay), and goes with it")
 
 
-def _leaks(site: Site, layer: Tunnel) -> bool:
+def leaks(site: Site, layer: Tunnel) -> bool:
     """Whether packets reach the other end without the layer while that is down."""
     first, second = (node.name for node in site.endpoints[:2])
     position, below, above = layer.context.position, layer.context.below, layer.context.above

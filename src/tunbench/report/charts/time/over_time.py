@@ -7,9 +7,9 @@ from typing import NamedTuple
 import polars as pl
 
 from tunbench.analysis.cells import WHOLE
-from tunbench.report.charts import storeys
 from tunbench.report.charts.figure import Figure, Panel, marks
-from tunbench.report.charts.storeys import Storey, TimeLine
+from tunbench.report.charts.time import storeys
+from tunbench.report.charts.time.storeys import Rule, Storey, TimeLine
 from tunbench.report.view import View
 
 MOMENTS = 120
@@ -27,6 +27,11 @@ CARRIED = "throughput"
 BESIDE = {"throughput-up": "rtt-up", "throughput-down": "rtt-down", "throughput-both": "rtt-both"}
 """What was carried in a phase as one value, and the series that lasted as long as the phase."""
 
+HEADING = "throughput and delay over time"
+
+PHASES = {"rtt-idle": "idle", "rtt-up": "load up", "rtt-down": "load down", "rtt-both": "load both ways"}
+"""What is told of the moment at which a series begins that lasts for a phase."""
+
 KEYS = ("workload", "condition", "run", "stack", "metric", "pair", "node")
 
 Place = tuple[str, str]
@@ -34,14 +39,18 @@ Place = tuple[str, str]
 
 
 class Lines(NamedTuple):
-    """The lines of both storeys of a picture, each with its run and stack."""
+    """The lines of both storeys of a picture, each with its run and stack, and when each phase begins."""
 
     carried: dict[tuple[str, str], list[list[tuple[float, float]]]]
     late: dict[tuple[str, str], list[list[tuple[float, float]]]]
+    phases: dict[str, float]
 
 
 def figures(view: View) -> list[Figure]:
-    """For each workload with both: a panel a condition, throughput above and delay below, a line a stack."""
+    """For each workload that carries something: a panel a condition, throughput above and delay below, a line a stack.
+
+    A flow that nobody asked for its delay has the throughput alone.
+    """
     found = _found(view)
     drawn = marks(view)
     made: list[Figure] = []
@@ -49,20 +58,25 @@ def figures(view: View) -> list[Figure]:
         panels = []
         for index, condition in enumerate(view.conditions):
             lines = found.get((workload, condition))
-            if lines and lines.carried and lines.late:
+            if lines and lines.carried:
                 there = sorted({*lines.carried, *lines.late}, key=lambda key: (view.places.stacks[key[1]], key[0]))
                 named = [(f"{stack} · {run}" if view.several else stack, drawn[run, stack]) for run, stack in there]
                 plots = [
                     Storey(title, unit, [TimeLine(drawn[key], one) for key in there for one in own.get(key, ())])
                     for title, unit, own in (("throughput", "bit/s", lines.carried), ("delay", "s", lines.late))
+                    if own
                 ]
-                heading = f"throughput and delay over time of {workload}, {condition}"
-                draw = partial(storeys.draw, plots, named, f"time-{number}-{index}", heading)
+                title = HEADING if lines.late else HEADING.replace(" and delay", "")
+                heading = f"{title} of {workload}, {condition}"
+                rules = [Rule(at, PHASES[metric]) for metric, at in lines.phases.items()]
+                draw = partial(storeys.draw, plots, named, f"time-{number}-{index}", heading, rules)
                 panels.append(Panel(condition, index, draw))
         if panels:
-            name, heading = f"over-time-{number}", "throughput and delay over time"
-            made.append(Figure(name, heading, workload, NOTE, number, panels, unfolded=not made))
-    return made
+            made.append(Figure(f"over-time-{number}", HEADING, workload, NOTE, number, panels, unfolded=False))
+    # Phases with and without a load say most; else the first flow is as good as any.
+    phased = {workload for (workload, _), lines in found.items() if lines.phases}
+    best = max(made, key=lambda one: one.about in phased, default=None)
+    return [one._replace(unfolded=one is best) for one in made]
 
 
 NOTE = (
@@ -82,10 +96,12 @@ def _found(view: View) -> Mapping[Place, Lines]:
     of_moments = binned.group_by(*KEYS, "moment", maintain_order=True).agg(pl.col("at", "value").median())
     of_lines = of_moments.sort("moment").group_by(KEYS, maintain_order=True).agg("at", "value")
     for workload, condition, run, stack, metric, _, _, at, values in of_lines.iter_rows():
-        lines = found.setdefault((workload, condition), Lines({}, {}))
+        lines = found.setdefault((workload, condition), Lines({}, {}, {}))
         if metric != CARRIED or len(at) >= FEWEST:
             of = lines.carried if metric == CARRIED else lines.late
             of.setdefault((run, stack), []).append(list(zip(at, values, strict=True)))
+        if metric in PHASES:
+            lines.phases[metric] = min(at[0], lines.phases.get(metric, at[0]))
     for (workload, condition, run, stack), line in _levels(view, spans):
         if (workload, condition) in found:
             found[workload, condition].carried.setdefault((run, stack), []).append(line)

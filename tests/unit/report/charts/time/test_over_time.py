@@ -7,8 +7,8 @@ from typing import Any
 from tests.helpers.pages import view_of
 from tests.helpers.records import PING, TCP, cell, record, trial
 from tunbench.journal.record import TrialResult
-from tunbench.report.charts import over_time
 from tunbench.report.charts.figure import Figure
+from tunbench.report.charts.time import over_time
 
 LOADED = "loaded-latency:duration=1s"
 LINE = re.compile(r'<g style="[^"]*" data-s="(\d+)"><path class="l" d="M([^"]*)"/></g>')
@@ -55,6 +55,24 @@ def test_what_a_phase_carried_is_as_long_as_the_phase() -> None:
     assert float(idle[-1].split()[0]) < float(up[0].split()[0])
 
 
-def test_what_is_short_or_has_one_of_both_alone_has_no_picture() -> None:
-    assert made(flow("gre", 4)) == made(flow("gre", 8, delayed=False)) == []
+def test_a_flow_without_delays_has_its_throughput_alone() -> None:
+    [figure] = made(flow("gre", 8, delayed=False))
+    assert [len(points) for _, points in lines(figure)] == [8]
+    assert "delay" not in figure.panels[0].draw()
+
+
+def test_a_phase_has_its_name_where_it_begins() -> None:
+    drawn = made(loaded("gre"))[0].panels[0].draw()
+    # Each through both plots.
+    assert drawn.count('class="event"') == 4 and ">idle<" in drawn and ">load up<" in drawn
+
+
+def test_the_picture_with_phases_is_the_one_that_is_unfolded() -> None:
+    figures = made(flow("gre", 8), loaded("gre"))
+    assert [one.about for one in figures if one.unfolded] == [LOADED]
+    assert [one.unfolded for one in made(flow("gre", 8))] == [True]
+
+
+def test_what_is_short_or_carries_nothing_has_no_picture() -> None:
+    assert made(flow("gre", 4)) == []
     assert made(trial(cell("gre", workload=PING), [("rtt", "s", 0.01, at / 10) for at in range(50)])) == []

@@ -1,0 +1,1 @@
+"""Charts over the time of a trial, and around an event."""
