@@ -1,4 +1,4 @@
-"""What of an event's time passes without answers: the share of all trials, with failed ones, that are answered again."""
+"""What of an event's time passes without answers: the share of trials, failed ones too, that are answered again."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
