@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,16 @@ from tunbench.runner.mistaken_file import PAGE, said_of
 
 Mistake = tuple[str, str]
 """The name of the field, class or function that is wrong, and what is wrong with it."""
+
+MAY_HAVE = {
+    "seconds": ("options",),
+    "busy": ("options",),
+    "load": ("options",),
+    "restarts": ("options",),
+    "check": ("options", "given"),
+    "misfit": ("options", "abouts"),
+}
+"""The functions of a workload's file that say something of it, and what they are called with."""
 
 UNDERLAYS = ("ip", "ethernet")
 
@@ -112,6 +123,7 @@ def _of_workload(name: str) -> Iterator[Mistake]:
         return
     yield from _of_any(about, name)
     yield from _without(module, "seconds", "execute", "parse")
+    yield from _called_otherwise(module)
     if not about.metrics:
         yield "metrics", "a workload has a metric at least"
     yield from _of_metrics(about.metrics)
@@ -154,6 +166,16 @@ def _without(module: ModuleType, *functions: str) -> Iterator[Mistake]:
     for function in functions:
         if not callable(getattr(module, function, None)):
             yield "ABOUT", f"it has no function {function}"
+
+
+def _called_otherwise(module: ModuleType) -> Iterator[Mistake]:
+    """The functions that a file may have, and that take something else than they are given."""
+    for name, given in MAY_HAVE.items():
+        try:
+            if function := getattr(module, name, None):
+                signature(function).bind(*given)
+        except TypeError:
+            yield name, f"{name} is called with {', '.join(given)}: write def {name}({', '.join(given)})"
 
 
 def _of_metrics(metrics: Mapping[str, Metric]) -> Iterator[Mistake]:

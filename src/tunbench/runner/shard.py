@@ -156,7 +156,7 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
     while pending.workloads:
         workload = pending.workloads[0]
         began = _begin(events, "trial", workload=workload)
-        executed = trials.execute(workload, site, probes, events)
+        executed = trials.execute(workload, site, probes, events, path)
         paths = path if executed.path is None else executed.path
         path = path if executed.path_after is None else executed.path_after
         logs = _tails([*site.members, *site.hosts])

@@ -58,7 +58,7 @@ def build(
 ) -> Stack:
     """The layers of a stack over the endpoints of an underlay, with the nodes beside them that have a role.
 
-    Those of `asking` may ask their gateway for an open port. Nothing is started. Raises ValueError.
+    The lowest layer may ask the gateways of those of `asking` for an open port. Nothing is started. Raises ValueError.
     """
     layers: list[Tunnel] = []
     overlays = [underlay]
@@ -69,7 +69,9 @@ def build(
         yields = kind.yields(options, index, below)
         behind = lans(topology, yields) if index == len(parts) - 1 else {}
         beyond = {name: lan.network for name, lan in behind.items()}
-        layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside, asking)))
+        # What runs over another layer has no gateway before it.
+        may_ask = asking if index == 0 else ()
+        layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside, may_ask)))
         overlays.append(yields)
     return Stack(text, layers, overlays, closed)
 

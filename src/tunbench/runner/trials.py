@@ -15,13 +15,13 @@ from tunbench.runner.declare.topology import Pair, Topology
 from tunbench.runner.declare.verdicts import WORST_FIRST, Verdict
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.invocation import Invocation
-from tunbench.runner.network import path_series, relays
-from tunbench.runner.network.path_series import Stretch
+from tunbench.runner.network import relays
 from tunbench.runner.node import limits
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.shell import wait_until
-from tunbench.runner.proof import claims, proof
+from tunbench.runner.proof import claims, path_series, proof
+from tunbench.runner.proof.path_series import Stretch
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Sample, Trial, now
 
@@ -102,15 +102,29 @@ def _prove(site: Site, pair: Pair, events: Events, least: int) -> str:
     return ", ".join(path for _, path, _ in taken)
 
 
-def execute(workload: str, site: Site, probes: Sequence[str], events: Events) -> Executed:
-    """Executes a workload between all pairs that it asks for.
+def execute(workload: str, site: Site, probes: Sequence[str], events: Events, proven: str) -> Executed:
+    """Executes a workload between all pairs that it asks for; `proven` is the path that was seen before it.
 
     After one that takes the tunnel down the proof is repeated, and without it no sample counts.
     """
     what = invocation.read(workload)
-    with path_series.watched(site.underlay, site.nodes, site.stack.layers[0].declared.paths) as stretches:
+    ways = _choice(site, what.pairs(site.underlay.topology), proven)
+    if not ways:
+        return _execute_beside_relays(workload, what, site, probes, events)
+    with path_series.watched(site.underlay, site.nodes, site.pair, ways) as counted:
         executed = _execute_beside_relays(workload, what, site, probes, events)
+    stretches = path_series.found(counted, {proven, executed.path or proven})
     return with_paths(executed, workload, stretches, events)
+
+
+def _choice(site: Site, pairs: Sequence[Pair], proven: str) -> list[claims.Way]:
+    """The ways among which packets of a workload choose; none where a plan demands one, or it cannot be known which.
+
+    That is so where several pairs, or several layers, have a path each.
+    """
+    ways = claims.ways(site.stack.layers[0], site.pair)
+    known = proven in (path_series.MIXED, *(way.path for way in ways))
+    return ways if len(ways) > 1 and known and list(pairs) == [site.pair] else []
 
 
 def with_paths(executed: Executed, workload: str, stretches: list[Stretch], events: Events) -> Executed:

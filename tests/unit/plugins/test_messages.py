@@ -100,6 +100,7 @@ CASES: dict[str, Made] = {
         "options={}", 'options={"n": __import__("tunbench").runner.declare.options.Option("count", "x", "n")}'
     ),
     "workload-without-parse": workload("def parse", "def read_it"),
+    "workload-of-another-check": workload("def parse", "def check(options):\n    pass\n\n\ndef parse"),
     "workload-without-metrics": workload('{"waited": Metric("s", "seconds that it waited")}', "{}"),
     "workload-of-no-unit": workload('Metric("s"', 'Metric("ms"'),
     "workload-means-another-loss": workload('"waited": Metric("s"', '"loss": Metric("ratio"'),

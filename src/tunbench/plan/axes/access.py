@@ -188,6 +188,11 @@ def _opens_nothing(access: Access) -> str:
         return "behind the NAT of a carrier nobody reaches a port that the gateway opens: take carrier or portmap away"
     if access.firewall == ONLY_RELAY:
         return f"{ONLY_RELAY} leaves no direct path, and an open port would be one: take firewall or portmap away"
+    if access.firewall == "tcp-443" or access.allow:
+        what = "tcp-443" if access.firewall == "tcp-443" else "a firewall with the list allow"
+        return f"{what} lets out what it names alone, and an open port would let in more: take firewall or portmap away"
+    if access.firewall == "no-udp" or any(one.lstrip("0") in ("udp", "17") for one in access.deny):
+        return "the firewall drops UDP, for which tunnels ask for open ports: take firewall or portmap away"
     return ""
 
 

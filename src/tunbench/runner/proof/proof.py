@@ -12,7 +12,7 @@ marker.
 import base64
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import ProofFailed
@@ -109,11 +109,12 @@ class _Probe(NamedTuple):
 
 
 class _Mixed(ProofFailed):
-    """Packets took several paths; `finding` is of all of them together."""
+    """Packets took several paths; `finding` is of all of them together, and `relayed` are the claims of relays."""
 
-    def __init__(self, finding: Finding) -> None:
+    def __init__(self, finding: Finding, relayed: Sequence[Claim]) -> None:
         super().__init__(f"{finding.layer}: packets on {finding.where} took several paths")
         self.finding = finding
+        self.relayed = relayed
 
 
 class _Readable(ProofFailed):
@@ -131,7 +132,7 @@ def _find(claim: Claim, probe: _Probe, least: int) -> list[Finding]:
             raise
         except _Mixed as mixed:
             if attempt == ATTEMPTS:
-                return [mixed.finding]
+                return [mixed.finding, *_at_relays(mixed.relayed, again)]
             # Whoever has just come back may still be on the way to the path that it goes on with.
             probe.client.run("sleep", f"{SETTLING:g}")
         except ProofFailed:
@@ -147,30 +148,51 @@ def _look(claims: Sequence[Claim], probe: _Probe, least: int) -> list[Finding]:
     if len(claims) > 1:
         _check_secret(claims[best], probe.marker, seen[best])
         if least < ALL_ECHOES:
-            _check_one_path(claims, seen, best, least)
+            _check_one_path(claims, seen, best, least, probe.marker)
     found, claim = [examine(claims[best], probe.marker, seen[best], least)], claims[best]
     if claim.relay:
-        # The other end may talk to it by another protocol, and it speaks when it likes: all of it hides the marker.
-        at_relay = claim._replace(view=claim.relay, beside=f"not ({claim.evidence})", hidden=True)
-        [carried] = _send([at_relay], probe._replace(name=f"{probe.name}-relay"))
-        _check_secret(at_relay, probe.marker, carried)
+        at_relay, carried = _look_at_relay(claim, claim.relay, probe)
         found.append(examine(at_relay, probe.marker, carried, least))
     return found
 
 
-def _check_one_path(claims: Sequence[Claim], seen: Sequence[Seen], best: int, least: int) -> None:
+def _look_at_relay(claim: Claim, relay: View, probe: _Probe) -> tuple[Claim, Seen]:
+    """What a relay carries, which must hide the marker, and what is claimed of that. Raises ProofFailed."""
+    # The other end may talk to it by another protocol, and it speaks when it likes: all of it hides the marker.
+    at_relay = claim._replace(view=relay, beside=f"not ({claim.evidence})", hidden=True)
+    [carried] = _send([at_relay], probe._replace(name=f"{probe.name}-relay"))
+    _check_secret(at_relay, probe.marker, carried)
+    return at_relay, carried
+
+
+def _at_relays(claims: Sequence[Claim], probe: _Probe) -> Iterator[Finding]:
+    """What relays carry where packets take several paths: nobody knows how many will come. Raises ProofFailed."""
+    for number, claim in enumerate(claims):
+        assert claim.relay
+        one = probe._replace(name=f"{probe.name}-{number}") if number else probe
+        at_relay, carried = _look_at_relay(claim, claim.relay, one)
+        passed, evident = (_count_echoes(some) for some in (carried.packets, carried.evident))
+        marked = _count_marked(carried.packets, probe.marker)
+        yield Finding(claim.layer, carried.where, at_relay.evidence, passed, evident, marked, True)
+
+
+def _check_one_path(claims: Sequence[Claim], seen: Sequence[Seen], best: int, least: int, marker: bytes) -> None:
     """Raises _Mixed where some packets took another path than most, and ProofFailed where some took none of them."""
     counts = [_count_echoes(one.evident) for one in seen]
     if not 0 < counts[best] < sum(counts) or counts[best] >= ALL_ECHOES:
         return
     claim, where = claims[best], seen[best].where
-    # What a relayed claim lets pass besides has nothing of a direct path.
-    beside = min(_count_echoes(one.beside) for one in seen)
-    around = _count_echoes(seen[best].packets) - sum(counts) - beside
+    sums = list(zip(claims, seen, counts, strict=True))
+    direct = sum(count for one, _, count in sums if not one.through)
+    # All that nodes with a role send and are sent: what is evident of one of them, and what is besides. A direct claim
+    # lets pass more than that.
+    of_roles = min(_count_echoes(some.beside) + (count if one.through else 0) for one, some, count in sums)
+    around = _count_echoes(seen[best].packets) - direct - of_roles
     if around > 0 or sum(counts) < least:
         raise ProofFailed(f"{claim.layer}: {max(around, 0)} packets on {where} took none of its paths")
-    evidence = " or ".join(one.evidence for one in claims)
-    raise _Mixed(Finding(claim.layer, where, evidence, sum(counts), sum(counts), 0, claim.hidden, MIXED))
+    evidence, marked = " or ".join(one.evidence for one in claims), _count_marked(seen[best].packets, marker)
+    finding = Finding(claim.layer, where, evidence, sum(counts), sum(counts), marked, claim.hidden, MIXED)
+    raise _Mixed(finding, [one for one, _, count in sums if one.relay and count])
 
 
 def _send(claims: Sequence[Claim], probe: _Probe) -> list[Seen]:
@@ -201,7 +223,7 @@ def examine(claim: Claim, marker: bytes, seen: Seen, least: int = ALL_ECHOES) ->
     name, where, evidence = claim.layer, seen.where, claim.evidence
     passed = _count_echoes(seen.packets) - _count_echoes(seen.beside)
     evident = _count_echoes(seen.evident)
-    marked = sum(marker in packet for packet in seen.packets)
+    marked = _count_marked(seen.packets, marker)
     if evident < least:
         raise ProofFailed(
             f"{name}: {evident} packets on {where} show its evidence ({evidence}); {least} were to be seen"
@@ -215,10 +237,15 @@ def examine(claim: Claim, marker: bytes, seen: Seen, least: int = ALL_ECHOES) ->
 
 
 def _check_secret(claim: Claim, marker: bytes, seen: Seen) -> None:
-    marked = sum(marker in packet for packet in seen.packets)
+    marked = _count_marked(seen.packets, marker)
     if claim.hidden and marked:
         what = f"the marker can be read on {seen.where} in {marked} packets, though it is claimed secret"
         raise _Readable(f"{claim.layer}: {what}")
+
+
+def _count_marked(packets: Sequence[bytes], marker: bytes) -> int:
+    """How many packets show the marker."""
+    return sum(marker in packet for packet in packets)
 
 
 def _count_echoes(packets: Sequence[bytes]) -> int:

@@ -161,7 +161,9 @@ class Nebula(Tunnel):
             "deletion-interval": Option(
                 "count", "10", "seconds that it has for that, before its tunnel is forgotten", low=1, high=3600
             ),
-            "punch": Option("switch", "off", "empty packets keep mappings of NATs alive, one each ten seconds"),
+            "punch": Option(
+                "switch", "off", "empty packets keep mappings of NATs alive, with release=1.6 one each ten seconds"
+            ),
         },
         outer=(4, 6),
         exclusive=("port",),

@@ -16,6 +16,8 @@ from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import node as node_module
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
+from tunbench.runner.site import Site
+from tunbench.runner.workloads.shared import blocks
 
 OPENING = Access("x", nat="symmetric", portmap="pcp")
 LISTENING = {"ss -": "UNCONN 0 0 0.0.0.0:5351"}
@@ -163,3 +165,17 @@ def test_a_shard_says_it_and_without_it_is_what_it_was() -> None:
     [one] = read_accesses({"name": "x", "nat": "symmetric", "portmap": "none"})
     assert "portmap" not in one.spec()["default"]
     assert one.addons == []
+
+
+def test_the_lowest_layer_alone_asks() -> None:
+    under = laid_out(a=OPENING, b=OPENING)
+    built = stack.build("wireguard+vpncloud", under.endpoints, asking=under.asking)
+    assert [set(layer.context.asking) for layer in built.layers] == [{"a", "b"}, set()]
+
+
+def test_a_nat_that_opens_ports_is_not_said_to_forget_its_mappings() -> None:
+    under = laid_out(a=OPENING, b=Access("y", nat="symmetric"))
+    site = Site(nodes_of(under)[0], under, stack.build("wireguard", under.endpoints))
+    blocks.check_mappings(site, "b")
+    with pytest.raises(Unsupported, match=r"the ports that gateway-a opens .*: take portmap away from the access of a"):
+        blocks.check_mappings(site, "a")

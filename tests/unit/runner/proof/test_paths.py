@@ -137,7 +137,7 @@ def told_of_counts(
 
     monkeypatch.setattr(proof, "_send", send)
     node = Node("a", FakeLabShell(home, ""), FakeEvents())
-    claims_of = [claim._replace(instead=(claim._replace(path="relay"),))]
+    claims_of = [claim._replace(instead=(claim._replace(path="relay", through="relay"),))]
     return [one.path for one in proof.prove(claims_of, node, "10.10.0.2", FakeEvents(), least=least)]
 
 
@@ -156,3 +156,47 @@ def test_packets_that_take_several_paths_again_and_again_are_told_as_mixed(
         told_of_counts(monkeypatch, tmp_path, [2, 6, 3], [8, 4, 6], stray=1)
     with pytest.raises(ProofFailed):
         told_of_counts(monkeypatch, tmp_path, [2, 6, 3], [8, 4, 6], least=proof.ALL_ECHOES)
+
+
+def mixed(
+    monkeypatch: pytest.MonkeyPatch, home: Path, counts: Sequence[int], stray: int = 0, at_relay: bytes = b""
+) -> tuple[list[Finding], list[str]]:
+    """What is found where so many packets are direct and go through either relay, and what the captures are called."""
+    monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
+    packet, names = bytes(echo.PAYLOAD), []
+    first = proof.Claim("netbird", lambda: None, "udp", "", hidden=False, path="direct")  # type: ignore[arg-type,return-value]
+    others = [first._replace(path=name, through=name, relay=first.view) for name in ("one", "two")]
+
+    def send(claims: Sequence[proof.Claim], probe: proof._Probe) -> list[proof.Seen]:
+        names.append(probe.name)
+        if probe.name.endswith("-relay"):
+            return [proof.Seen(f"{claims[0].through}/eth0", [packet + at_relay] * 4, [packet] * 3)]
+        besides = [sum(counts[1:]), counts[2], counts[1]]
+        packets = [packet + MARKER] * (sum(counts) + stray)
+        return [
+            proof.Seen("router/to-b", packets, [packet] * count, [packet] * beside)
+            for count, beside in zip(counts, besides, strict=True)
+        ]
+
+    monkeypatch.setattr(proof, "_send", send)
+    node = Node("a", FakeLabShell(home, ""), FakeEvents())
+    return proof.prove([first._replace(instead=tuple(others))], node, "10.10.0.2", FakeEvents(), least=2), names
+
+
+def test_where_packets_take_several_paths_each_relay_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, names = mixed(monkeypatch, tmp_path, [2, 5, 3])
+    assert [(one.where, one.path, one.packets, one.evident, one.marked, one.hidden) for one in found] == [
+        ("router/to-b", "mixed", 10, 10, 10, False),
+        ("one/eth0", "", 4, 3, 0, True),
+        ("two/eth0", "", 4, 3, 0, True),
+    ]
+    assert names[2:] == ["proof-0-3", "proof-0-3-relay", "proof-0-3-1-relay"]
+    with pytest.raises(ProofFailed, match=r"the marker can be read on one/eth0 in 4 packets"):
+        mixed(monkeypatch, tmp_path, [2, 5, 3], at_relay=MARKER)
+
+
+def test_a_stray_packet_is_seen_beside_several_relays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ProofFailed, match="1 packets on router/to-b took none of its paths"):
+        mixed(monkeypatch, tmp_path, [2, 5, 3], stray=1)

@@ -11,10 +11,10 @@ from tunbench.runner.declare import topology
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network import links, relays, underlay
-from tunbench.runner.network.path_series import Stretch
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import claims
+from tunbench.runner.proof.path_series import Stretch
 from tunbench.runner.site import Site
 from tunbench.runner.trials import execute
 
@@ -133,7 +133,7 @@ def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch:
         FakeShell(
             {
                 COUNTERS: "1\n1\n1\n",
-                "list set": "{}",
+                "list table": "{}",
                 "ping -n -c": captured("ping-clean.txt"),
             }
         ),
@@ -142,7 +142,7 @@ def test_a_trial_fails_whose_control_plane_has_died(tmp_path: Path, monkeypatch:
     [layer] = site.stack.layers
     layer.start(site.nodes[CONTROL], "headscale", "serve")
     shell.started[-1].status = 1
-    executed = execute("ping:count=5", site, (), events)
+    executed = execute("ping:count=5", site, (), events, "direct")
     assert executed.verdict == Verdict.FAILED
     assert re.search("headscale: its daemon on control ended with status 1", executed.reason)
     assert executed.samples

@@ -256,8 +256,8 @@ NEW_KEYS = {
     "wireguard": ("latest-handshakes", "b sleep 125"),
     "openvpn:rekey=30": ("Control Channel: TLS", "b sleep 40"),
     "tinc:key-expire=30": ("Expiring symmetric keys", "b sleep 35"),
-    "ipsec": ("proto esp spi", "swanctl --rekey --child tunbench"),
-    "ipsec:daemon=libreswan": ("proto esp spi", "b ipsec whack --rekey-ipsec --name tunbench"),
+    "ipsec": ("ip xfrm state", "swanctl --rekey --child tunbench"),
+    "ipsec:daemon=libreswan": ("ip xfrm state", "b ipsec whack --rekey-ipsec --name tunbench"),
 }
 """By stack: what is asked for the keys, and by which command they are renewed or waited for."""
 

@@ -10,7 +10,7 @@ from tunbench.runner.declare.packet_format import IP, UDP, Format
 from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import LayerContext, Nodes, Tunnel
-from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, modes, strongswan
+from tunbench.runner.tunnels.ipsec import ciphers, copies, libreswan, modes, sas, strongswan
 from tunbench.runner.tunnels.ipsec.ciphers import CIPHERS
 from tunbench.runner.tunnels.ipsec.daemon import Credentials
 from tunbench.runner.tunnels.ipsec.modes import MODES, Mode
@@ -20,10 +20,6 @@ DAEMONS = {"strongswan": strongswan.DAEMON, "libreswan": libreswan.DAEMON}
 
 LIBRESWAN = Addon("libreswan", libreswan.DAEMON.packages, excludes=strongswan.DAEMON.packages)
 """Debian has one server of IKE installed at most."""
-
-SPIS = "ip xfrm state | sed -n 's/.*proto esp spi \\(0x[0-9a-f]*\\).*/\\1/p' | sort"
-RENEWED = f'test "$({SPIS})" != "$(cat "$0")"'
-"""Shell text: what prints the numbers of SAs, and whether they are others than those in the file $0."""
 
 TRANSFORM = "proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128"
 ESP = (
@@ -195,17 +191,17 @@ class Ipsec(Tunnel):
                     node.run(*daemon.initiation(self, node, one.name), timeout=NEGOTIATION_TIMEOUT)
 
     def rekey(self, node: Node) -> None:
-        """Tells the daemon to negotiate new keys, and waits until there are SAs with them."""
-        daemon, before = DAEMONS[str(self.options["daemon"])], self.file(node.name, "spis")
+        """Tells the daemon to negotiate new keys, and waits until each connection has SAs with them, both ways."""
+        daemon, before = DAEMONS[str(self.options["daemon"])], self.file(node.name, "sas")
         node.write(before, self.keys(node))
         for one in modes.connections(self, node):
             node.run(*daemon.rekeying(self, node, one.name), timeout=NEGOTIATION_TIMEOUT)
-        what = f"{node.name} got no new keys"
-        self.wait(node, "sh", "-c", RENEWED, str(before), timeout=REKEY_SECONDS, what=what)
+        what = f"{node.name} got no new keys of each connection in both directions"
+        self.wait(node, "sh", "-c", sas.RENEWED, str(before), timeout=REKEY_SECONDS, what=what)
 
     def keys(self, node: Node) -> str:
-        """The numbers of all SAs of ESP."""
-        return node.ask("sh", "-c", SPIS).stdout
+        """The SAs of ESP that have keys, by their numbers."""
+        return node.ask("sh", "-c", sas.KEYED).stdout
 
     def down(self, node: Node) -> None:
         """Stops the daemon, takes away what it left in the kernel, and what the mode needed."""

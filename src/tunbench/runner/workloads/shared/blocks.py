@@ -3,6 +3,7 @@
 import time
 from contextlib import suppress
 
+from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.network.gateway import Gateway
 from tunbench.runner.node import forget_flows, python
@@ -33,9 +34,15 @@ SHUT_SECONDS = 0.05
 
 
 def check_mappings(site: Site, name: str) -> None:
-    """Raises Unsupported where no NAT stands before an endpoint."""
-    if not any(map(_maps, site.underlay.gateways.get(name, ()))):
+    """Raises Unsupported where no NAT stands before an endpoint, or one whose open ports would outlive its mappings."""
+    gateways = site.underlay.gateways.get(name, ())
+    if not any(map(_maps, gateways)):
         raise Unsupported(f"no NAT stands before {name}, whose mappings could be forgotten: give it an access with one")
+    if opening := [one.node for one in gateways if one.opens != NONE]:
+        raise Unsupported(
+            f"the ports that {opening[0]} opens to who asks would outlive what it forgets: take portmap away from the "
+            f"access of {name}"
+        )
 
 
 def forget_mappings(site: Site, name: str) -> None:
