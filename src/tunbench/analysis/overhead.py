@@ -216,16 +216,17 @@ class OverheadCheck(NamedTuple):
 def declared_more(check: OverheadCheck) -> list[list[int]]:
     """By how many bytes more each layer, the lowest first, declares than it adds: the least and the most, or nothing.
 
-    Negative where it declares less. Packets are left out that are cut otherwise than is computed.
+    Negative where it declares less. Packets are left out that are cut otherwise than is computed, and of each layer
+    those to which it adds what it declares, or less as its format has it to spare.
     """
-    pairs = [
-        (row.computed.added, row.measured.added)
-        for row in check.rows
-        if row.measured and not row.agrees and row.computed.on_the_wire == row.measured.on_the_wire
-    ]
-    of_layers = zip(*([a - b for a, b in zip(*pair, strict=True)] for pair in pairs), strict=True)
-    ranges = [sorted({min(one), max(one)}) if any(one) else [] for one in of_layers]
-    return ranges or [[] for _ in formats(built(check.stack))]
+    spares = [form.spare for form in formats(built(check.stack))]
+    wrong: list[set[int]] = [set() for _ in spares]
+    for row in check.rows:
+        if row.measured and not row.agrees and row.computed.on_the_wire == row.measured.on_the_wire:
+            for found, spare, declared, seen in zip(wrong, spares, row.computed.added, row.measured.added, strict=True):
+                if not 0 <= declared - seen <= spare:
+                    found.add(declared - seen)
+    return [sorted({min(found), max(found)}) if found else [] for found in wrong]
 
 
 Measured = Mapping[tuple[str, str], Sizes]

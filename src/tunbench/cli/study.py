@@ -1,5 +1,6 @@
 """`tunbench study`: publications that Tunbench reproduces, and how far a run of one agrees with it."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,8 @@ from tunbench.journal.readers.registry import record_of
 from tunbench.plan.load import load, shipped_studies
 from tunbench.report.export import publications as exported
 from tunbench.report.terminal import publications
+from tunbench.run import given_plugins
+from tunbench.run.order import RunError
 
 app = typer.Typer(no_args_is_help=True, help="Reproduce publications, and see how far a run agrees with one.")
 
@@ -89,7 +92,7 @@ def agree(
       tunbench study agree runs/openwrt-2016 --all
       tunbench study agree runs/openwrt-2016 --json
     """
-    with bad_input_exits(JournalError):
+    with bad_input_exits(JournalError, RunError):
         from tunbench.analysis.run_analysis import analyse
         from tunbench.analysis.study.assessment import assess
         from tunbench.journal.readers import published
@@ -97,7 +100,9 @@ def agree(
         from tunbench.report.terminal import study_tables
 
         # A folder that is no run is told before what its plan lacks.
-        analysis, loaded = analyse(record_of(run)), read.loaded_plan(run)
+        analysis = analyse(record_of(run))
+        given_plugins.check(read.begun(run).manifest, str(run), f"tunbench study agree {shlex.quote(str(run))}")
+        loaded = read.loaded_plan(run)
         assessment = assess(analysis, loaded, published.numbers_of_tables(loaded))
     if as_json:
         print_json(agreement.as_json(assessment))

@@ -89,6 +89,11 @@ def test_what_a_stranger_writes_there_is_told_on_one_line_or_ignored(told: Any) 
         assert not isinstance(told, dict)
 
 
+def test_what_reads_the_plan_of_a_run_wants_its_plugin_first(run: Path) -> None:
+    assert f"give it with: tunbench study agree {run} --plugin DIR" in said("study", "agree", str(run))
+    assert "this is no study" in said("study", "agree", str(run), "--plugin", str(run.parent / "mine"))
+
+
 def test_reports_need_no_plugin(run: Path) -> None:
     assert invoke("report", str(run)).exit_code == 0
     assert "mine" in (run / "report.html").read_text()
