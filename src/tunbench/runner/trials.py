@@ -112,7 +112,7 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events, pr
         return _execute_beside_relays(workload, what, site, probes, events)
     with path_series.watched(site.underlay, site.nodes, site.pair, ways) as counted:
         executed = _execute_beside_relays(workload, what, site, probes, events)
-    stretches = path_series.found(counted, {proven, executed.path or proven})
+    stretches = path_series.found(counted, {proven, executed.path or proven}, executed.path)
     return with_paths(executed, workload, stretches, events)
 
 
