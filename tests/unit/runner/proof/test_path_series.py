@@ -96,7 +96,7 @@ def test_a_path_is_one_whoever_has_proven_it() -> None:
 
 
 def test_the_last_second_is_of_the_path_that_was_proven_behind_it() -> None:
-    counted = {0: DIRECT, 1: RELAY, 2: BOTH}
+    counted: path_series.Counted = {0: DIRECT, 1: RELAY, 2: BOTH}
     begin = [Stretch(0, 1, "direct"), Stretch(1, 2, "relay")]
     assert found(counted, ["direct"]) == found(counted, ["direct"], "other") == [*begin, Stretch(2, 3, "mixed")]
     assert found(counted, ["direct"], "direct") == [*begin, Stretch(2, 3, "direct")]
