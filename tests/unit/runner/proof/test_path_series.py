@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.helpers.fakes import FakeEvents, FakeShell
+from tests.helpers.fakes import Call, FakeEvents, FakeProcess, FakeShell
 from tunbench.runner import invocation, stack, trials
 from tunbench.runner.declare import topology
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network import underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
@@ -186,3 +187,20 @@ def test_where_nobody_can_count_nothing_is_counted() -> None:
     ]:
         counted, commands = counted_by(shell, ways)
         assert counted == {} and not any("list table" in one or "delete" in one for one in commands)
+
+
+@pytest.mark.parametrize(("anew", "path"), [(False, "derp"), (True, "direct")])
+def test_what_a_control_plane_says_while_a_stack_enrols_anew_is_no_path(
+    anew: bool, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = site_of("headscale", shell=FakeShell({"list table": listed((1, "00:00:01", 90_000))}))
+    layer = site.stack.layers[0]
+    layer.daemons["a"] = [FakeProcess(Call([], "", None))]
+
+    def restarted(*_: object) -> trials.Executed:
+        if anew:
+            layer.daemons["a"] = [FakeProcess(Call([], "", None))]
+        return trials.Executed(Verdict.OK, "", [], {}, "direct", "direct")
+
+    monkeypatch.setattr(trials, "_execute_beside_relays", restarted)
+    assert trials.execute("connect", site, (), FakeEvents(), "direct").path == path
