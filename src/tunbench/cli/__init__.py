@@ -46,9 +46,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def tunbench(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    no_installed_plugins: installed_plugins.LeaveOutOption = False,
 ) -> None:
     """A laboratory for VPNs, tunnels and overlay networks.
 
@@ -72,7 +74,7 @@ def tunbench(
       tunbench study list               publications to reproduce, and how long each takes
       tunbench toolbox list             programs that Debian lacks, and what installing them takes
     """
-    installed_plugins.take()
+    installed_plugins.take(context)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import tunbench
-from tunbench.plugins.folder import Plugin
+from tunbench.plugins.folder import Plugin, PluginError
 
 PACKAGE = Path(tunbench.__file__).parent
 
@@ -17,8 +17,13 @@ GUEST = PACKAGE / "labs" / "vm" / "guest"
 def runner_files(plugins: Iterable[Plugin] = ()) -> dict[str, bytes]:
     """The runner's modules, and beside them those of plug-ins, by their path below a folder for PYTHONPATH."""
     sources = [PACKAGE / "__init__.py", *sorted((PACKAGE / "runner").rglob("*.py"))]
-    shipped = {f"tunbench/{path.relative_to(PACKAGE)}": path.read_bytes() for path in sources}
-    return shipped | {f"tunbench/runner/{path}": content for one in plugins for path, content in one.files}
+    found = {f"tunbench/{path.relative_to(PACKAGE)}": path.read_bytes() for path in sources}
+    for one in plugins:
+        brought = {f"tunbench/runner/{path}": content for path, content in one.files}
+        if twice := sorted(found.keys() & brought.keys()):
+            raise PluginError(f"{one.folder}: the runner has {twice[0]} already; give yours another name")
+        found |= brought
+    return found
 
 
 def digest() -> str:

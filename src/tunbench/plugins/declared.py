@@ -245,7 +245,7 @@ def _file_of(kind: str, name: str) -> Path:
 
 def _line(file: Path, wrong: str) -> int:
     """The line of a field of what is declared, or of a class, function or value of that name; else the first."""
-    tree = ast.parse(file.read_text())
+    tree = ast.parse(file.read_bytes())
     fields = [node for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == wrong]
     named = [
         node

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
-from tunbench.plugins import declared, installed
+from tunbench.plugins import declared, imported, installed
 from tunbench.plugins.folder import KINDS, Plugin, PluginError, read
 from tunbench.runner import catalogue, probes, registry, tunnels, workloads
 
@@ -43,17 +43,19 @@ def bringing(kind: str, name: str) -> str:
     return next((plugin.name for plugin in _TAKEN if name in plugin.names[kind]), "")
 
 
-def take(folders: Iterable[Path] = ()) -> None:
+def take(folders: Iterable[Path] = (), with_installed: bool = True) -> None:
     """Takes the plug-ins in these folders, and those of installed packages, in the place of all that were taken before.
 
     They are imported and checked. Raises PluginError; then none is taken.
     """
     release()
-    found = [*{folder.resolve(): read(folder) for folder in folders}.values(), *installed.plugins()]
+    named = {one.folder: one for one in map(read, folders)}
+    found = [*named.values(), *(installed.plugins() if with_installed else ())]
     if not found:
         return
     _check_names(found)
     _TAKEN.extend(found)
+    imported.give(found)
     for kind, package in PACKAGES.items():
         package.__path__ = [*SHIPPED[kind], *(str(one.folder / kind) for one in found if one.names[kind])]
     _forget_what_was_read()
@@ -76,6 +78,7 @@ def release() -> None:
         for name in chain.from_iterable(plugin.names[kind] for plugin in _TAKEN):
             _forget(package, name.replace("-", "_"))
     _TAKEN.clear()
+    imported.give(())
     _forget_what_was_read()
     _renew()
 

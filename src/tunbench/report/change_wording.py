@@ -17,6 +17,9 @@ POINTS = "pp"
 MAX_NOTES, MAX_REASON_CHARACTERS = 8, 300
 """Notes below a table at most, and characters of each."""
 
+MAX_NAMED = 6
+"""Things by name that differ of the runs, in the sentence above the verdicts."""
+
 DIGEST_CHARACTERS = 12
 """Characters that are shown of what identifies an image or a runner."""
 
@@ -93,6 +96,15 @@ def of_gate(judged: GateResult) -> str:
 def cells(number: int) -> str:
     """A number of cells in words. A row of a comparison is a cell and one of its metrics."""
     return f"{number} {'cell' if number == 1 else 'cells'}"
+
+
+def differing_by_name(compared: RunComparison) -> str:
+    """What differs of the runs besides their numbers, in one sentence; empty where nothing does."""
+    names = [one.what for one in compared.differences]
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return (
+        line(f"The runs also differ in: {', '.join(names[:MAX_NAMED])}{more}", MAX_REASON_CHARACTERS) if names else ""
+    )
 
 
 def differing(compared: RunComparison) -> list[str]:

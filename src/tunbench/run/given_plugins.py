@@ -5,6 +5,7 @@ from typing import Any
 
 from tunbench.plain_text import line
 from tunbench.plugins import taken
+from tunbench.plugins.folder import Plugin
 from tunbench.run.manifest import PLUGINS
 from tunbench.run.order import RunError
 from tunbench.runner.node.json_output import value_at
@@ -29,3 +30,9 @@ def check(manifest: Mapping[str, Any], run: str, command: str) -> None:
                 f"{run} was measured with another plug-in {called} than {here[name].folder}: its SHA-256 is {digest}, "
                 f"and that of the one given is {here[name].digest}; give the one that it was measured with"
             )
+
+
+def of_run(manifest: Mapping[str, Any]) -> tuple[Plugin, ...]:
+    """Those that are given here and that a run had: a probe of any other one would go into all of its shards."""
+    had = manifest.get(PLUGINS)
+    return tuple(one for one in taken.plugins() if isinstance(had, dict) and one.name in had)

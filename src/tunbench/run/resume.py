@@ -23,6 +23,7 @@ def reopen(folder: Path) -> Order:
     for name, file in given.items():
         brought_programs.check_known(name, file)
     again = read_order(text, str(folder / "plan.toml"), head.overrides, given)
+    again = again._replace(lab=again.lab.with_plugins(given_plugins.of_run(head.manifest)))
     try:
         now = describe(again)
     except ImageError as error:

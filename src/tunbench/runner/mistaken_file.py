@@ -9,6 +9,9 @@ PAGE = "docs/adding-a-tunnel.md"
 
 RUNNER = Path(__file__).parent
 
+SHARED = "shared"
+"""The package within each of the three that holds what several of their files use, and nothing to be found."""
+
 
 def said_of(error: BaseException) -> str:
     """The message, where the error is of such a file; else empty, and the mistake is Tunbench's own."""
@@ -21,8 +24,14 @@ def said_of(error: BaseException) -> str:
 
 
 def said_in_lab(error: BaseException) -> str:
-    """The same with the file's path below the runner, which lies elsewhere on the user's machine."""
-    return said_of(error).replace(f"{RUNNER}/", "")
+    """The same with the file's path below the runner, which lies elsewhere on the user's machine.
+
+    Empty also where such a file called what then was mistaken: a mistake of Tunbench's own is no failure of a tunnel.
+    """
+    runners = [file for file, _ in _passed(error) if RUNNER in Path(file).parents or _is_of_theirs(file)]
+    if isinstance(error, SyntaxError) or (runners and _is_of_theirs(runners[-1]) and not _is_shared(runners[-1])):
+        return said_of(error).replace(f"{RUNNER}/", "")
+    return ""
 
 
 def _passed(error: BaseException) -> Iterator[tuple[str, int]]:
@@ -35,6 +44,10 @@ def _passed(error: BaseException) -> Iterator[tuple[str, int]]:
 
 def _is_of_theirs(file: str) -> bool:
     return any(folder in Path(file).parents for folder in _folders())
+
+
+def _is_shared(file: str) -> bool:
+    return any(folder / SHARED in Path(file).parents for folder in _folders())
 
 
 def _folders() -> Iterator[Path]:

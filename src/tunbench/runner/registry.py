@@ -8,10 +8,8 @@ from types import ModuleType
 
 from tunbench.runner import probes, tunnels, workloads
 from tunbench.runner.declare.options import nearest
+from tunbench.runner.mistaken_file import SHARED
 from tunbench.runner.tunnel import Tunnel
-
-SHARED = "shared"
-"""The package within each of the three that holds what several of their files use, and nothing to be found."""
 
 
 def tunnel_names() -> list[str]:

@@ -6,7 +6,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tunbench.runner import bounds, invocation, probe, stack
+from tunbench.runner import bounds, invocation, mistaken_file, probe, stack
 from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
@@ -31,7 +31,8 @@ FAILURES = (
 )
 """What makes a verdict `failed`, the last two where one cannot calculate with what was printed, or show it.
 
-Anything else is a mistake of ours, and ends the runner with a traceback.
+Anything else is a mistake in a tunnel's, workload's or probe's file, which fails too, or one of ours, which ends the
+runner with a traceback.
 """
 
 
@@ -237,6 +238,10 @@ def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[st
         return Judgement(Verdict.UNSUPPORTED, str(why))
     except FAILURES as why:
         return Judgement(Verdict.FAILED, str(why))
+    except Exception as mistake:
+        if not (said := mistaken_file.said_in_lab(mistake)):
+            raise
+        return Judgement(Verdict.FAILED, said)
     return OK
 
 

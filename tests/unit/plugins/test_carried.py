@@ -14,7 +14,7 @@ from tunbench.plan.expand import expand
 from tunbench.plan.load import check
 from tunbench.plan.shard import Shard
 from tunbench.plugins import taken
-from tunbench.plugins.folder import read
+from tunbench.plugins.folder import PluginError, read
 from tunbench.run.manifest import plugins_of
 from tunbench.run.order import read_order
 
@@ -66,6 +66,16 @@ def test_the_runner_of_either_lab_has_its_files(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "none-taken").mkdir()
     started(monkeypatch, VmLab("virtual"), tmp_path / "none-taken", bare)
     assert (tmp_path / "none-taken" / "boot.cpio").read_bytes() == archives["vm-bare"]
+
+
+def test_no_file_takes_the_place_of_another_one(tmp_path: Path) -> None:
+    one, other = (read(made(tmp_path / name, OF_MINE)) for name in "ab")
+    assert MINE in payload.runner_files([one])
+    with pytest.raises(PluginError, match=f"the runner has {MINE} already"):
+        payload.runner_files([one, other])
+    shipped = one._replace(files=(("tunnels/openvpn/packets.py", b""),))
+    with pytest.raises(PluginError, match=r"has tunbench/runner/tunnels/openvpn/packets\.py already"):
+        payload.runner_files([shipped])
 
 
 def test_the_digest_of_the_runner_is_that_of_what_is_shipped(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.plugins import TUNNEL, made
 from tests.helpers.runs import ScriptedLab, finished, invoke, runs_here
+from tunbench.journal.read import begun
 from tunbench.plugins import taken
 from tunbench.report.conclusion import finish
 from tunbench.run import given_plugins
@@ -29,6 +30,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "run"
 
 
+@pytest.fixture
+def run_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A finished run of somebody who has no plug-in."""
+    runs_here(monkeypatch, tmp_path)
+    finished(tmp_path / "run")
+    finish(tmp_path / "run")
+    return tmp_path / "run"
+
+
 def said(*arguments: str) -> str:
     done = invoke(*arguments)
     assert done.exit_code == 2
@@ -45,10 +55,21 @@ def test_a_run_is_resumed_with_the_same_plugin_alone(run: Path) -> None:
 
 
 def test_a_run_is_verified_with_the_same_plugin_alone(run: Path) -> None:
-    made(run.parent / "b" / "mine", {"tunnels/mine.py": f"{TUNNEL}\nraise SystemExit('executed')\n"})
     assert f"give it with: tunbench verify {run} --plugin DIR" in said("verify", str(run))
     made(run.parent / "d" / "mine", {"tunnels/mine.py": f"{TUNNEL}\n"})
     assert "another plug-in mine" in said("verify", str(run), "--plugin", str(run.parent / "d" / "mine"))
+    elsewhere = made(run.parent / "e" / "mine")
+    for same in (run.parent / "mine", elsewhere):
+        done = invoke("verify", str(run), "--shards", "all", "--plugin", str(same))
+        assert done.exit_code == 0, done.output
+
+
+def test_a_plugin_that_a_run_did_not_have_goes_into_none_of_its_shards(run_without: Path) -> None:
+    mine = made(run_without.parent / "mine")
+    again = ("verify", str(run_without), "--shards", "all", "--out", "again", "--plugin", str(mine))
+    assert invoke(*again).exit_code == 0
+    assert "plugins" not in begun(Path("again")).manifest
+    assert invoke("run", "--resume", str(run_without), "--plugin", str(mine)).exit_code == 0
 
 
 def test_what_a_run_names_is_never_taken_from_its_folder(run: Path) -> None:

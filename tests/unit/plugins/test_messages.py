@@ -3,10 +3,12 @@
 The messages are `tests/golden/plugins/CASE.txt`: TUNBENCH_UPDATE_GOLDEN=1 writes them anew.
 """
 
+import errno
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -62,6 +64,21 @@ def pipe(here: Path) -> list[str]:
     return [str(folder)]
 
 
+def huge(here: Path) -> list[str]:
+    folder = made(here / "mine")
+    os.truncate(folder / "tunnels" / "mine.py", 1 << 42)
+    return [str(folder)]
+
+
+def loop(here: Path) -> list[str]:
+    (here / "mine").symlink_to("mine")
+    return [str(here / "mine")]
+
+
+LATIN = f"# coding: latin-1\n{TUNNEL}".replace('name="mine",', 'name="yours",  # gr\xfc\xdfe').encode("latin-1")
+"""A tunnel that is not called as its file is, in another encoding."""
+
+
 CASES: dict[str, Made] = {
     "no-such-folder": lambda here: [str(here / "nowhere")],
     "a-file": lambda here: [str(made(here, {"mine.py": TUNNEL}) / "mine.py")],
@@ -97,7 +114,16 @@ CASES: dict[str, Made] = {
     "link-out-of-it": linked,
     "folder-is-a-link": linked_folder,
     "a-pipe": pipe,
-    "too-large": files({"tunnels/mine.py": TUNNEL, "tunnels/data/numbers.py": "x" * (1 << 20)}),
+    "too-large": files({"tunnels/mine.py": TUNNEL, "tunnels/numbers.py": "x" * (1 << 20)}),
+    "too-large-to-be-read": huge,
+    "compiled-alone": files({"tunnels/mine.py": TUNNEL, "tunnels/theirs.pyc": ""}),
+    "a-library-beside-it": files({"tunnels/mine.py": TUNNEL, "tunnels/mine.cpython-311-x86_64-linux-gnu.so": ""}),
+    "among-the-shipped": files({"tunnels/mine.py": TUNNEL, "tunnels/openvpn/packets.py": "raise SystemExit"}),
+    "file-and-folder": files({"tunnels/mine.py": TUNNEL, "tunnels/mine/__init__.py": ""}),
+    "a-folder-with-a-hyphen": files({"tunnels/my-tunnel/__init__.py": TUNNEL}),
+    "leads-to-itself": loop,
+    "path-too-long": lambda here: [str(here / ("x" * 300))],
+    "in-another-encoding": lambda here: [str(_bytes(made(here / "mine"), LATIN))],
     "a-name-for-no-manifest": lambda here: [str(made(here / "my tunnel"))],
 }
 
@@ -124,8 +150,24 @@ def test_it_is_one_message_and_nothing_has_begun(case: str, tmp_path: Path, monk
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize("what", ["mine", "mine/tunnels", "mine/tunnels/mine.py"])
+def test_what_may_not_be_read_is_named(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path / "mine")
+    real = os.stat
+
+    def refused(path: Any, *rest: Any, **more: Any) -> os.stat_result:
+        if path == tmp_path / what:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(os, "stat", refused)
+    done = invoke("list", "tunnels", "--plugin", str(tmp_path / "mine"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{tmp_path / what}: cannot be read: Permission denied; " in done.stderr
+
+
 def test_every_golden_message_has_its_case() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} >= set(CASES)
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(CASES)
 
 
 def test_it_is_listed_with_the_plugin_that_brings_it(tmp_path: Path) -> None:

@@ -18,10 +18,8 @@ from tests.helpers.fakes import (
     move_home,
     shard,
 )
-from tests.helpers.plugins import TUNNEL, made
 from tunbench.journal.events import read_event
 from tunbench.plan.shard import Shard
-from tunbench.plugins import taken
 from tunbench.run.trial_folders import TrialFolders
 from tunbench.runner import registry, stack, trials
 from tunbench.runner.declare.verdicts import Verdict
@@ -137,29 +135,6 @@ def test_a_stack_that_does_not_come_up_gives_every_trial_its_verdict(
     for trial in events.of("trial"):
         assert reason in trial["reason"]
         assert trial["samples"] == []
-
-
-def test_a_mistake_in_a_file_gives_every_trial_its_verdict_with_file_and_line(home: Path, tmp_path: Path) -> None:
-    mistaken = TUNNEL.replace('point_to_point(self, node, "gre")', "point_to_pint(self, node)")
-    line = mistaken.splitlines().index("        kernel_links.point_to_pint(self, node)") + 1
-    taken.take([made(tmp_path / "mine", {"tunnels/mine.py": mistaken})])
-    try:
-        events = lived(home, shard("mine", 1, PING, TCP), proof="proof-none.pcap")
-    finally:
-        taken.release()
-    assert verdicts(events) == [("up", "failed"), (PING, "failed"), (TCP, "failed")]
-    for trial in events.of("trial"):
-        assert f"tunnels/mine.py:{line}: AttributeError: module" in trial["reason"]
-        assert "Traceback" not in trial["reason"]
-
-
-def test_a_mistake_of_tunbenchs_own_is_not_taken_for_one_of_a_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def mistaken(*_: object) -> None:
-        raise AttributeError("Tunbench's own")
-
-    monkeypatch.setattr(stack, "prepare", mistaken)
-    with pytest.raises(AttributeError, match="own"):
-        lived(home, shard("none", 1, PING))
 
 
 def test_nodes_that_cannot_be_had_give_every_trial_its_verdict(home: Path) -> None:

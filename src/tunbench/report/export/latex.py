@@ -3,20 +3,24 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.report import units
+from tunbench.report.export.intervals import WITH_UNIT, together
 from tunbench.report.tables.table import Column, Field, Table
 
 LONG = 40
-"""Rows that fit on a page; a longer table is a `longtable`, which goes on on the next one."""
+"""Lines of rows that a column of a page holds; what is longer is parted, since no `longtable` stands in two columns."""
 
 COLUMN = 56
 """Characters in footnote size that a column of a paper holds, which is 3.5 inches wide."""
 
-WIDEST, NARROWEST, NUMBER = 20, 10, 18
+WIDEST, NARROWEST, NUMBER = 20, 11, 18
 """Characters of a line of a name at most, of a line of a heading at least, and of a number with its interval."""
+
+MOST_WHOLE = 2**53
+"""Up to which a number tells each whole one from the next (IEEE 754 binary64)."""
 
 LEFT_OUT = ("unit",)
 """Columns for those who compute: here each number has its unit beside it, or in its heading."""
@@ -28,9 +32,6 @@ FINER = re.compile(r"[^=.-]*[=.-]|[^=.-]+")
 """The same within a word that is longer than a line."""
 
 NUMERIC = re.compile(rf"[★≈ ]*[{units.MINUS}\d]")
-
-WITH_UNIT = re.compile(rf"((?:[★≈] )?[{units.MINUS}\d.]+){units.NBSP}([^\s\[]+)((?:\s.*)?)")
-"""A number, its unit, and its interval or mark."""
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
@@ -72,21 +73,23 @@ def latex(table: Table) -> str:
     r"""The table as a fragment for `\input`, no wider than a column of a paper; its caption is a comment.
 
     Numbers stand right, as people read them, and a unit that all of a column have stands in its heading. What is too
-    wide is parted: each part begins with the columns that say where a row is from. What is the same in all rows, such
-    as the only profile, is a comment.
+    wide is parted: each part begins with the columns that say where a row is from. What is too long is parted as well,
+    each part with the headings. What is the same in all rows, such as the only profile, is a comment.
     """
-    kind = "longtable" if len(table.rows) > LONG else "tabular"
+    table = together(table)
     same = _same(table)
     left_out = {*LEFT_OUT, *same}
     kept = [at for at, column in enumerate(table.columns) if column.heading not in left_out]
     places = max(1, sum(_is_place(table, at) for at in kept))
     most = min(WIDEST, (COLUMN - NUMBER) // places - 1)
-    columns = [_column(table, at, most) for at in kept]
-    bodies = [_part(part, kind) for part in _parts(columns)]
+    first = [_column(table, at, most) for at in kept if _is_place(table, at)]
+    room = COLUMN - sum(one.characters for one in first) - 1
+    columns = [*first, *(_column(table, at, most, room) for at in kept if not _is_place(table, at))]
+    bodies = [_tabular(part, rows) for part in _parts(columns) for rows in _pages(part)]
     lines = [
         f"% {CONTROL.sub(' ', table.caption)}",
         *(f"% {heading}: {text}" for heading, text in same.items()),
-        rf"% Needs \usepackage{{booktabs{',longtable' if kind == 'longtable' else ''}}}.",
+        r"% Needs \usepackage{booktabs}.",
         r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}%",
         "\n\\par\\medskip\n".join(bodies),
         r"\endgroup",
@@ -125,7 +128,8 @@ def _is_place(table: Table, at: int) -> bool:
     return not any(one.number for one in table.columns[: at + 1])
 
 
-def _column(table: Table, at: int, most: int) -> PaperColumn:
+def _column(table: Table, at: int, most: int, room: int = COLUMN) -> PaperColumn:
+    """A column whose names have `most` characters a line, and whose numbers have `room` for themselves."""
     column, place = table.columns[at], _is_place(table, at)
     texts = [CONTROL.sub(" ", row.fields[at].text) for row in table.rows]
     heading = CONTROL.sub(" ", column.heading)
@@ -137,9 +141,16 @@ def _column(table: Table, at: int, most: int) -> PaperColumn:
         if len(units_there) == 1 and not any(map(NUMERIC.match, alone)):
             texts = [match[1] + match[3] if match else text for match, text in zip(found, texts, strict=True)]
             heading = f"{heading} ({units_there.pop()})"
-    fields = [_lines(text, most) if not column.number else [text] for text in texts]
+    below = any(len(text) > room for text in texts)
+    fields = [_lines(text, most) if not column.number else _number(text, below, room) for text in texts]
     widest = max((len(line) for lines in fields for line in lines), default=0)
     return PaperColumn(_lines(heading, max(NARROWEST, widest)), fields, column.number, place)
+
+
+def _number(text: str, below: bool, room: int) -> list[str]:
+    """A number with its interval behind it, or below it where there is no room, and its bounds below each other."""
+    number, bracket, interval = text.partition(" [")
+    return [number, *_lines(f"[{interval}", room)] if below and bracket else [text]
 
 
 def _lines(text: str, most: int) -> list[str]:
@@ -166,17 +177,31 @@ def _parts(columns: Sequence[PaperColumn]) -> list[list[PaperColumn]]:
     return parts or [places]
 
 
-def _part(columns: Sequence[PaperColumn], kind: str) -> str:
+PaperRow = tuple[list[str], ...]
+"""The fields of a row, each in its lines."""
+
+
+def _pages(columns: Sequence[PaperColumn]) -> list[list[PaperRow]]:
+    """The rows in parts that are no longer than a page."""
+    pages: list[list[PaperRow]] = [[]]
+    for row in zip(*(column.fields for column in columns), strict=True):
+        if pages[-1] and sum(map(_height, (*pages[-1], row))) > LONG:
+            pages.append([])
+        pages[-1].append(row)
+    return pages
+
+
+def _height(row: PaperRow) -> int:
+    return max(map(len, row))
+
+
+def _tabular(columns: Sequence[PaperColumn], rows: Sequence[PaperRow]) -> str:
     spec = "".join("r" if column.number else "l" for column in columns)
-    rows = [_row([_cell(lines, one.number) for lines, one in zip(row, columns, strict=True)]) for row in _rows(columns)]
     head = _row([_cell(column.head, column.number) for column in columns])
-    repeated = [r"\endhead"] if kind == "longtable" else []
-    body = [r"\toprule", head, r"\midrule", *repeated, *rows, r"\bottomrule"]
-    return "\n".join([rf"\begin{{{kind}}}{{{spec}}}", *body, rf"\end{{{kind}}}"])
-
-
-def _rows(columns: Sequence[PaperColumn]) -> Iterable[tuple[list[str], ...]]:
-    return zip(*(column.fields for column in columns), strict=True)
+    body = [_row([_cell(lines, one.number) for lines, one in zip(row, columns, strict=True)]) for row in rows]
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    )
 
 
 def _cell(lines: Sequence[str], number: bool) -> str:
@@ -212,9 +237,15 @@ def _plain(column: Column, field: Field) -> str:
     if not column.number:
         return no_formula(field.text)
     if field.key is not None:
-        return repr(field.key)
+        return _in_full(field.key)
     # A verdict stands where there is no number.
     return "" if field.text == units.NOTHING else no_formula(field.text)
+
+
+def _in_full(value: float) -> str:
+    """The number with all its digits, and a whole one as such: 12, not 12.0."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) <= MOST_WHOLE
+    return repr(int(value) if whole else value)
 
 
 def no_formula(text: str) -> str:

@@ -34,6 +34,7 @@ def rendered(
         "id": frame.id,
         "names": names,
         "headline": change_wording.headline(compared),
+        "differing": change_wording.differing_by_name(compared),
         "notes": change_wording.notes(rows),
         "differences": compared.differences,
         "figures": figures,

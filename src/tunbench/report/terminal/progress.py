@@ -1,5 +1,6 @@
 """A live display of a run: how far it is, what it does, and the time that is left."""
 
+import math
 import time
 from types import TracebackType
 
@@ -14,13 +15,16 @@ from tunbench.plan.until import BLOCK
 from tunbench.report.reasons import shortened
 from tunbench.runner.declare.verdicts import Verdict
 
+CUT, ENDING, OVER = "then what is under way ends", "ending what is under way", "the time is over"
+"""What follows where a limit comes before the end; what goes on behind it; and that nothing does any more."""
+
 
 class Display:
     """Shows a bar on a terminal, and a line for each shard elsewhere.
 
     `total` shards are asked for, of which `done` are there from an earlier time. `possible` others may be, depending on
     what is measured, until every group has `most` repeats. `seconds` is an estimate for all that are not there; after
-    `limit` seconds none begins any more.
+    `limit` seconds none begins any more, and those under way come to their end.
     """
 
     def __init__(
@@ -43,7 +47,9 @@ class Display:
         self.most = most
         self.began: dict[str, float] = {}
         self.took: list[float] = []
+        self.seconds = seconds
         self.said: dict[str, str] = {}
+        self.lines: dict[str, TaskID] = {}
         self.progress = Progress(
             *(_text("description"), BarColumn(), MofNCompleteColumn(), _text("fields[left]")),
             console=console,
@@ -51,12 +57,11 @@ class Display:
             # On the real clock this machine measures meanwhile: ten times a second would take 1.5 % of a core.
             refresh_per_second=1,
         )
-        left = f"{self.bound} {_minutes(min(seconds, limit or seconds))}"
-        self.whole = self.progress.add_task("shards", total=self.total, completed=done, left=left)
-        if not console.is_terminal and done < total:
+        left = self._told(seconds)
+        self.whole = self.progress.add_task("shards", total=self.total, completed=done, left=_beside_a_bar(left))
+        if (not console.is_terminal or CUT in left) and done < total:
             there = f"{done} of {total} shards are there; the rest" if done else f"{total} shard{'s'[: total - 1]}"
             console.print(f"{there}, {workers} at a time: {left}")
-        self.lines: dict[str, TaskID] = {}
 
     def __enter__(self) -> "Display":
         """Begins to show."""
@@ -66,11 +71,6 @@ class Display:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         """Ends to show."""
         self.progress.stop()
-
-    @property
-    def bound(self) -> str:
-        """How sure the time that is left is."""
-        return "at most" if self.possible or self.end else "about"
 
     def watch(self, happened: ShardEvent) -> None:
         """Takes what happened to a shard."""
@@ -90,6 +90,8 @@ class Display:
                 self.progress.advance(self.lines[shard.id])
                 if event.verdict != Verdict.OK:
                     self.console.print(f"{name}, {event.workload}: {event.verdict}: {self._why(shard, event.reason)}")
+        if self.end and not isinstance(event, ShardEnded):
+            self.progress.update(self.whole, left=_beside_a_bar(self._left()))
 
     def _why(self, shard: Shard, reason: str) -> str:
         """Why a trial did not end well; of a shard that did not come up, all trials have the same reason."""
@@ -105,7 +107,7 @@ class Display:
             self.possible -= BLOCK
         else:
             self.possible -= self.most - answer.repeats
-        self.progress.update(self.whole, total=self.total, left=self._left())
+        self.progress.update(self.whole, total=self.total, left=_beside_a_bar(self._left()))
 
     def _done(self) -> int:
         return self.before + len(self.took)
@@ -113,12 +115,17 @@ class Display:
     def _left(self) -> str:
         """The time that is left, by the mean of the shards that are done."""
         number = self.total + self.possible - self._done()
-        seconds = number * (sum(self.took) / len(self.took)) / self.workers if self.took else 0.0
-        if self.end:
-            seconds = min(seconds, self.end - time.monotonic())
-            if seconds <= 0:
-                return "the time is over"
-        return f"{self.bound} {_minutes(seconds)} left"
+        mean = sum(self.took) / len(self.took) if self.took else 0.0
+        return self._told(number * mean / self.workers if self.took else self.seconds, " left")
+
+    def _told(self, seconds: float, left: str = "") -> str:
+        """So many seconds of work, as far as the limit lets them begin: what is under way then comes to its end."""
+        until = self.end - time.monotonic() if self.end else math.inf
+        if seconds <= until:
+            return f"{'at most ' if self.possible else ''}about {_minutes(seconds)}{left}"
+        if until > 0:
+            return f"about {_minutes(until)}, {CUT}"
+        return ENDING if self.lines else OVER
 
     def _end(self, shard: Shard, name: str, state: str) -> None:
         seconds = time.monotonic() - self.began[shard.id]
@@ -126,7 +133,7 @@ class Display:
         self.progress.remove_task(self.lines.pop(shard.id))
         left = self._left()
         over = self._done() == self.total + self.possible
-        self.progress.update(self.whole, advance=1, left="" if over else left)
+        self.progress.update(self.whole, advance=1, left="" if over else _beside_a_bar(left))
         if not self.console.is_terminal:
             self.console.print(f"[{self._done()}/{self.total}] {name}: {state} in {seconds:.0f} s, {left}")
 
@@ -134,6 +141,11 @@ class Display:
 def _text(field: str) -> TextColumn:
     """A column that shows a field of a task as it is."""
     return TextColumn(f"{{task.{field}}}", markup=False)
+
+
+def _beside_a_bar(left: str) -> str:
+    """What a bar has room for: that what is under way then ends is said once, above it."""
+    return left.removesuffix(f", {CUT}")
 
 
 def _minutes(seconds: float) -> str:

@@ -16,7 +16,7 @@ from tunbench.plan.expand import expand
 from tunbench.plan.load import Loaded
 from tunbench.plan.model import AUTO, LAB_CLOCKS, LabChoice
 from tunbench.plan.shard import Shard, canonical
-from tunbench.plugins import taken
+from tunbench.run import given_plugins
 from tunbench.run.blocks import Schedule
 from tunbench.run.manifest import digest_of_shards
 from tunbench.run.order import Order, RunError
@@ -105,7 +105,7 @@ def order_of(their: TheirRun, loaded: Loaded, shards: Sequence[Shard], given: Ma
     """
     needs = needs_of(their, shards, given)
     lab = labs.lab(loaded.plan.lab.kind, loaded.plan.lab.clock)
-    lab = lab.with_extras(at_hand(needs)).with_plugins(taken.plugins())
+    lab = lab.with_extras(at_hand(needs)).with_plugins(given_plugins.of_run(their.head.manifest))
     # What is asked for is these shards, whatever they measure.
     alone = loaded._replace(plan=replace(loaded.plan, until=None))
     return Order(alone, shards, lab, their.head.overrides, toolbox=needs)

@@ -63,10 +63,60 @@ def test_a_spreadsheet_has_no_formula() -> None:
     assert "'=1,'=2" in spreadsheet(table)
 
 
-def test_a_long_table_goes_on_on_the_next_page() -> None:
+def test_a_long_table_is_parted_so_that_it_can_stand_in_two_columns() -> None:
     table = Table("x", "two\nlines", (Column("stack"),), [TableRow((Field("gre"),))] * 41)
-    assert latex(table).startswith("% two lines\n") and r"\begin{longtable}{l}" in latex(table)
-    assert r"\begin{tabular}{l}" in latex(table._replace(rows=table.rows[:40]))
+    text = latex(table)
+    assert text.startswith("% two lines\n") and "longtable" not in text
+    assert _rows_of_parts(text) == [40, 1] and text.count("\\toprule\nstack ") == 2
+    assert _rows_of_parts(latex(table._replace(rows=table.rows[:40]))) == [40]
+
+
+def test_a_row_of_several_lines_takes_the_room_of_several() -> None:
+    rows = [TableRow((Field("openvpn:cipher=AES-256-GCM"), Field("1")))] * 40
+    text = latex(Table("x", "", (Column("stack"), Column("n", True)), rows))
+    assert text.count("shortstack") == 40 and _rows_of_parts(text) == [20, 20]
+
+
+def _rows_of_parts(text: str) -> list[int]:
+    parts = re.findall(r"\\midrule\n(.*?)\\bottomrule", text, re.DOTALL)
+    return [part.count(" \\\\\n") for part in parts]
+
+
+@pytest.mark.parametrize("unit", ["", f"{units.NBSP}ms"])
+def test_a_number_its_bounds_and_its_unit_are_in_one_column(unit: str) -> None:
+    columns = tuple(Column(name, True) for name in ("median", "low", "high", "CV", "CV low", "CV high", "low"))
+    fields = (f"2{units.NBSP}ms", f"1.84{unit}", f"2.11{unit}", "0.1", "", units.NOTHING, "7")
+    mixed = (f"3{units.NBSP}s", f"999{units.NBSP}ms", "4", "0.1", "0.05", "0.2", "7")
+    rows = [TableRow((Field("gre"), *map(Field, texts))) for texts in (fields, mixed)]
+    text = latex(Table("x", "", (Column("stack"), *columns), rows))
+    assert "2~ms [1.84, 2.11] &" in text and "3~s [999~ms, 4] &" in text
+    assert "& 0.1 & 7" in text and "& 0.1 [0.05, 0.2] & 7" in text
+    heading = re.search(r"\\toprule\n(.*)", text)
+    assert heading and "CV [low, high] & low" in heading[1] and heading[1].count("high") == 2
+
+
+def test_no_bound_of_what_was_measured_stands_alone() -> None:
+    for table in tables_on(Medium.EXPORT, view_of(five(3))):
+        heads = re.findall(r"\\toprule\n(.*?)\\midrule", latex(table), re.DOTALL) if table.rows else []
+        alone = [cell for head in heads for cell in re.split(r" & | \\\\\n", head) if re.search(r"low|high", cell)]
+        assert all(re.search(r"\[low,.*high\]", cell) for cell in alone), table.id
+
+
+def test_an_interval_stands_below_its_number_where_there_is_no_room_beside_it() -> None:
+    names = ("stack", "profile", "workload", "metric")
+    columns = (*map(Column, names), Column("median", True), Column("low", True), Column("high", True))
+    places = [[f"{name}-{number}" for name in names] for number in (1, 2)]
+    texts = ((f"2{units.NBSP}ms", "1.84", "2.11"), (f"3{units.NBSP}Mbit/s", "2.84", "3.11"))
+    rows = [TableRow(tuple(map(Field, (*where, *some)))) for where, some in zip(places, texts, strict=True)]
+    text = latex(Table("x", "", columns, rows))
+    assert r"\shortstack[r]{2~ms\\{}[1.84, 2.11]}" in text and r"\shortstack[r]{3~Mbit/s\\{}[2.84, 3.11]}" in text
+
+
+def test_whole_numbers_are_whole_in_a_spreadsheet() -> None:
+    values = (12.0, 12.5, 0.0, -3.0, 7, 1e30, float("inf"))
+    rows = [TableRow((Field("~", value),)) for value in values]
+    found = spreadsheet(Table("x", "", (Column("n", True),), rows)).split()[1:]
+    assert found == ["12", "12.5", "0", "-3", "7", "1e+30", "inf"]
 
 
 def test_no_table_is_wider_than_a_column_of_a_paper() -> None:
@@ -74,9 +124,7 @@ def test_no_table_is_wider_than_a_column_of_a_paper() -> None:
     assert {"matrix", "measured", "costs"} <= set(made)
     for text in made.values():
         for part in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, re.DOTALL):
-            rows = [
-                row.split(" & ") for row in re.sub(r"\\(midrule|endhead)\n", "", part).split(" \\\\\n") if "&" in row
-            ]
+            rows = [row.split(" & ") for row in part.replace("\\midrule\n", "").split(" \\\\\n") if "&" in row]
             widths = [max(map(_characters, cells)) for cells in zip(*rows, strict=True)]
             assert sum(widths) + len(widths) <= COLUMN
 

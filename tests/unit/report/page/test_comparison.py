@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 from tests.helpers.comparisons import OTHER_MANIFEST, analysis_of, failures, speeds, spread
 from tunbench.analysis.compare.runs import Selection, compare
 from tunbench.analysis.run_analysis import RunAnalysis
+from tunbench.report import change_wording
 from tunbench.report.charts import forest
 from tunbench.report.page.comparison import rendered
 from tunbench.report.page.figures import drawn
@@ -98,6 +99,22 @@ def test_every_cell_has_a_row_the_worst_first() -> None:
         ("wireguard+<wbr>vxlan", "ok", "better"),
     ]
     assert "<dt>runner</dt>" in text
+
+
+def test_what_differs_of_the_runs_stands_above_the_verdicts() -> None:
+    text = section(A, B)
+    named = "The runs also differ in: "
+    assert text.index(named) < text.index("<svg") < text.index("<table") < text.index("<dt>runner</dt>")
+    told = text.partition(named)[2].partition("; what each")[0]
+    assert told.split(", ") == re.findall(r"<dt>(.*?)</dt>", text)
+    assert named not in section(A, A)
+
+
+def test_of_much_that_differs_the_first_is_named_and_the_rest_counted() -> None:
+    packages = {f"package-{number}": "1" for number in range(20)}
+    text = section(A, analysis_of(speeds("gre", spread(1e9, 1)), {**OTHER_MANIFEST, "programs": packages}))
+    assert text.partition("also differ in: ")[2].partition("; what each")[0].count(",") == change_wording.MAX_NAMED - 1
+    assert re.search(r" and \d+ more; what each", text)
 
 
 def test_the_forest_has_a_mark_for_each_cell_with_a_shift() -> None:

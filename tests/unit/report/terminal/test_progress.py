@@ -54,7 +54,7 @@ def test_a_run_that_goes_on_counts_on_from_what_is_there() -> None:
     assert last.startswith("[6/84] ")
 
 
-def test_the_time_that_is_left_is_at_most_what_the_run_was_given() -> None:
+def test_what_is_under_way_when_the_time_is_over_is_said_to_end() -> None:
     out, one = io.StringIO(), shard()
     ended = {"event": "shard", "state": "finished"}
     started = {"event": "shard", "state": "started", "spec": one.spec()}
@@ -65,5 +65,29 @@ def test_the_time_that_is_left_is_at_most_what_the_run_was_given() -> None:
             display.watch(ShardEvent(one, ended, read_event({"shard": one.id, **ended})))
             display.end = display.began[one.id]
     first, second, third = out.getvalue().splitlines()
-    assert first == "84 shards, 1 at a time: at most 2 min"
-    assert second.endswith("at most 2 min left") and third.endswith("the time is over")
+    assert first == "84 shards, 1 at a time: about 2 min, then what is under way ends"
+    assert second.endswith("about 2 min, then what is under way ends") and third.endswith("the time is over")
+
+
+def test_a_shard_that_goes_on_when_the_time_is_over_is_waited_for() -> None:
+    out, one = io.StringIO(), shard()
+    began = {"event": "phase", "name": "boot", "at": 0.0}
+    started = {"event": "shard", "state": "started", "spec": one.spec()}
+    with Display(Console(file=out, force_terminal=True, width=200), 84, 1, 9000.0, limit=120) as display:
+        display.watch(ShardEvent(one, started, read_event({"shard": one.id, **started})))
+        assert display.progress.tasks[0].fields["left"] == "about 2 min"
+        assert out.getvalue().count(" min, then what is under way ends\n") == 1
+        display.end = display.began[one.id]
+        display.watch(ShardEvent(one, began, read_event({"shard": one.id, **began})))
+        assert display.progress.tasks[0].fields["left"] == "ending what is under way"
+
+
+def test_a_limit_that_cuts_nothing_is_not_told() -> None:
+    out = io.StringIO()
+    with Display(Console(file=out, width=200), 20, 2, 90.0, limit=600):
+        pass
+    with Display(Console(file=out, width=200), 20, 2, 90.0, possible=40, most=30, limit=600):
+        pass
+    first, second = out.getvalue().splitlines()
+    assert first == "20 shards, 2 at a time: about 90 s"
+    assert second == "20 shards, 2 at a time: at most about 90 s"

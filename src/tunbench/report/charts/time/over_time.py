@@ -1,6 +1,6 @@
 """Throughput and delay over the time of a trial, in one picture: what a load does to those who wait behind it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -27,7 +27,8 @@ CARRIED = "throughput"
 BESIDE = {"throughput-up": "rtt-up", "throughput-down": "rtt-down", "throughput-both": "rtt-both"}
 """What was carried in a phase as one value, and the series that lasted as long as the phase."""
 
-HEADING = "throughput and delay over time"
+HEADING, CARRIED_ALONE = "throughput and delay over time", "throughput over time"
+"""What a picture is called with and without delays."""
 
 PHASES = {"rtt-idle": "idle", "rtt-up": "load up", "rtt-down": "load down", "rtt-both": "load both ways"}
 """What is told of the moment at which a series begins that lasts for a phase."""
@@ -66,17 +67,21 @@ def figures(view: View) -> list[Figure]:
                     for title, unit, own in (("throughput", "bit/s", lines.carried), ("delay", "s", lines.late))
                     if own
                 ]
-                title = HEADING if lines.late else HEADING.replace(" and delay", "")
-                heading = f"{title} of {workload}, {condition}"
+                heading = f"{_title([lines])} of {workload}, {condition}"
                 rules = [Rule(at, PHASES[metric]) for metric, at in lines.phases.items()]
                 draw = partial(storeys.draw, plots, named, f"time-{number}-{index}", heading, rules)
                 panels.append(Panel(condition, index, draw))
         if panels:
-            made.append(Figure(f"over-time-{number}", HEADING, workload, NOTE, number, panels, unfolded=False))
+            title = _title([lines for (name, _), lines in found.items() if name == workload and lines.carried])
+            made.append(Figure(f"over-time-{number}", title, workload, NOTE, number, panels, unfolded=False))
     # Phases with and without a load say most; else the first flow is as good as any.
     phased = {workload for (workload, _), lines in found.items() if lines.phases}
     best = max(made, key=lambda one: one.about in phased, default=None)
     return [one._replace(unfolded=one is best) for one in made]
+
+
+def _title(of: Iterable[Lines]) -> str:
+    return HEADING if any(lines.late for lines in of) else CARRIED_ALONE
 
 
 NOTE = (

@@ -1,10 +1,12 @@
-"""What of an event's time passes without answers: the share of events behind which probes are answered again."""
+"""What of an event's time passes without answers: the share of trials, failed ones too, that are answered again."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import polars as pl
 
+from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.findings.questions import Asked
 from tunbench.report import question_words
 from tunbench.report.charts.canvas import Mark
@@ -12,6 +14,7 @@ from tunbench.report.charts.figure import Figure, Panel, marks
 from tunbench.report.charts.time import storeys
 from tunbench.report.charts.time.storeys import Rule, Storey, TimeAxis, TimeLine
 from tunbench.report.view import View
+from tunbench.runner.declare.verdicts import Verdict
 
 BLOCKED, OUTAGE = "blocked", "outage"
 """How long nobody was answered around an event, and how long the link was down, both from its beginning."""
@@ -19,7 +22,7 @@ BLOCKED, OUTAGE = "blocked", "outage"
 BACK = "the link is back"
 
 STEPS = 120
-"""Steps of a line at most: of more events, some stand for all."""
+"""Steps of a line at most: of more trials, some stand for all."""
 
 LEAD = 0.08
 """What is shown of the time before the event, as a share of the longest time without answers."""
@@ -27,17 +30,28 @@ LEAD = 0.08
 HEADING = "answers around an event"
 
 NOTE = (
-    "A line falls when the event happens, and rises by one event of one trial with each that is answered again: at "
-    "half of its height is the median. It is drawn from the longest time without answers of each event."
+    "A line falls when the event happens, and rises by one trial with each that is answered again, at the median over "
+    "its events of the longest time without answers: at half of its height is the median over trials."
 )
+
+FAILED = "A trial that failed never rises; the medians of the tables are those of the others. Failed: {}."
+
+
+class Recovery(NamedTuple):
+    """A line: its run and stack, what each trial that is ok was without answers, in seconds, and how many failed."""
+
+    run: str
+    stack: str
+    blocked: Sequence[float]
+    failed: int
 
 
 def figures(view: View) -> list[Figure]:
     """For each workload with events: a panel a condition, and in it a line a stack."""
-    raw = view.samples.filter(pl.col("at").is_not_null() & pl.col("metric").is_in([BLOCKED, OUTAGE]))
+    values = view.values.filter(pl.col("metric").is_in([BLOCKED, OUTAGE]) & pl.col("statistic").is_in(CENTRAL))
     made: list[Figure] = []
     for number, workload in enumerate(view.workloads):
-        own = raw.filter(pl.col("workload") == workload)
+        own = values.filter(pl.col("workload") == workload)
         happened = question_words.event(Asked(workload, BLOCKED, "s", "", ""))
         if not happened or own.is_empty():
             continue
@@ -46,49 +60,77 @@ def figures(view: View) -> list[Figure]:
             for index, condition in enumerate(view.conditions)
             if not (some := own.filter(pl.col("condition") == condition)).is_empty()
         ]
-        made.append(Figure(f"recoveries-{number}", HEADING, workload, NOTE, number, panels, unfolded=not made))
+        note = " ".join([NOTE, *_failures(view, workload)])
+        made.append(Figure(f"recoveries-{number}", HEADING, workload, note, number, panels, unfolded=not made))
     return made
 
 
-def _drawn(view: View, samples: pl.DataFrame, happened: str, name: str) -> str:
+def _drawn(view: View, values: pl.DataFrame, happened: str, name: str) -> str:
     drawn, lines, named = marks(view), [], []
-    for run, stack, mark, blocked in _blocked(samples, drawn):
-        lines.append(TimeLine(mark, answered(blocked)))
-        named.append((f"{stack} · {run}" if view.several else stack, mark))
+    for one in _recoveries(view, values):
+        mark: Mark = drawn[one.run, one.stack]
+        lines.append(TimeLine(mark, answered(one.blocked, one.failed)))
+        named.append((f"{one.stack} · {one.run}" if view.several else one.stack, mark))
     longest = max(at for line in lines for at, _ in line.points) or 1.0
     before = -LEAD * longest
-    lines = [line._replace(points=[(before, 1.0), *line.points, (longest, 1.0)]) for line in lines]
+    lines = [line._replace(points=[(before, 1.0), *line.points, (longest, line.points[-1][1])]) for line in lines]
     rules = [Rule(0.0, happened)]
-    outages = samples.filter(pl.col("metric") == OUTAGE)["value"]
+    outages = values.filter(pl.col("metric") == OUTAGE)["value"]
     if not outages.is_empty():
         rules.append(Rule(float(outages.median()), BACK))  # type: ignore[arg-type]
-    plot = Storey("events that are answered", "ratio", lines)
+    plot = Storey("trials that are answered", "ratio", lines)
     shown = dict.fromkeys(named)
-    heading = f"{HEADING}: {happened}, {samples['condition'][0]}"
+    heading = f"{HEADING}: {happened}, {values['condition'][0]}"
     return storeys.draw(
         [plot], list(shown), f"recoveries-{name}", heading, rules, TimeAxis("seconds after the event", before)
     )
 
 
-def _blocked(
-    samples: pl.DataFrame, drawn: dict[tuple[str, str], Mark]
-) -> Iterator[tuple[str, str, Mark, Sequence[float]]]:
-    """The run and stack of each line, how it is drawn, and how long each of its events was without answers."""
-    of_lines = samples.filter(pl.col("metric") == BLOCKED).group_by("run", "stack", "pair", maintain_order=True)
-    for run, stack, _, values in of_lines.agg("value").iter_rows():
-        yield run, stack, drawn[run, stack], values
+def _recoveries(view: View, values: pl.DataFrame) -> Iterator[Recovery]:
+    """What is drawn of a workload and condition; of a stack whose trials have all failed, that none is answered."""
+    workload, condition = values["workload"][0], values["condition"][0]
+    of_lines = values.filter(pl.col("metric") == BLOCKED).group_by("run", "stack", "pair", maintain_order=True)
+    found: dict[tuple[str, str], list[Sequence[float]]] = {}
+    for run, stack, _, blocked in of_lines.agg("value").iter_rows():
+        found.setdefault((run, stack), []).append(blocked)
+    for stack in view.stacks:
+        for run in view.labels:
+            failed, _ = _failed(view, run, stack, condition, workload)
+            for blocked in found.get((run, stack), [[]] if failed else []):
+                yield Recovery(run, stack, blocked, failed)
 
 
-def answered(blocked: Sequence[float]) -> list[tuple[float, float]]:
-    """The share of events that are answered, as steps from the moment of the event on, by their times without answers.
+def _failed(view: View, run: str, stack: str, condition: str, workload: str) -> tuple[int, int]:
+    """How many trials of a cell failed, and how many there are that failed or are ok."""
+    verdicts = [trial.verdict for trial, _ in view.trials.get((run, stack, condition, workload), [])]
+    failed = verdicts.count(Verdict.FAILED)
+    return failed, failed + verdicts.count(Verdict.OK)
 
-    What was never without an answer does not fall.
+
+def _failures(view: View, workload: str) -> Iterator[str]:
+    """What is said of trials that failed: how many of each stack, whatever the condition."""
+    told = []
+    for stack in view.stacks:
+        for run in view.labels:
+            counted = [_failed(view, run, stack, condition, workload) for condition in view.conditions]
+            failed, trials = (sum(numbers) for numbers in zip(*counted, strict=True))
+            if failed:
+                told.append(f"{stack}{f' · {run}' if view.several else ''} {failed} of {trials}")
+    if told:
+        yield FAILED.format(", ".join(told))
+
+
+def answered(blocked: Sequence[float], failed: int = 0) -> list[tuple[float, float]]:
+    """The share of trials that are answered, as steps from the moment of the event on, by their times without answers.
+
+    What was never without an answer does not fall; what failed never rises.
     """
     rising = sorted(blocked)
-    number = len(rising)
+    number = len(rising) + failed
     share = sum(value <= 0 for value in rising) / number
     points = [(0.0, 1.0), (0.0, share)]
-    for rank in sorted({-(-number * step // STEPS) for step in range(1, STEPS + 1)}):
+    ranks = {-(-len(rising) * step // STEPS) for step in range(1, STEPS + 1)} if rising else set()
+    for rank in sorted(ranks):
         at = max(0.0, rising[rank - 1])
         if at > 0:
             points += [(at, share), (at, share := rank / number)]

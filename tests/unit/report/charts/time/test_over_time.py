@@ -59,6 +59,8 @@ def test_a_flow_without_delays_has_its_throughput_alone() -> None:
     [figure] = made(flow("gre", 8, delayed=False))
     assert [len(points) for _, points in lines(figure)] == [8]
     assert "delay" not in figure.panels[0].draw()
+    assert figure.heading == "throughput over time"
+    assert made(flow("gre", 8))[0].heading == "throughput and delay over time"
 
 
 def test_a_phase_has_its_name_where_it_begins() -> None:
