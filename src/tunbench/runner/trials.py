@@ -19,7 +19,7 @@ from tunbench.runner.network import relays
 from tunbench.runner.node import limits
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.shell import wait_until
+from tunbench.runner.node.shell import Process, wait_until
 from tunbench.runner.proof import claims, path_series, proof
 from tunbench.runner.proof.path_series import Stretch
 from tunbench.runner.site import Site
@@ -111,10 +111,19 @@ def execute(workload: str, site: Site, probes: Sequence[str], events: Events, pr
     ways = _choice(site, what.pairs(site.underlay.topology), proven)
     if not ways:
         return _execute_beside_relays(workload, what, site, probes, events)
+    before = _daemons(site)
     with path_series.watched(site.underlay, site.nodes, site.pair, ways) as counted:
         executed = _execute_beside_relays(workload, what, site, probes, events)
-    stretches = path_series.found(counted, {proven, executed.path or proven})
+    if _daemons(site) != before:
+        # It began anew, and enrolled: a control plane then says more than a relay, on the same port.
+        return executed
+    stretches = path_series.found(counted, {proven, executed.path or proven}, executed.path)
     return with_paths(executed, workload, stretches, events)
+
+
+def _daemons(site: Site) -> dict[str, list[Process]]:
+    """The daemons of the lowest layer that run now, by node."""
+    return {name: list(some) for name, some in site.stack.layers[0].daemons.items()}
 
 
 def _choice(site: Site, pairs: Sequence[Pair], proven: str) -> list[claims.Way]:

@@ -131,10 +131,13 @@ def _of_day(text: str) -> int:
     return hours * 3600 + minutes * 60 + rest
 
 
-def found(counted: Mapping[float, Mapping[str, int]], proven: Collection[str]) -> list[Stretch]:
+def found(
+    counted: Mapping[float, Mapping[str, int]], proven: Collection[str], afterwards: str | None = None
+) -> list[Stretch]:
     """The stretches of one path each, in their order. The second in which a path gave way to another is of the latter.
 
     Paths that are `proven` need no share of the bytes. Silence between two stretches of the same path is part of it.
+    `afterwards` is the path that a proof found at the end, where there was one.
     """
     real = _real(counted, proven)
     kept = {at: {name: size for name, size in sizes.items() if name in real} for at, sizes in sorted(counted.items())}
@@ -144,6 +147,8 @@ def found(counted: Mapping[float, Mapping[str, int]], proven: Collection[str]) -
     for number, (name, at) in enumerate(runs):
         if name == MIXED and len(at) == 1 and 0 < number < len(runs) - 1:
             continue
+        if name == MIXED and len(at) == 1 and number and afterwards in kept[at[0]]:
+            name = str(afterwards)
         if merged and merged[-1].path == name:
             merged[-1] = merged[-1]._replace(end=at[-1] + 1)
         else:

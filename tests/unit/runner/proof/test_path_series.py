@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.helpers.fakes import FakeEvents, FakeShell
+from tests.helpers.fakes import Call, FakeEvents, FakeProcess, FakeShell
 from tunbench.runner import invocation, stack, trials
 from tunbench.runner.declare import topology
+from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.network import underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
@@ -95,6 +96,14 @@ def test_a_path_is_one_whoever_has_proven_it() -> None:
     ]
 
 
+def test_the_last_second_is_of_the_path_that_was_proven_behind_it() -> None:
+    counted: path_series.Counted = {0: DIRECT, 1: RELAY, 2: BOTH}
+    begin = [Stretch(0, 1, "direct"), Stretch(1, 2, "relay")]
+    assert found(counted, ["direct"]) == found(counted, ["direct"], "other") == [*begin, Stretch(2, 3, "mixed")]
+    assert found(counted, ["direct"], "direct") == [*begin, Stretch(2, 3, "direct")]
+    assert found({0: BOTH}, ["direct"], "direct") == [Stretch(0, 1, "mixed")]
+
+
 def test_each_path_is_said_with_the_second_from_which_on_it_was_taken() -> None:
     assert said([Stretch(0, 3, "direct")]) == "direct"
     assert said([Stretch(0, 3, "direct"), Stretch(4, 9, "derp")]) == "direct, derp from 4 s"
@@ -178,3 +187,20 @@ def test_where_nobody_can_count_nothing_is_counted() -> None:
     ]:
         counted, commands = counted_by(shell, ways)
         assert counted == {} and not any("list table" in one or "delete" in one for one in commands)
+
+
+@pytest.mark.parametrize(("anew", "path"), [(False, "derp"), (True, "direct")])
+def test_what_a_control_plane_says_while_a_stack_enrols_anew_is_no_path(
+    anew: bool, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = site_of("headscale", shell=FakeShell({"list table": listed((1, "00:00:01", 90_000))}))
+    layer = site.stack.layers[0]
+    layer.daemons["a"] = [FakeProcess(Call([], "", None))]
+
+    def restarted(*_: object) -> trials.Executed:
+        if anew:
+            layer.daemons["a"] = [FakeProcess(Call([], "", None))]
+        return trials.Executed(Verdict.OK, "", [], {}, "direct", "direct")
+
+    monkeypatch.setattr(trials, "_execute_beside_relays", restarted)
+    assert trials.execute("connect", site, (), FakeEvents(), "direct").path == path
