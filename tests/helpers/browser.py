@@ -34,7 +34,7 @@ class Browser:
         self.loaded = 0
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime", "Log"):
+        for domain in ("Page", "Network", "Runtime", "Log", "Performance"):
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -59,6 +59,12 @@ class Browser:
         self._go(address)
         self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(() => done(1), 0)))")
         return time.monotonic() - began
+
+    @property
+    def processor_seconds(self) -> float:
+        """Seconds of processor time that the process of the page has taken, however busy the machine is otherwise."""
+        found = self.call("Performance.getMetrics")["metrics"]
+        return cast(float, {one["name"]: one["value"] for one in found}["ProcessTime"])
 
     def ask(self, script: str) -> Any:
         """The value of an expression in the page."""
