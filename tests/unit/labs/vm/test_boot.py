@@ -30,7 +30,7 @@ def test_a_virtual_machine_counts_instructions() -> None:
     assert after(argv, "-smp") == ["1"]
     assert after(argv, "-seed") == ["1"], "the seed of a shard comes in with its payload"
     assert "hpet=on" in after(argv, "-M")[0]
-    assert after(argv, "-cpu") == ["max,-erms,-fsrm,-rdrand,-rdseed"]
+    assert after(argv, "-cpu") == ["max,-erms,-fsrm,-rdrand,-rdseed,-cx16"]
     assert {"tsc=reliable", "tsc_early_khz=1000000", "nolapic_timer", "norandmaps", "random.trust_cpu=on"} <= set(
         after(argv, "-append")[0].split()
     )
@@ -66,7 +66,7 @@ def test_a_machine_without_hpet_has_a_table_of_its_own_first(tmp_path: Path, mon
 def test_a_machine_lacks_features() -> None:
     machine = Machine("any", ("aes", "vaes"))
     argv = command(machine=machine)
-    assert after(argv, "-cpu") == ["max,-erms,-fsrm,-rdrand,-rdseed,-aes,-vaes"]
+    assert after(argv, "-cpu") == ["max,-erms,-fsrm,-rdrand,-rdseed,-cx16,-aes,-vaes"]
 
 
 def test_nothing_in_it_completes_from_a_thread_of_the_host() -> None:

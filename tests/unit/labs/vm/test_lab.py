@@ -55,7 +55,7 @@ def test_a_vm_is_the_machine_of_its_shard(monkeypatch: pytest.MonkeyPatch, tmp_p
     one = replace(one, values={**one.values, "machine": Machine("x", ("aes",), 125)})
     argv = started(monkeypatch, VmLab("virtual"), tmp_path, one).argv
     assert (after(argv, "-cpu"), after(argv, "-icount")) == (
-        ["max,-erms,-fsrm,-rdrand,-rdseed,-aes"],
+        ["max,-erms,-fsrm,-rdrand,-rdseed,-cx16,-aes"],
         [icount(3)],
     )
 
