@@ -96,6 +96,7 @@ OF_BRING_UP = {
     "opened-ports": Metric(
         "count",
         "ports that the gateway of an endpoint holds open to who asked it, where it opens any (`portmap`)",
+        question=Question.RECOVERS,
         more_is_better=None,
     ),
 }
