@@ -55,7 +55,7 @@ def run(folder: Path, text: str, interface: bytes = UP) -> Ran:
     assert UP in files[modes]
     files[modes] = files[modes].replace(UP, interface)
     with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(payload, "runner_files", lambda: files)
+        changed.setattr(payload, "runner_files", lambda *_: files)
         return folder, execute(folder, text)
 
 

@@ -96,7 +96,7 @@ def spoilt(change: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatc
     [name] = [one for one, code in files.items() if "tunnels/headscale/" in one and change[0].encode() in code]
     assert files[name].count(change[0].encode()) == 1
     files[name] = files[name].replace(change[0].encode(), change[1].encode())
-    monkeypatch.setattr(payload, "runner_files", lambda: files)
+    monkeypatch.setattr(payload, "runner_files", lambda *_: files)
     return execute(folder / "run", text(["headscale"], [PING]))
 
 

@@ -69,7 +69,7 @@ def test_policies_below_take_what_vxlan_makes_of_multicast_and_above_it_would_go
     files = payload.runner_files()
     files["tunbench/runner/workloads/multicast.py"] += COUNTING
     with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(payload, "runner_files", lambda: files)
+        changed.setattr(payload, "runner_files", lambda *_: files)
         text = plan(["ipsec+vxlan", "vxlan+ipsec"], '["baseline"]', ["multicast"])
         record = execute(tmp_path / "run", text, workers=1)
     assert values(record, "loss", "ipsec+vxlan") == [0.0]

@@ -45,7 +45,7 @@ def test_memory_is_flat_over_a_virtual_day(
 ) -> None:
     files = payload.runner_files()
     files["tunbench/runner/workloads/ping.py"] += LOOKING
-    monkeypatch.setattr(payload, "runner_files", lambda: files)
+    monkeypatch.setattr(payload, "runner_files", lambda *_: files)
     # 12 min on an idle core, of which there may be none.
     monkeypatch.setattr(pool, "WALL_LIMIT", 7000.0)
     record = execute(tmp_path / "run", plan([stack], '["baseline"]', workloads(HOURS)), workers=1)

@@ -64,7 +64,7 @@ def test_a_broken_tunnel_fails_its_proof(
     tunnels = "tunbench/runner/tunnels"
     files[f"{tunnels}/sound.py"] = files[f"{tunnels}/wireguard.py"]
     files[f"{tunnels}/wireguard.py"] = broken.encode()
-    monkeypatch.setattr(payload, "runner_files", lambda: files)
+    monkeypatch.setattr(payload, "runner_files", lambda *_: files)
     record = execute(tmp_path / "run", plan(["wireguard"], '["baseline"]', ["ping:count=10", "iperf3-tcp:duration=1"]))
     for workload in ("ping:count=10", "iperf3-tcp:duration=1"):
         verdict, why = verdicts(record)["wireguard", workload]
@@ -90,7 +90,7 @@ def test_a_daemon_that_dies_or_never_connects_has_failed_within_a_minute(
     files = payload.runner_files()
     [name] = [name for name, content in files.items() if "/openvpn" in name and change[0].encode() in content]
     files[name] = files[name].replace(change[0].encode(), change[1].encode())
-    monkeypatch.setattr(payload, "runner_files", lambda: files)
+    monkeypatch.setattr(payload, "runner_files", lambda *_: files)
     record = execute(tmp_path / "run", plan(["openvpn"], '["baseline"]', ["ping:count=10"]))
     assert set(verdicts(record).values()) == {("failed", reason)}
     [trial] = [trial for trial in record.trials if trial.cell["workload"] == "ping:count=10"]
@@ -111,7 +111,7 @@ def test_what_is_sent_out_is_caught_at_the_edge(tmp_path: Path, monkeypatch: pyt
         node.try_run("ping", "-c", "1", "-W", "1", "198.51.100.7")
         node.try_run("ping", "-c", "1", "-W", "1", "home.example")
 """
-    monkeypatch.setattr(payload, "runner_files", lambda: files)
+    monkeypatch.setattr(payload, "runner_files", lambda *_: files)
     record = execute(tmp_path / "run", plan(["ipip"], '["baseline"]', ["ping:count=10"]))
     [outside] = [event for event in journal.events(tmp_path / "run") if event["event"] == "outside"]
     seen = json.dumps(outside["first"])
