@@ -1,7 +1,7 @@
 """Whether the file of a tunnel, workload or probe declares what the contract asks for, told with file and line."""
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
@@ -117,16 +117,9 @@ def _of_headers(about: About) -> Iterator[Mistake]:
 
 def _of_workload(name: str) -> Iterator[Mistake]:
     module = registry.workload(name)
-    about = getattr(module, "ABOUT", None)
-    if not isinstance(about, workload.About):
-        yield "", "it has no ABOUT = About(…) of tunbench.runner.workload"
-        return
-    yield from _of_any(about, name)
-    yield from _without(module, "seconds", "execute", "parse")
+    yield from _of_module(module, name, workload, "seconds", "execute", "parse")
     yield from _called_otherwise(module)
-    if not about.metrics:
-        yield "metrics", "a workload has a metric at least"
-    yield from _of_metrics(about.metrics)
+    about = module.ABOUT
     for metric in about.headline:
         if metric not in about.metrics:
             yield "headline", f'headline names "{metric}", which is none of its metrics'
@@ -136,16 +129,7 @@ def _of_workload(name: str) -> Iterator[Mistake]:
 
 
 def _of_probe(name: str) -> Iterator[Mistake]:
-    module = registry.probe(name)
-    about = getattr(module, "ABOUT", None)
-    if not isinstance(about, probe.About):
-        yield "", "it has no ABOUT = About(…) of tunbench.runner.probe"
-        return
-    yield from _of_any(about, name)
-    yield from _without(module, "read", "samples")
-    if not about.metrics:
-        yield "metrics", "a probe has a metric at least"
-    yield from _of_metrics(about.metrics)
+    yield from _of_module(registry.probe(name), name, probe, "read", "samples")
 
 
 CHECKS: dict[str, Callable[[str], Iterator[Mistake]]] = {
@@ -155,17 +139,28 @@ CHECKS: dict[str, Callable[[str], Iterator[Mistake]]] = {
 }
 
 
+def _of_module(module: ModuleType, name: str, contract: ModuleType, *functions: str) -> Iterator[Mistake]:
+    """What is wrong with a file that declares ABOUT and has functions; whoever asks stops at the first mistake."""
+    about = getattr(module, "ABOUT", None)
+    if not isinstance(about, contract.About):
+        yield "", f"it has no ABOUT = About(…) of {contract.__name__}"
+        return
+    yield from _of_any(about, name)
+    for function in functions:
+        if not callable(getattr(module, function, None)):
+            yield "ABOUT", f"it has no function {function}"
+    if not about.metrics:
+        yield "metrics", f"a {contract.__name__.rpartition('.')[2]} has a metric at least"
+    for metric, declared in about.metrics.items():
+        if declared.unit not in BOUNDS:
+            yield "metrics", f'the metric "{metric}" is in "{declared.unit}": it is one of {", ".join(BOUNDS)}'
+
+
 def _of_any(about: Any, name: str) -> Iterator[Mistake]:
     if about.name != name:
         yield "name", f'it is called "{about.name}", and its file "{name}": give both one name'
     if not about.summary:
         yield "summary", "say what it is, in one line"
-
-
-def _without(module: ModuleType, *functions: str) -> Iterator[Mistake]:
-    for function in functions:
-        if not callable(getattr(module, function, None)):
-            yield "ABOUT", f"it has no function {function}"
 
 
 def _called_otherwise(module: ModuleType) -> Iterator[Mistake]:
@@ -176,12 +171,6 @@ def _called_otherwise(module: ModuleType) -> Iterator[Mistake]:
                 signature(function).bind(*given)
         except TypeError:
             yield name, f"{name} is called with {', '.join(given)}: write def {name}({', '.join(given)})"
-
-
-def _of_metrics(metrics: Mapping[str, Metric]) -> Iterator[Mistake]:
-    for name, metric in metrics.items():
-        if metric.unit not in BOUNDS:
-            yield "metrics", f'the metric "{name}" is in "{metric.unit}": it is one of {", ".join(BOUNDS)}'
 
 
 def check_together(brought: Collection[str]) -> None:

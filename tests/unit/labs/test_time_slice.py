@@ -2,11 +2,12 @@
 
 import ctypes
 import os
+import platform
 import threading
 
 from tunbench.labs import time_slice
 
-SCHED_GETATTR = time_slice.SCHED_SETATTR["x86_64"] + 1
+SCHED_GETATTR = time_slice.SCHED_SETATTR[platform.machine()] + 1
 
 GIVES_SLICES = (6, 12)
 """The first kernel that has more than one length of them."""

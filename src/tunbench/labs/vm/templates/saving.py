@@ -30,7 +30,7 @@ LOOK_SECONDS = 0.005
 
 ATTEMPTS, JUMP_SECONDS = 5, 1e-3
 """How often a VM is saved at most, and the seconds of its own clock in which it was saved where that has not jumped:
-some 20,000 instructions, which are 0.4 ms of the slowest machine. A jump is 1.6 ms at least (runner/template.py)."""
+some 30,000 instructions, which are 0.6 ms of the slowest machine. A jump is 1.6 ms at least (runner/template.py)."""
 
 HOST_CLOCKS = {b"timer": ((0, 8), (16, 24))}
 """Where the first section of a state, by its name, has readings of this machine's clocks. A clock that counts
