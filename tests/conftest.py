@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from tunbench.plan.axes import stack, workload
 from tunbench.plan.estimate import host_pace
+from tunbench.runner import registry
 
 # A job in the background ignores Ctrl-C, and so would all that the tests start and end by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -20,5 +20,4 @@ def usual_pace(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def parsed_anew() -> None:
     """What another test made of a tunnel or workload is not remembered."""
-    for cached in (stack.parse, stack.read_layer, stack.read_joined, workload.parse):
-        cached.cache_clear()
+    registry.forget()

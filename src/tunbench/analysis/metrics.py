@@ -1,7 +1,6 @@
 """Metrics as they are declared: which of them sum up a workload, and whether more of one is better."""
 
 from collections.abc import Mapping
-from functools import cache
 
 from tunbench.analysis.cells import CENTRAL
 from tunbench.runner import probe, registry
@@ -45,7 +44,7 @@ def rank(workload: str, metric: str) -> int:
     return names.index(metric) if metric in names else len(names)
 
 
-@cache
+@registry.remembered
 def _about(workload: str) -> About | None:
     name = workload.partition(":")[0]
     if name == BRING_UP:
@@ -54,6 +53,6 @@ def _about(workload: str) -> About | None:
     return registry.workload(name).ABOUT if name in registry.workload_names() else None
 
 
-@cache
+@registry.remembered
 def _of_probes() -> Mapping[str, Metric]:
     return probe.metrics(registry.probe_names())

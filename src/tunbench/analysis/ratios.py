@@ -10,6 +10,7 @@ from tunbench.analysis.cells import ESTIMATE, METRIC
 from tunbench.analysis.samples import CELL, TRIAL
 from tunbench.analysis.shares import Ratio, Trials, ratio
 from tunbench.plan.axes.stack import underlay_below
+from tunbench.runner import registry
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.network.underlay import UNDERLAY_KINDS
@@ -22,7 +23,7 @@ PLACE = (*CELL, *METRIC)
 STACK = PLACE.index("stack")
 
 
-@cache
+@registry.remembered
 def underlay(stack: str) -> str:
     """The kind of underlay of a stack, `ip`, `ip6` or `ethernet`; empty where this version does not know the stack."""
     try:

@@ -1,6 +1,5 @@
 """The plug-ins of this process: what they bring is found by the registry as what is shipped is."""
 
-import importlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -9,7 +8,7 @@ from types import ModuleType
 
 from tunbench.plugins import declared, imported, installed
 from tunbench.plugins.folder import KINDS, Plugin, PluginError, read
-from tunbench.runner import catalogue, probes, registry, tunnels, workloads
+from tunbench.runner import probes, registry, tunnels, workloads
 
 PACKAGES: dict[str, ModuleType] = {"tunnels": tunnels, "workloads": workloads, "probes": probes}
 
@@ -58,7 +57,7 @@ def take(folders: Iterable[Path] = (), with_installed: bool = True) -> None:
     imported.give(found)
     for kind, package in PACKAGES.items():
         package.__path__ = [*SHIPPED[kind], *(str(one.folder / kind) for one in found if one.names[kind])]
-    _forget_what_was_read()
+    registry.forget()
     try:
         for one in found:
             _check(one)
@@ -79,7 +78,7 @@ def release() -> None:
             _forget(package, name.replace("-", "_"))
     _TAKEN.clear()
     imported.give(())
-    _forget_what_was_read()
+    registry.forget()
     _renew()
 
 
@@ -119,11 +118,6 @@ def _forget(package: ModuleType, module: str) -> None:
     for name in [name for name in sys.modules if name == whole or name.startswith(f"{whole}.")]:
         del sys.modules[name]
     vars(package).pop(module, None)
-
-
-def _forget_what_was_read() -> None:
-    importlib.invalidate_caches()
-    catalogue.metrics_by_name.cache_clear()
 
 
 def _renew() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 
 from tunbench.runner import probe, registry, stack
 from tunbench.runner.declare import spelling
@@ -31,7 +30,7 @@ def packages() -> set[str]:
     return {package for each in (*of_tunnels, *of_workloads) for package in each}
 
 
-@cache
+@registry.remembered
 def metrics_by_name() -> Mapping[str, Metric]:
     """All metrics, of workloads, of probes and of bringing a stack up: a name means one thing, whoever measures it."""
     of_workloads = [registry.workload(name).ABOUT.metrics for name in registry.workload_names()]

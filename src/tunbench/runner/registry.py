@@ -2,14 +2,34 @@
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
+from typing import TypeVar, cast
 
 from tunbench.runner import probes, tunnels, workloads
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.mistaken_file import SHARED
 from tunbench.runner.tunnel import Tunnel
+
+Made = TypeVar("Made", bound=Callable[..., object])
+
+_FORGETTING: list[Callable[[], None]] = []
+
+
+def remembered(make: Made) -> Made:
+    """Remembers what a function made of tunnels, workloads and probes, until others are there: see `forget`."""
+    kept = lru_cache(maxsize=20_000)(make)
+    _FORGETTING.append(kept.cache_clear)
+    return cast(Made, kept)
+
+
+def forget() -> None:
+    """Forgets all that is `remembered`: other tunnels, workloads or probes are there now."""
+    importlib.invalidate_caches()
+    for each in _FORGETTING:
+        each()
 
 
 def tunnel_names() -> list[str]:

@@ -10,7 +10,7 @@ from tunbench.runner import bounds, invocation, mistaken_file, probe, stack
 from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Options
-from tunbench.runner.declare.path import demanded
+from tunbench.runner.declare.path import MIXED, demanded
 from tunbench.runner.declare.topology import Pair, Topology
 from tunbench.runner.declare.verdicts import WORST_FIRST, Verdict
 from tunbench.runner.declare.warnings import WarningKind
@@ -132,7 +132,7 @@ def _choice(site: Site, pairs: Sequence[Pair], proven: str) -> list[claims.Way]:
     That is so where several pairs, or several layers, have a path each.
     """
     ways = claims.ways(site.stack.layers[0], site.pair)
-    known = proven in (path_series.MIXED, *(way.path for way in ways))
+    known = proven in (MIXED, *(way.path for way in ways))
     return ways if len(ways) > 1 and known and list(pairs) == [site.pair] else []
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.helpers.plugins import TUNNEL, WHOLE, made
 from tests.helpers.runs import invoke
+from tunbench.analysis.metrics import headlines
+from tunbench.analysis.ratios import underlay
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.load import check
 from tunbench.plugins import installed, taken
@@ -34,7 +36,9 @@ def test_what_a_plugin_brings_stands_beside_what_is_shipped(tmp_path: Path) -> N
 def test_nothing_is_left_of_it_when_it_is_given_back(tmp_path: Path) -> None:
     shipped = registry.tunnel_names(), registry.workload_names(), registry.probe_names()
     taken.take([made(tmp_path / "mine")])
+    assert (underlay("mine"), headlines("my-wait")) == ("ip", ("waited",))
     taken.release()
+    assert (underlay("mine"), headlines("my-wait")) == ("", ())
     assert (registry.tunnel_names(), registry.workload_names(), registry.probe_names()) == shipped
     assert [name for name in sys.modules if name.endswith((".mine", ".my_wait", ".my_look"))] == []
     assert taken.plugins() == ()

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from tunbench.plan.axes import joining, sweep
 from tunbench.plan.axes.joining import Layer
@@ -66,14 +65,14 @@ def underlay_below(lowest: Part) -> str:
     return lowest.options.get("underlay", about.needs_underlay)
 
 
-@lru_cache(maxsize=20_000)
+@registry.remembered
 def parse(text: str) -> PlannedStack:
     """The stack of a spelling whose layers are known, whether or not they can be joined. Raises ValueError."""
     parts = spelling.stack(text)
     return PlannedStack(spelling.join(parts), tuple(read_layer(str(part)) for part in parts))
 
 
-@lru_cache(maxsize=20_000)
+@registry.remembered
 def read_layer(text: str) -> Layer:
     """The layer of a spelling: the stacks of a sweep have most of theirs in common. Raises ValueError."""
     part = spelling.part(text)
@@ -81,7 +80,7 @@ def read_layer(text: str) -> Layer:
     return Layer(part, kind, options, kind.with_options(options))
 
 
-@lru_cache(maxsize=20_000)
+@registry.remembered
 def read_joined(text: str, mtu: int) -> PlannedStack:
     """A stack whose layers can be joined: a study names the same ones again and again. Raises ValueError."""
     found = parse(text)

@@ -2,12 +2,11 @@
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from tunbench.plan.axes import sweep
 from tunbench.plan.axes.reader import AxisReader
 from tunbench.plan.toml.tables import alone
-from tunbench.runner import invocation
+from tunbench.runner import invocation, registry
 from tunbench.runner.declare import spelling
 from tunbench.runner.invocation import Invocation
 from tunbench.runner.workload import About
@@ -38,7 +37,7 @@ class Workload:
         return self.name
 
 
-@lru_cache(maxsize=20_000)
+@registry.remembered
 def parse(text: str) -> Workload:
     """The workload of a spelling; a plan asks for the same one again and again. Raises ValueError."""
     return Workload(str(spelling.part(text)), invocation.read(text))

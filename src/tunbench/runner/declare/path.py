@@ -8,6 +8,9 @@ from tunbench.runner.declare.options import Option, Options
 ANY, DIRECT = "any", "direct"
 """That any way will do, and the name of that from end to end."""
 
+MIXED = "mixed"
+"""What stands in the place of a path where packets took several, at once or again and again."""
+
 
 class Path(NamedTuple):
     """A way that packets may take: what of it one sees from below, and which node carries them."""

@@ -12,6 +12,7 @@ from itertools import groupby
 from statistics import median
 from typing import Any, NamedTuple
 
+from tunbench.runner.declare.path import MIXED
 from tunbench.runner.declare.topology import Pair
 from tunbench.runner.network.relays import MIN_RELAYED_BYTES
 from tunbench.runner.network.underlay import Underlay
@@ -38,9 +39,6 @@ CHAIN = """\
 
 EVIDENT = re.compile(r"(tcp|udp)(?: port (\d+))?(?: and (?!.*\bor\b).*)?")
 """The pcap filter of what a relay carries, as far as rules can tell it: by protocol and port."""
-
-MIXED = "mixed"
-"""What stands in the place of a path where packets took several at once."""
 
 NEARLY_ALL = 0.9
 """The part of the bytes of a second from which on they went that way."""

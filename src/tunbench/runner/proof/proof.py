@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import ProofFailed
+from tunbench.runner.declare.path import MIXED
 from tunbench.runner.node import python
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
@@ -29,9 +30,6 @@ ALL_ECHOES = 2 * ECHOES
 
 MARKER_SIZE = 16
 """Bytes of the marker with which the payload of each echo begins."""
-
-MIXED = "mixed"
-"""What stands in the place of a path where packets took several, again and again."""
 
 SETTLING = 2.0
 """Seconds between two looks where they did."""
