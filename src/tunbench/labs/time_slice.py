@@ -24,5 +24,6 @@ def give_shortest(thread: int) -> None:
     """
     number = SCHED_SETATTR.get(platform.machine())
     if number is not None:
-        attributes = ATTRIBUTES.pack(ATTRIBUTES.size, os.SCHED_OTHER, 0, 0, 0, SHORTEST_NANOSECONDS, 0, 0)
+        nice = os.getpriority(os.PRIO_PROCESS, thread)
+        attributes = ATTRIBUTES.pack(ATTRIBUTES.size, os.SCHED_OTHER, 0, nice, 0, SHORTEST_NANOSECONDS, 0, 0)
         LIBC.syscall(number, thread, attributes, 0)
