@@ -247,6 +247,7 @@ class FakeExecution:
         self.hangs = hangs
         self.seconds = age
         self.stopped = 0
+        self.lost = ""
         self.wakes: tuple[int, ...] = ()
         self.warnings: tuple[tuple[WarningKind, str], ...] = ()
 

@@ -1,20 +1,34 @@
 """`tunbench run`: executes a plan, and goes on with one that was interrupted."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from tunbench.cli.shared.executing import MISTAKES, conclude, execute
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
-from tunbench.cli.shared.plan_options import ClockOption, LabOption, ScaleOption, SeedOption, WorkersOption
+from tunbench.cli.shared.plan_options import (
+    ClockOption,
+    ExecutorOption,
+    LabOption,
+    ScaleOption,
+    SeedOption,
+    WorkersOption,
+)
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.executors import choice
+from tunbench.executors.choice import DaskChoice
+from tunbench.executors.pool import Seats
 from tunbench.plan import cautions, load
 from tunbench.plan.estimate.duration import default_workers
 from tunbench.run import execution
+from tunbench.run.interrupt import interruptible
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
 from tunbench.run.verify import pack as packing
@@ -31,6 +45,7 @@ def run(
     seed: SeedOption = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
     workers: WorkersOption = None,
+    executor: ExecutorOption = None,
     lab: LabOption = None,
     clock: ClockOption = None,
     scale: ScaleOption = None,
@@ -61,12 +76,14 @@ def run(
       tunbench run openwrt-2016 --scale quick   a study, as far as half an hour goes
       tunbench run quick --stack none --stack 'wireguard*' --profile baseline --repeats 6
       tunbench run my-plan.toml --pack seven.tar.bz2   and one archive for others, who verify it
+      tunbench run quick --executor dask=tcp://10.0.0.1:8786   on the workers of a cluster (docs/clusters.md)
       tunbench run --resume runs/seven          after Ctrl-C, a crash or a full disk
     """
     console = screen(stderr=True)
     with bad_input_exits(*MISTAKES):
         if pack is not None:
             packing.check(pack)
+        where = choice.chosen(executor, workers)
         options = {"seed": seed, "lab": lab, "clock": clock, "scale": scale}
         options |= narrowed_by(stack, workload, profile, repeats)
         folder, order = _order_in(plan, out, resume, options, tool or [])
@@ -74,10 +91,10 @@ def run(
         for line in [*([order.why_this_lab] if order.why_this_lab else []), *notes]:
             say(console, line)
         count = workers or default_workers(order.lab.clock)
-        with execution.machine_held(order):
+        with execution.machine_held(order), _executing(where, order, count, console) as (order, count, seats):
             if resume is None:
                 execution.create(folder, order)
-            changed = execute(folder, order, count, console)
+            changed = execute(folder, order, count, console, seats=seats)
         code = conclude(folder, order.loaded, changed, console)
         if pack is not None:
             packing.pack(folder, pack)
@@ -92,7 +109,9 @@ def _order_in(
     given = {name: value for name, value in options.items() if value is not None}
     if resume is not None:
         if plan or out or given or tools:
-            raise RunError("--resume goes on with a run as it was begun: give no plan, and --workers or --pack at most")
+            raise RunError(
+                "--resume goes on with a run as it was begun: give no plan, and --workers, --executor or --pack at most"
+            )
         return resume, reopen(resume)
     if plan is None:
         raise RunError("name a plan, such as: tunbench run quick (tunbench list plans shows them)")
@@ -104,3 +123,22 @@ def _order_in(
         published.read(loaded)
     order = order_of(loaded, given, brought_programs.parsed(tools))
     return out or default_folder(order.plan.name), order
+
+
+@contextmanager
+def _executing(
+    where: DaskChoice | None, order: Order, workers: int, console: Console
+) -> Iterator[tuple[Order, int, Seats | None]]:
+    """The order with its lab where shards start, and how many at a time: on this machine, or on workers."""
+    if where is None:
+        yield order, workers, None
+        return
+    # Dask takes half a second to import, and may not be installed.
+    from tunbench.executors.cluster import cluster
+
+    def tell(text: str) -> None:
+        say(console, text)
+
+    cluster.check(order.lab, order.shards, where)
+    with cluster.joined(where, order.lab, order.loaded, order.overrides, tell) as lab, interruptible():
+        yield order._replace(lab=lab), lab.seats(), lab.seats

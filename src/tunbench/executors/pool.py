@@ -4,8 +4,8 @@ import json
 import select
 import shutil
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +29,13 @@ WALL_LIMIT = 1800.0
 the lab's own time limits."""
 
 
+MOST_LOSSES = 5
+"""How often a shard begins anew whose machine has gone: at some point it is the shard that they go from."""
+
+Seats = Callable[[], int]
+"""How many shards are executed at a time; machines may come and go."""
+
+
 class ShardEvent(NamedTuple):
     """Something that happened to a shard: its runner told it, or the pool, that it began or came to its end.
 
@@ -44,27 +51,31 @@ class ShardEvent(NamedTuple):
 class RunningShard:
     """A shard under way and the seconds of wall clock that it may take.
 
-    `heard` counts its events, `ended` says whether the last of them is its end, and `refused` why what it told cannot
-    be believed.
+    `heard` counts its events and `warned` its warnings, `ended` says whether the last event is its end, and `refused`
+    why what it told cannot be believed.
     """
 
     shard: Shard
     execution: Execution
     limit: float
     heard: int = 0
+    warned: int = 0
     ended: bool = False
     refused: str = ""
 
 
-def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Iterator[ShardEvent]:
+def execute(lab: Lab, waiting: deque[Shard], workers: int | Seats, scratch: Path) -> Iterator[ShardEvent]:
     """Executes the shards that wait and yields what happens, as it happens. Leaving the iteration ends all labs.
 
-    Shards are taken from the left; whoever iterates may append others meanwhile.
+    Shards are taken from the left; whoever iterates may append others meanwhile. One whose machine has gone is given
+    back to the left.
     """
     running: list[RunningShard] = []
+    losses: Counter[str] = Counter()
+    seats = workers if callable(workers) else lambda: workers
     try:
         while waiting or running:
-            while waiting and len(running) < workers:
+            while len(running) < seats() and waiting:
                 shard = waiting.popleft()
                 folder = scratch / shard.id
                 folder.mkdir(parents=True, exist_ok=True)
@@ -74,11 +85,15 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int, scratch: Path) -> Ite
                 yield from _warnings(running[-1])
             for one in list(running):
                 alive = one.execution.running()
+                yield from _warnings(one)
                 yield from _news(one)
                 reason = _reason_to_end(one, alive)
                 if reason is not None:
                     running.remove(one)
                     one.execution.stop()
+                    if one.execution.lost and losses[one.shard.id] < MOST_LOSSES:
+                        losses[one.shard.id] += 1
+                        waiting.appendleft(one.shard)
                     yield _ending(one, reason)
                     # The next ones need the room.
                     shutil.rmtree(scratch / one.shard.id, ignore_errors=True)
@@ -99,7 +114,9 @@ def _wait(running: Sequence[RunningShard]) -> None:
 
 
 def _warnings(one: RunningShard) -> Iterator[ShardEvent]:
-    for name, text in one.execution.warnings:
+    new = one.execution.warnings[one.warned :]
+    one.warned += len(new)
+    for name, text in new:
         line = {"shard": one.shard.id, "event": "warning", "name": name, "text": text}
         yield ShardEvent(one.shard, line, read_event(line))
 
@@ -132,6 +149,8 @@ def _reason_to_end(one: RunningShard, alive: bool) -> str | None:
         return one.refused
     if one.ended and not alive:
         return ""
+    if one.execution.lost:
+        return one.execution.lost
     if not alive:
         return "the lab ended before the shard did"
     if one.execution.age() > one.limit:

@@ -14,6 +14,10 @@ class Execution(Protocol):
         """What there was to warn of when it was started, each with its text."""
 
     @property
+    def lost(self) -> str:
+        """That the machine which had it has gone, so that it is to begin anew elsewhere; empty where it is there."""
+
+    @property
     def wakes(self) -> Sequence[int]:
         """Descriptors of which one can be read from once it has told something or has ended.
 

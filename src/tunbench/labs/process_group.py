@@ -39,6 +39,7 @@ class ProcessGroup:
     """
 
     wakes: tuple[int, ...] = ()
+    lost = ""
     warnings: tuple[tuple[WarningKind, str], ...] = ()
 
     def __init__(

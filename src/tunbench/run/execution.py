@@ -97,7 +97,12 @@ def machine_held(order: Order) -> AbstractContextManager[None]:
 
 
 def go(
-    folder: Path, order: Order, workers: int, watch: Watch, host: HostState | None = None, over: Over = never
+    folder: Path,
+    order: Order,
+    workers: int | pool.Seats,
+    watch: Watch,
+    host: HostState | None = None,
+    over: Over = never,
 ) -> list[str]:
     """Executes what the journal does not hold yet, until the time is `over`. Returns what came out otherwise.
 
@@ -132,7 +137,7 @@ def schedule_of(folder: Path, order: Order) -> Schedule:
 def _execute(
     folder: Path,
     order: Order,
-    workers: int,
+    workers: int | pool.Seats,
     watch: Watch,
     book: Journal,
     own: Path,
@@ -154,6 +159,9 @@ def _execute(
         earlier = known.get((shard.id, event.workload)) if isinstance(event, TrialEnded) else None
         if isinstance(event, TrialEnded) and earlier and promised and substance(earlier) != substance(event):
             changed.append(label_of_trial(shard.spec(), event.workload))
+        if isinstance(event, TrialEnded):
+            # A shard whose worker has gone begins anew within the run.
+            known.setdefault((shard.id, event.workload), event)
         book.append(line, sync=line["event"] in ("trial", "shard"))
         folders.setdefault(shard.id, TrialFolders(folder, shard.spec())).take(event, earlier is not None)
         if isinstance(event, ShardEnded):

@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.shell.console import say, screen, show
+from tunbench.executors.pool import Seats
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
@@ -33,9 +34,11 @@ def execute(
     console: Console,
     interrupted: str = "",
     limit: float | None = None,
+    seats: Seats | None = None,
 ) -> list[str]:
     """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
 
+    `seats` says how many shards are executed at a time where that changes: there are `workers` at the beginning.
     After `limit` seconds what is under way comes to its end, and nothing else begins.
     Ends the command on Ctrl-C, and says how to go on, or what else is to be said then.
     """
@@ -50,7 +53,7 @@ def execute(
         total = schedule.asked
         over = execution.never if limit is None else execution.after(limit)
         with Display(console, total, workers, seconds, len(possible), most, total - len(waiting), limit) as display:
-            return execution.go(folder, order, workers, display.watch, host, over)
+            return execution.go(folder, order, seats or workers, display.watch, host, over)
     except KeyboardInterrupt:
         kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"
         say(console, f"\nInterrupted; {interrupted or kept}")

@@ -6,6 +6,7 @@ import typer
 
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.listing import alternatives
+from tunbench.executors import choice as executors
 from tunbench.plan.estimate.duration import MAX_WORKERS
 from tunbench.plan.model import CLOCKS, LAB_KINDS
 
@@ -40,4 +41,13 @@ ScaleOption = Annotated[
 WorkersOption = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", min=1, max=MAX_WORKERS, help="Labs side by side; else one for each core."),
+]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="WHERE",
+        help=f"{alternatives(executors.SPELLINGS)}: this machine, or Dask's workers.",
+        autocompletion=completion.executors,
+    ),
 ]

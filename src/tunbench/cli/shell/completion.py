@@ -36,6 +36,11 @@ def packed_runs(incomplete: str) -> list[str]:
     return [*runs(incomplete), *_paths(incomplete, lambda path: path.name.endswith(".tar.bz2"), folders=False)]
 
 
+def executors(incomplete: str) -> list[str]:
+    """Ways to hand out shards, as far as they can be written before an address is known."""
+    return _beginning(incomplete, ["pool", "dask=tcp://", "dask=tls://", "dask=local:"])
+
+
 def tunnels(incomplete: str) -> list[str]:
     """Tunnels, behind the + of a stack that has been begun."""
     below, plus, last = incomplete.rpartition("+")

@@ -1,0 +1,117 @@
+"""The connection to a scheduler of Dask, which is asked first whether it is one that can be worked with."""
+
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from tunbench.executors.choice import DaskChoice, ExecutorError
+from tunbench.plain_text import line
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ANSWER_SECONDS = 10.0
+"""Seconds in which a scheduler must answer."""
+
+LOOPBACK = ("127.", "localhost", "[::1]")
+
+INSTALL = "pip install 'tunbench[dask]'"
+
+
+@contextmanager
+def connected(choice: DaskChoice) -> "Iterator[Client]":
+    """A client of the scheduler; of workers of this process, there is one within. Raises ExecutorError."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ExecutorError(f"Dask is not installed ({error}); install it with: {INSTALL}") from None
+    with ExitStack() as stack:
+        stack.enter_context(_quiet())
+        address: Any = choice.address
+        if choice.local:
+            address = stack.enter_context(_workers_of_this_process(choice.local))
+        try:
+            client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise ExecutorError(_no_answer(choice, error)) from None
+        stack.callback(client.close, timeout=5)
+        _check_version(client, choice, version("distributed"))
+        yield client
+
+
+def caution(choice: DaskChoice) -> str:
+    """What is to be said of an open connection; empty where there is nothing."""
+    host = choice.address.removeprefix("tcp://")
+    if not choice.address.startswith("tcp://") or host.startswith(LOOPBACK):
+        return ""
+    return (
+        f"{choice.address} is neither encrypted nor closed: whoever reaches it executes what he likes on every worker; "
+        "where others share the network, use tls:// (docs/clusters.md#security)"
+    )
+
+
+def _no_answer(choice: DaskChoice, error: Exception) -> str:
+    told = line(str(error) or type(error).__name__, 200)
+    if choice.address.startswith("tls://") and isinstance(error, (TypeError, RuntimeError, ValueError)):
+        return f"{choice.name}: {told}; say which certificates to use (docs/clusters.md#security)"
+    return (
+        f"no scheduler of Dask answers at {choice.name} within {ANSWER_SECONDS:g} s ({told}); start one there with: "
+        f"dask scheduler --host HOST --port {choice.address.rpartition(':')[2]}, or name where it is"
+    )
+
+
+def _check_version(client: "Client", choice: DaskChoice, here: str) -> None:
+    """Raises ExecutorError where the scheduler is of another version of Dask: they do not promise to understand it."""
+    try:
+        scheduler: Any = client.scheduler
+        found = client.sync(scheduler.versions, callback_timeout=ANSWER_SECONDS)
+        there = str(dict(found["packages"]).get("distributed"))
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ExecutorError(f"{choice.name} does not say its version of Dask ({line(str(error), 200)})") from None
+    if there != here:
+        raise ExecutorError(
+            f"the scheduler at {choice.name} has Dask distributed {line(there, 50)}, and this machine {here}; install "
+            f"one version on all machines, such as: pip install distributed=={here}"
+        )
+
+
+@contextmanager
+def _workers_of_this_process(count: int) -> Iterator[Any]:
+    """Workers that are threads of this process: they only look after VMs, and open no port for their work."""
+    from distributed import LocalCluster
+
+    with tempfile.TemporaryDirectory(prefix="tunbench-dask-") as folder:
+        cluster = LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=False,
+            # What they say of themselves over HTTP is for this host alone.
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            local_directory=folder,
+            memory_limit=0,
+        )
+        try:
+            yield cluster
+        finally:
+            cluster.close(timeout=5)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Within it Dask writes nothing on the terminal: what matters of it is told by whoever asks."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "asyncio")]
+    before = [one.level for one in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in loggers:
+            one.setLevel(logging.CRITICAL + 1)
+        try:
+            yield
+        finally:
+            for one, level in zip(loggers, before, strict=True):
+                one.setLevel(level)

@@ -1,0 +1,143 @@
+"""A lab whose shards start on the workers of a cluster; all else of it is that of this machine."""
+
+import itertools
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tunbench.executors.choice import DaskChoice, ExecutorError
+from tunbench.executors.cluster import on_worker_task
+from tunbench.executors.cluster.crew import Crew
+from tunbench.executors.cluster.remote_execution import RemoteExecution
+from tunbench.labs.execution import Execution
+from tunbench.labs.extras import Extra
+from tunbench.labs.lab import Lab
+from tunbench.labs.real_time.host_state import HostState
+from tunbench.plan.axes.machine import Machine
+from tunbench.plan.axes.stack import PlannedStack
+from tunbench.plan.shard import Shard
+from tunbench.plugins.folder import Plugin
+from tunbench.runner.declare.access import Accesses
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PATIENCE = 60.0
+"""Seconds for which a run without any worker waits for one."""
+
+KEPT_MESSAGES = 1000
+"""What a scheduler keeps of a topic: `distributed.admin.low-level-log-length`."""
+
+
+class RemoteLab:
+    """Hands shards to a scheduler. `seats` says how many at a time."""
+
+    def __init__(self, lab: Lab, client: "Client", choice: DaskChoice, crew: Crew) -> None:
+        self.lab, self.client, self.choice, self.crew = lab, client, choice, crew
+        self.handed: dict[str, RemoteExecution] = {}
+        self._numbers = itertools.count(1)
+        self._alone_since: float | None = None
+        client.subscribe_topic(crew.run, self._heard)
+
+    def seats(self) -> int:
+        """How many shards the workers take at a time. Raises ExecutorError where nobody will take any."""
+        if self.client.status != "running":
+            raise ExecutorError(
+                f"the scheduler at {self.choice.name} does not answer any more; what was measured is kept: start it "
+                "and go on with --resume"
+            )
+        count = self.crew.seats
+        self._alone_since = None if count else self._alone_since or time.monotonic()
+        if self._alone_since and time.monotonic() - self._alone_since > PATIENCE:
+            raise ExecutorError(
+                f"{self.choice.name} has had no worker for {PATIENCE:g} s{self.crew.reasons}; what was measured is "
+                "kept: start workers and go on with --resume"
+            )
+        return count
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        """Hands a shard to the scheduler, which hands it to a worker."""
+        key = f"tunbench-{self.crew.run}-{shard.id}-{next(self._numbers)}"
+        workers = list(self.crew.used)
+        future = self.client.submit(
+            on_worker_task.execute,
+            self.crew.run,
+            list(on_worker_task.cell(shard)),
+            shard.repeat,
+            shard.id,
+            key=key,
+            workers=workers,
+            pure=False,
+            retries=0,
+        )
+        self.handed = {name: one for name, one in self.handed.items() if one.is_open}
+        self.handed[key] = RemoteExecution(future, workers, lambda: self.crew.used, self.crew.refuse)
+        return self.handed[key]
+
+    def close(self) -> None:
+        """Ends all that is under way, and takes away what the scheduler keeps of the run."""
+        for one in self.handed.values():
+            one.stop()
+        if self.client.status == "running":
+            self.client.unsubscribe_topic(self.crew.run)
+            for _ in range(KEPT_MESSAGES):
+                self.client.log_event(self.crew.run, "")
+
+    def _heard(self, event: tuple[float, Any]) -> None:
+        _, message = event
+        if isinstance(message, Mapping) and (one := self.handed.get(str(message.get("key")))):
+            one.told(message)
+
+    @property
+    def kind(self) -> str:
+        """What a plan calls it."""
+        return self.lab.kind
+
+    @property
+    def clock(self) -> str:
+        """The virtual one: no other lab is shared."""
+        return self.lab.clock
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """Those that are sent."""
+        return self.lab.extras
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """None that a shard uses."""
+        return self.lab.plugins
+
+    @property
+    def exclusive(self) -> bool:
+        """Workers are shared."""
+        return False
+
+    @property
+    def hidden_folders(self) -> tuple[Path, ...]:
+        """Those of the lab."""
+        return self.lab.hidden_folders
+
+    @property
+    def deciding_facts(self) -> Mapping[str, str]:
+        """Those of the lab: no worker differs in them."""
+        return self.lab.deciding_facts
+
+    def with_extras(self, extras: Iterable[Extra]) -> Self:
+        """The workers have been told of the extras that there are."""
+        return self
+
+    def with_plugins(self, plugins: Iterable[Plugin]) -> Self:
+        """No plug-in is sent."""
+        return self
+
+    def check(
+        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine], accesses: Iterable[Accesses]
+    ) -> dict[str, Any]:
+        """What the manifest says of the lab."""
+        return self.lab.check(stacks, machines, accesses)
+
+    def examine(self, shards: Sequence[Shard]) -> HostState | None:
+        """The state of this machine has no part in the numbers."""
+        return self.lab.examine(shards)

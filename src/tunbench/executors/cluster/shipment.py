@@ -1,0 +1,83 @@
+"""Sends images to workers that lack them: once to each cache, however many workers share it, and checked there."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunbench.executors.cluster import on_worker_received as on_worker
+from tunbench.executors.cluster.sent_image import SentImage
+from tunbench.plain_text import line
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PIECE_BYTES = 8 << 20
+"""Bytes of a file that are sent at once: the scheduler has as many for each worker in its memory meanwhile."""
+
+
+def bytes_of(images: Iterable[SentImage]) -> int:
+    """How many bytes the files of images have."""
+    return sum(path.stat().st_size for one in images for path in _files(one))
+
+
+def lacked(client: "Client", images: Sequence[SentImage], workers: Sequence[str]) -> dict[str, list[SentImage]]:
+    """Those of the images that each worker lacks; a worker that cannot say so lacks all."""
+    answers = ran(client, workers, on_worker.lacking, [list(one) for one in images])
+    return {
+        worker: [one for one in images if not isinstance(answer, list) or one.digest in answer]
+        for worker, answer in answers.items()
+    }
+
+
+def send(client: "Client", run: str, one: SentImage, workers: Sequence[str]) -> dict[str, str]:
+    """Sends an image to workers. Returns those that could not take it, each with the reason."""
+    failed: dict[str, str] = {}
+
+    def each(function: Any, *given: Any) -> None:
+        left = [worker for worker in workers if worker not in failed]
+        for worker, answer in ran(client, left, function, *given).items():
+            if isinstance(answer, Exception):
+                failed[worker] = f"cannot take the image {one.name}: {_told(answer)}"
+
+    each(on_worker.begin, run, one.digest)
+    for path in _files(one):
+        name = str(path.relative_to(one.folder))
+        for offset, piece in _pieces(path):
+            each(on_worker.take, run, one.digest, name, offset, piece)
+    each(on_worker.end, run, list(one))
+    if failed:
+        ran(client, list(failed), on_worker.drop, run)
+    return failed
+
+
+def ran(client: "Client", workers: Sequence[str], function: Any, *given: Any) -> dict[str, Any]:
+    """What a function returned on each of the workers, or the exception; one that has gone since is told as such."""
+    if not workers:
+        return {}
+    try:
+        answers = client.run(function, *given, workers=list(workers), on_error="return")
+    except OSError as error:
+        return {worker: error for worker in workers}
+    return {worker: answers.get(worker, ConnectionError("it is gone")) for worker in workers}
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{line(str(error.strerror), 100)}; make room there, or start it with another XDG_CACHE_HOME"
+    return line(str(error), 200)
+
+
+def _files(one: SentImage) -> list[Path]:
+    return sorted(path for path in one.folder.rglob("*") if path.is_file())
+
+
+def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+    offset = 0
+    with path.open("rb") as file:
+        while True:
+            piece = file.read(PIECE_BYTES)
+            if piece or not offset:
+                yield offset, piece
+            offset += len(piece)
+            if len(piece) < PIECE_BYTES:
+                return
