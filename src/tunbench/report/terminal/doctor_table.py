@@ -16,6 +16,11 @@ def whole(checks: Sequence[HostCheck]) -> Iterator[RenderableType]:
     widest = max(map(len, lines))
     yield from (f"{name.replace('_', ' '):{widest}}  {line}" for name, line in lines.items())
     yield ""
+    yield from rows(checks)
+
+
+def rows(checks: Sequence[HostCheck]) -> Iterator[RenderableType]:
+    """A row for each thing that was looked at."""
     heads = [GridColumn(""), GridColumn("what", place=True), GridColumn("found"), GridColumn("mend")]
     yield Grid(heads, rows_of(map(_row, checks)))
 

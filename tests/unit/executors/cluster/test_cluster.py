@@ -1,0 +1,338 @@
+"""Runs on real schedulers and workers, each a process with a cache of its own; their labs start no VM."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.clusters import VERSION, ClusterProcesses
+from tests.helpers.host import install_program
+from tests.helpers.runs import ending_after, ordered
+from tests.helpers.stub_worker import StubLab
+from tests.helpers.traces import that_name
+from tunbench.executors import pool
+from tunbench.executors.choice import DaskChoice, ExecutorError
+from tunbench.executors.cluster import cluster, connection, remote_lab
+from tunbench.journal import journal
+from tunbench.journal.readers.registry import record_of
+from tunbench.labs import image
+from tunbench.labs.vm.image_definition import BASE
+from tunbench.run.execution import create, go
+from tunbench.run.order import Order
+from tunbench.runner.node.shell import wait_until
+
+pytest.importorskip("distributed")
+
+PLAN = """\
+name = "any"
+seed = 5
+repeats = 3
+stacks = ["none", "wireguard"]
+workloads = ["ping:count=5"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with a small base image, and a QEMU that tells its version."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    (folder / "bin").mkdir()
+    install_program(folder / "bin", "qemu-system-x86_64", f"echo {VERSION}")
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+    small_image(BASE.folder, b"squashfs")
+    return folder
+
+
+def small_image(folder: Path, content: bytes) -> None:
+    folder.mkdir(parents=True)
+    (folder / "image.squashfs").write_bytes(content * 1000)
+    (folder / "vmlinux").write_bytes(b"")
+    image.write_manifest(folder, {"name": "base"}, {"kmod": "30"})
+
+
+def base_in(home: Path) -> Path:
+    return home / "cache" / "tunbench" / "images" / BASE.folder.name
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterProcesses]:
+    """A scheduler with two workers, which no test ends."""
+    found = ClusterProcesses(tmp_path_factory.mktemp("two"))
+    with ended(found):
+        found.start_scheduler()
+        found.start_worker("one")
+        found.start_worker("two")
+        found.wait_for_workers()
+        yield found
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[ClusterProcesses]:
+    """A scheduler, to which a test adds workers."""
+    found = ClusterProcesses(tmp_path / "cluster")
+    with ended(found):
+        found.start_scheduler()
+        yield found
+
+
+@contextmanager
+def ended(processes: ClusterProcesses) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        processes.close()
+
+
+@contextmanager
+def on(processes: ClusterProcesses, said: list[str], text: str = PLAN) -> Iterator[Order]:
+    """An order of the plan on a cluster."""
+    order = ordered(StubLab(), text)  # type: ignore[arg-type]
+    choice = DaskChoice(processes.address)
+    with cluster.joined(choice, order.lab, order.loaded, order.overrides, said.append) as lab:
+        yield order._replace(lab=lab)
+
+
+def run(processes: ClusterProcesses, folder: Path, watch: Callable[[Any], None] = print, text: str = PLAN) -> list[str]:
+    """Begins a run on a cluster, or goes on with it; what was said."""
+    said: list[str] = []
+    with on(processes, said, text) as order:
+        if not folder.exists():
+            create(folder, order)
+        assert go(folder, order, order.lab.seats, watch) == []  # type: ignore[attr-defined]
+    return said
+
+
+def by_the_pool(folder: Path, text: str = PLAN) -> str:
+    """The fingerprint of the same run on this machine."""
+    order = ordered(StubLab(), text)  # type: ignore[arg-type]
+    create(folder, order)
+    go(folder, order, 1, lambda _: None)
+    return fingerprint(folder)
+
+
+def fingerprint(folder: Path) -> str:
+    record = record_of(folder)
+    assert record.interrupted == ()
+    return str(record.manifest["fingerprint"])
+
+
+def states(folder: Path) -> list[str]:
+    return [one["state"] for one in journal.events(folder) if one["event"] == "shard"]
+
+
+def test_the_fingerprint_is_that_of_the_pool_and_an_image_is_sent_once(
+    two: ClusterProcesses, tmp_path: Path, home: Path
+) -> None:
+    assert run(two, tmp_path / "a") == ["sending the image base (0 MiB) to 2 workers"]
+    assert fingerprint(tmp_path / "a") == by_the_pool(tmp_path / "pool")
+    assert (tmp_path / "a" / "trials").is_dir()
+    assert run(two, tmp_path / "b") == [], "it is there by its digest"
+    for name in ("one", "two"):
+        received = two.folder / name / "cache" / "tunbench" / "received"
+        digest = image.check(BASE)["digest"]
+        assert sorted(path.name for path in received.iterdir()) == sorted([digest, "views"])
+        damaged = received / digest / "image.squashfs"
+        damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
+    assert run(two, tmp_path / "c") == ["sending the image base (0 MiB) to 2 workers"], "what is damaged is sent anew"
+    assert fingerprint(tmp_path / "c") == fingerprint(tmp_path / "a")
+    left = [path for name in ("one", "two") for path in (two.folder / name / "work").rglob("tunbench-*")]
+    assert left == [], "nothing but what is kept by its digest is left on a worker"
+
+
+UNTIL = PLAN + "[until]\ninterval = 0.001\nmax = 8\n"
+
+
+def test_with_until_the_same_blocks_are_asked_for(two: ClusterProcesses, tmp_path: Path) -> None:
+    run(two, tmp_path / "run", text=UNTIL)
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool", UNTIL)
+    assert states(tmp_path / "run").count("finished") > 6
+
+
+def test_two_runs_share_a_cluster(two: ClusterProcesses, tmp_path: Path) -> None:
+    found: dict[int, list[pool.ShardEvent]] = {}
+
+    def execute(seed: int) -> None:
+        with on(two, [], PLAN.replace("seed = 5", f"seed = {seed}")) as order:
+            lab: Any = order.lab
+            scratch = tmp_path / str(seed)
+            found[seed] = list(pool.execute(lab, deque(order.shards), lab.seats, scratch))
+
+    threads = [threading.Thread(target=execute, args=(seed,)) for seed in (6, 7)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    for seed in (6, 7):
+        ended = [one.line for one in found[seed] if one.line["event"] == "shard"]
+        assert [line["state"] for line in ended].count("finished") == 6, ended
+        assert len({line["shard"] for line in ended}) == 6, "none of the other run"
+    assert len({one.shard.id for told in found.values() for one in told}) == 12
+
+
+def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(own: ClusterProcesses, tmp_path: Path) -> None:
+    own.start_worker("one", STUB_SECONDS="2")
+    own.wait_for_workers()
+    with pytest.raises(KeyboardInterrupt):
+        run(own, tmp_path / "run", ending_after(1, KeyboardInterrupt))
+    assert wait_until(lambda: not that_name(own.folder / "one" / "work"), 10), "no process is left"
+    assert wait_until(lambda: not list((own.folder / "one" / "work").rglob("tunbench-*")), 10), "no folder is left"
+    run(own, tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+
+
+def test_a_worker_that_dies_gives_its_shard_back(own: ClusterProcesses, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        own.start_worker(name, STUB_SECONDS="1")
+    own.wait_for_workers()
+    told: list[str] = []
+
+    def watch(one: pool.ShardEvent) -> None:
+        told.append(str(one.line["event"]))
+        if told.count("trial") == 1 and "two" in own.workers:
+            own.kill("two")
+
+    said = run(own, tmp_path / "run", watch)
+    assert any("is gone; its shards begin anew elsewhere" in text for text in said)
+    assert states(tmp_path / "run").count("interrupted") == 1
+    assert states(tmp_path / "run").count("finished") == 6
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+    assert wait_until(lambda: not that_name(own.folder / "two" / "work"), 10), "its shard ended with it"
+    assert not list((own.folder / "two" / "work").rglob("tunbench-*"))
+
+
+def test_a_worker_that_comes_later_takes_part_and_a_slow_one_changes_nothing(
+    own: ClusterProcesses, tmp_path: Path
+) -> None:
+    own.start_worker("one", STUB_SECONDS="2")
+    own.wait_for_workers()
+    begun = threading.Event()
+
+    def later() -> None:
+        begun.wait(60)
+        own.start_worker("two")
+        own.suspend("one", 4)
+
+    helper = threading.Thread(target=later)
+    helper.start()
+    said = run(own, tmp_path / "run", lambda _: begun.set())
+    helper.join()
+    assert "interrupted" not in states(tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+    assert said.count("sending the image base (0 MiB) to 1 worker") <= 2
+
+
+def test_a_scheduler_that_goes_ends_the_run_and_resume_goes_on_with_another_one(
+    own: ClusterProcesses, tmp_path: Path
+) -> None:
+    own.start_worker("one", STUB_SECONDS="0.5")
+    own.wait_for_workers()
+
+    def watch(one: pool.ShardEvent) -> None:
+        if one.line.get("state") == "finished" and own.scheduler and own.scheduler.poll() is None:
+            own.kill_scheduler()
+
+    with pytest.raises(ExecutorError, match=r"does not answer any more; what was measured is kept: start it and go on"):
+        run(own, tmp_path / "run", watch)
+    finished = states(tmp_path / "run").count("finished")
+    assert finished >= 1
+    own.kill("one")
+    own.start_scheduler()
+    own.start_worker("again")
+    own.wait_for_workers()
+    run(own, tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+
+
+def test_workers_that_cannot_are_refused_and_the_others_do_it_all(own: ClusterProcesses, tmp_path: Path) -> None:
+    own.start_worker("other", qemu="QEMU emulator version 9.0.0")
+    own.start_worker("full", STUB_FULL="1")
+    own.start_worker("greedy", threads=900)
+    own.start_worker("wrong")
+    small_image(base_in(own.folder / "wrong"), b"another squashfs")
+    before = (base_in(own.folder / "wrong") / "image.squashfs").read_bytes()
+    own.wait_for_workers()
+    said = "\n".join(run(own, tmp_path / "run"))
+    assert f"is not used: has QEMU emulator version 9.0.0, and this machine {VERSION}, which counts otherwise" in said
+    assert "is not used: cannot take the image base: No space left on device; make room there" in said
+    assert "900 shards at a time take up to 1382400 MiB; start it with fewer --nthreads" in said
+    assert said.count("is not used") == 3
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+    assert (base_in(own.folder / "wrong") / "image.squashfs").read_bytes() == before, "its own image is left alone"
+    assert not list((own.folder / "full" / "cache" / "tunbench" / "received").glob(".incoming-*"))
+
+
+def test_a_cluster_without_workers_or_with_none_that_can_is_refused(own: ClusterProcesses) -> None:
+    with (
+        pytest.raises(ExecutorError, match=r"has no workers; start some with: dask worker tcp://127\.0\.0\.1:"),
+        on(own, []),
+    ):
+        pass
+    own.start_worker("other", qemu="QEMU emulator version 9.0.0")
+    own.wait_for_workers()
+    with pytest.raises(ExecutorError, match=r"no worker of .* can execute this run\n  tcp://.*: has QEMU"), on(own, []):
+        pass
+
+
+OTHER_VERSION = """\
+from distributed import versions
+whole = versions.get_versions
+def get_versions(*packages):
+    found = whole(*packages)
+    found["packages"]["distributed"] = "2020.1.0"
+    return found
+from distributed import core, scheduler
+versions.get_versions = scheduler.get_versions = get_versions
+from distributed.cli.dask_scheduler import main
+main()
+"""
+
+
+def test_a_scheduler_of_another_version_is_refused(tmp_path: Path) -> None:
+    found = ClusterProcesses(tmp_path)
+    with ended(found):
+        found.start_scheduler(OTHER_VERSION)
+        with pytest.raises(ExecutorError, match=r"has Dask distributed 2020\.1\.0, and this machine"), on(found, []):
+            pass
+
+
+def test_an_address_where_nothing_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.5)
+    found = ClusterProcesses(tmp_path)
+    with (
+        pytest.raises(ExecutorError, match=r"no scheduler of Dask answers at tcp://127\.0\.0\.1:\d+ within"),
+        on(found, []),
+    ):
+        pass
+
+
+def test_a_run_that_no_worker_is_left_for_ends(
+    own: ClusterProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_lab, "PATIENCE", 1.0)
+    own.start_worker("one", STUB_SECONDS="1")
+    own.wait_for_workers()
+
+    def watch(one: pool.ShardEvent) -> None:
+        if one.line["event"] == "trial" and own.workers:
+            own.kill("one")
+
+    with pytest.raises(ExecutorError, match="has had no worker for 1 s; what was measured is kept: start workers"):
+        run(own, tmp_path / "run", watch)
+
+
+def test_workers_of_this_process_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tunbench.executors.cluster import on_worker_task
+
+    monkeypatch.setattr(on_worker_task, "lab", lambda kind, clock: StubLab())
+    order, said = ordered(StubLab(), PLAN), list[str]()  # type: ignore[arg-type]
+    with cluster.joined(DaskChoice("", 2), order.lab, order.loaded, order.overrides, said.append) as lab:
+        create(tmp_path / "run", order)
+        assert lab.seats() == 2
+        go(tmp_path / "run", order._replace(lab=lab), lab.seats, lambda _: None)
+    assert said == [], "they share this machine's cache, and nothing is sent"
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
