@@ -24,6 +24,7 @@ from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.executors import choice
 from tunbench.executors.choice import DaskChoice
+from tunbench.executors.cluster import cluster
 from tunbench.executors.pool import Seats
 from tunbench.plan import cautions, load
 from tunbench.plan.estimate.duration import default_workers
@@ -133,8 +134,6 @@ def _executing(
     if where is None:
         yield order, workers, None
         return
-    # Dask takes half a second to import, and may not be installed.
-    from tunbench.executors.cluster import cluster
 
     def tell(text: str) -> None:
         say(console, text)

@@ -1,26 +1,21 @@
 """What each worker of a scheduler can run, as it says itself before it is handed anything."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tunbench.doctor.examine import HostCheck
 from tunbench.executors.choice import DaskChoice
+from tunbench.executors.cluster import crew, on_worker_greeting, shipment
+from tunbench.executors.cluster.connection import connected
+from tunbench.executors.cluster.fitness import Fitness
+from tunbench.executors.cluster.sent_image import SentImage, sent
 from tunbench.labs import image
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.runner import registry
 from tunbench.toolbox.tools import TOOLS
 
-if TYPE_CHECKING:
-    from tunbench.executors.cluster.sent_image import SentImage
-
 
 def worker_checks(choice: DaskChoice) -> list[HostCheck]:
     """A row for the scheduler and one for each worker. Raises ExecutorError and ImageError."""
-    # Dask takes half a second to import, and may not be installed.
-    from tunbench.executors.cluster import crew, on_worker_greeting, shipment
-    from tunbench.executors.cluster.connection import connected
-    from tunbench.executors.cluster.fitness import Fitness
-    from tunbench.executors.cluster.sent_image import sent
 
     def row(one: Fitness) -> HostCheck:
         what = f"worker {one.address}"
@@ -59,7 +54,7 @@ def _built() -> list[image.Image]:
     return [BASE, *(one for one in ADDONS.values() if (one.folder / "manifest.json").exists())]
 
 
-def _tunnels(images: Iterable["SentImage"]) -> str:
+def _tunnels(images: Iterable[SentImage]) -> str:
     """How many tunnels can run with what is here, as all of it is sent to whoever lacks it."""
     names = registry.tunnel_names()
     have = {one.name for one in images}

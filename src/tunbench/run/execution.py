@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.executors import pool
+from tunbench.executors.choice import ExecutorError
 from tunbench.journal import files, journal, read
 from tunbench.journal.events import JournalEvent, PhaseBegan, ShardEnded, TrialEnded
 from tunbench.journal.fingerprint import substance
@@ -108,7 +109,7 @@ def go(
 
     That is the trials of shards that were executed again. `host` is the state of this machine, which the journal is
     told.
-    Raises RunError where the disk is full, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
+    Raises RunError where the disk is full or an executor has gone, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
     """
     try:
         book = Journal(folder)
@@ -120,6 +121,8 @@ def go(
             book.append(host.event)
         with interruptible(), scratch(folder) as own_folder, watching_noise(order.lab.clock) as noise_watch:
             return _execute(folder, order, workers, watch, book, own_folder, noise_watch, over)
+    except ExecutorError as error:
+        raise RunError(f"{error}\nWhat was measured is kept. Go on with: {resume_command(folder)}") from None
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}; what was measured is kept. Make room, then: "

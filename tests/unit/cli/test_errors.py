@@ -5,6 +5,7 @@ After a change that is meant: TUNBENCH_UPDATE_GOLDEN=1 pytest tests/unit/cli/tes
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from tests.helpers.packed_runs import whole_run
+from tests.helpers.plugins import PROBE, made
 from tests.helpers.runs import VM_LAB, ScriptedLab, invoke, ordered, real_lab, runs_here
+from tunbench.executors.cluster import connection
 from tunbench.labs import registry as labs
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
@@ -145,6 +148,26 @@ AS = ["lab", "build", "--as", "theirs"]
 TOOLS_AS = ["toolbox", "install", "--as", "theirs"]
 
 
+def no_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+
+
+def nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
+
+
+def two_labs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labs, "lab", VM_LAB)
+
+
+def a_plugin(_: pytest.MonkeyPatch) -> None:
+    made(Path("mine"), {"probes/my_look.py": PROBE})
+
+
+def on_dask(where: str, *more: str) -> list[str]:
+    return ["run", "plan.toml", "--out", "begun", "--executor", f"dask={where}", *more]
+
+
 def nothing(_: pytest.MonkeyPatch) -> None:
     pass
 
@@ -161,6 +184,19 @@ MISTAKES: dict[str, Case] = {
     "templates-no-room": (no_room_for_templates, ["run", "plan.toml", "--out", "begun"]),
     "templates-open-to-others": (open_templates, ["run", "plan.toml", "--out", "begun"]),
     "native-without-root": (no_root, ["run", "plan.toml", "--lab", "native"]),
+    "executor-unknown": (nothing, ["run", "plan.toml", "--executor", "slurm"]),
+    "executor-without-address": (nothing, on_dask("")),
+    "executor-without-port": (nothing, on_dask("tcp://10.0.0.1")),
+    "executor-of-no-workers": (nothing, on_dask("local:0")),
+    "executor-and-workers": (nothing, on_dask("local:2", "--workers", "2")),
+    "executor-not-installed": (no_dask, on_dask("local:2")),
+    "executor-no-answer": (nobody_answers, on_dask("tcp://127.0.0.1:9")),
+    "executor-no-certificates": (nothing, on_dask("tls://127.0.0.1:9")),
+    "executor-native-lab": (two_labs, on_dask("local:2", "--lab", "native")),
+    "executor-real-clock": (two_labs, on_dask("local:2", "--clock", "real")),
+    "executor-plugin": (a_plugin, on_dask("local:2", "--plugin", "mine")),
+    "doctor-executor-no-image": (nothing, ["doctor", "--executor", "dask=local:2"]),
+    "doctor-executor-unknown": (nothing, ["doctor", "--executor", "dask=local:many"]),
     "no-plan": (nothing, ["run"]),
     "no-such-plan": (nothing, ["run", "plam.toml"]),
     "resume-no-run": (nothing, ["run", "--resume", "begun"]),

@@ -27,8 +27,8 @@ def connected(choice: DaskChoice) -> "Iterator[Client]":
     """A client of the scheduler; of workers of this process, there is one within. Raises ExecutorError."""
     try:
         import distributed
-    except ImportError as error:
-        raise ExecutorError(f"Dask is not installed ({error}); install it with: {INSTALL}") from None
+    except ImportError:
+        raise ExecutorError(f"Dask is not installed; install it with: {INSTALL}") from None
     with ExitStack() as stack:
         stack.enter_context(_quiet())
         address: Any = choice.address
@@ -55,12 +55,11 @@ def caution(choice: DaskChoice) -> str:
 
 
 def _no_answer(choice: DaskChoice, error: Exception) -> str:
-    told = line(str(error) or type(error).__name__, 200)
     if choice.address.startswith("tls://") and isinstance(error, (TypeError, RuntimeError, ValueError)):
-        return f"{choice.name}: {told}; say which certificates to use (docs/clusters.md#security)"
+        return f"{choice.name}: Dask has no certificates for it; name them as docs/clusters.md#security says"
     return (
-        f"no scheduler of Dask answers at {choice.name} within {ANSWER_SECONDS:g} s ({told}); start one there with: "
-        f"dask scheduler --host HOST --port {choice.address.rpartition(':')[2]}, or name where it is"
+        f"no scheduler of Dask answers at {choice.name} within {ANSWER_SECONDS:g} s; start one there with: dask "
+        f"scheduler --port {choice.address.rpartition(':')[2]}, or name where it is"
     )
 
 

@@ -10,9 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from distributed import Worker, get_worker
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunbench.executors.cluster import on_worker_received
 from tunbench.executors.cluster.sent_image import SentExtra, told
@@ -26,6 +24,9 @@ from tunbench.plan.cache_folder import cache, cache_in
 from tunbench.plan.expand import shards_of
 from tunbench.plan.shard import Shard, seed_of_repeat
 from tunbench.runner.declare import axes
+
+if TYPE_CHECKING:
+    from distributed import Worker
 
 LONGEST_WAIT = 0.5
 """Seconds after which a shard that nobody wants any more is ended, at most."""
@@ -82,6 +83,8 @@ def cell(shard: Shard) -> tuple[str, ...]:
 
 def execute(run: str, values: Sequence[str], repeat: int, name: str) -> None:
     """Executes a shard of a prepared run. Raises what a lab raises that cannot start."""
+    from distributed import get_worker
+
     worker = get_worker()
     ready = _prepared[run]
     shard = ready.shards[tuple(values)]
@@ -105,7 +108,7 @@ def execute(run: str, values: Sequence[str], repeat: int, name: str) -> None:
 class Teller:
     """Tells the topic of a run; each attempt at a shard has a name of its own."""
 
-    def __init__(self, worker: Worker, run: str, key: str) -> None:
+    def __init__(self, worker: "Worker", run: str, key: str) -> None:
         self.worker, self.topic, self.key = worker, run, key
         self.attempt = uuid.uuid4().hex[:12]
         self.count = 0
@@ -141,7 +144,7 @@ def _wait(execution: Execution) -> None:
     time.sleep(POLL)
 
 
-def _is_wanted(worker: Worker, key: str) -> bool:
+def _is_wanted(worker: "Worker", key: str) -> bool:
     task = worker.state.tasks.get(key)
     return task is not None and task.state in EXECUTED and worker.status.name == "running"
 

@@ -43,16 +43,12 @@ class RemoteLab:
     def seats(self) -> int:
         """How many shards the workers take at a time. Raises ExecutorError where nobody will take any."""
         if self.client.status != "running":
-            raise ExecutorError(
-                f"the scheduler at {self.choice.name} does not answer any more; what was measured is kept: start it "
-                "and go on with --resume"
-            )
+            raise ExecutorError(f"the scheduler at {self.choice.name} does not answer any more; start it again")
         count = self.crew.seats
         self._alone_since = None if count else self._alone_since or time.monotonic()
         if self._alone_since and time.monotonic() - self._alone_since > PATIENCE:
             raise ExecutorError(
-                f"{self.choice.name} has had no worker for {PATIENCE:g} s{self.crew.reasons}; what was measured is "
-                "kept: start workers and go on with --resume"
+                f"{self.choice.name} has had no worker for {PATIENCE:g} s; start some{self.crew.reasons}"
             )
         return count
 

@@ -72,12 +72,11 @@ def _files(one: SentImage) -> list[Path]:
 
 
 def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
-    offset = 0
+    """The pieces of a file with their places, less those of zeros alone; the last one says how long it is."""
+    size = path.stat().st_size
     with path.open("rb") as file:
-        while True:
+        for offset in range(0, max(size, 1), PIECE_BYTES):
             piece = file.read(PIECE_BYTES)
-            if piece or not offset:
+            last = offset + PIECE_BYTES >= size
+            if last or piece.count(0) < len(piece):
                 yield offset, piece
-            offset += len(piece)
-            if len(piece) < PIECE_BYTES:
-                return

@@ -1,0 +1,85 @@
+from typing import Any
+
+import pytest
+
+from tunbench.executors.cluster.fitness import ROOM_BYTES, VM_BYTES, judged
+from tunbench.executors.cluster.on_worker_greeting import code_digest, said_here
+
+HERE = {"tunbench": "0.1.0 abc", "dask": "2026.8.0", "qemu": "QEMU emulator version 7.2.22"}
+
+WORKER = {**HERE, "host": "a", "memory": 4 * VM_BYTES, "cache": "a 1 2", "room": 1 << 40, "unusable": ""}
+
+
+def refusal(said: Any, threads: int = 1, to_send: int = 0) -> str:
+    [one] = judged({"tcp://1": said}, {"tcp://1": threads}, HERE, {"tcp://1": to_send})
+    assert one.address == "tcp://1"
+    return one.refusal
+
+
+def test_one_that_is_alike_is_used() -> None:
+    assert refusal(WORKER) == ""
+    assert refusal(WORKER, threads=4) == ""
+
+
+@pytest.mark.parametrize(
+    ("differs", "reason"),
+    [
+        ({"tunbench": "0.1.0 abd"}, "has Tunbench 0.1.0 abd, and this machine 0.1.0 abc; install the same there"),
+        ({"dask": "2025.1.0"}, "has Dask distributed 2025.1.0, and this machine 2026.8.0; install the same there"),
+        ({"qemu": ""}, "QEMU is not installed there; install it with: apt-get install qemu-system-x86"),
+        ({"qemu": "QEMU 9"}, "has QEMU 9, and this machine QEMU emulator version 7.2.22, which counts otherwise"),
+        ({"unusable": "cannot write to /x: No"}, "cannot write to /x: No"),
+        ({"room": ROOM_BYTES - 1}, "has room for 511 MiB in its cache, and 512 MiB are needed; make room there"),
+        (
+            {"memory": VM_BYTES - 1},
+            "has 1535 MiB of memory free, and 1 shard at a time take up to 1536 MiB; start it with fewer "
+            "--nthreads, or free some",
+        ),
+        ({"qemu": "QEMU\x1b[2J9"}, "has QEMU"),
+    ],
+)
+def test_one_that_is_not_is_refused_with_the_reason(differs: dict[str, Any], reason: str) -> None:
+    found = refusal({**WORKER, **differs})
+    assert found.startswith(reason) and "\x1b" not in found
+
+
+def test_what_it_is_sent_needs_room_as_well() -> None:
+    assert refusal({**WORKER, "room": ROOM_BYTES + 5}, to_send=5) == ""
+    assert refusal({**WORKER, "room": ROOM_BYTES + 4}, to_send=5).startswith("has room for 512 MiB")
+
+
+def test_workers_of_one_host_share_its_memory() -> None:
+    names = [f"tcp://{number}" for number in range(6)]
+    found = judged(dict.fromkeys(names, WORKER), dict.fromkeys(names, 1), HERE, {})
+    assert [bool(one.refusal) for one in found] == [False] * 4 + [True] * 2
+    other = {**WORKER, "host": "b"}
+    apart = judged({"tcp://1": WORKER, "tcp://2": other}, {"tcp://1": 4, "tcp://2": 4}, HERE, {})
+    assert [one.refusal for one in apart] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModuleNotFoundError("No module named 'tunbench'", name="tunbench"), "Tunbench is not installed there, or is"),
+        (
+            ModuleNotFoundError("no", name="tunbench.executors.cluster"),
+            "Tunbench is not installed there, or is another",
+        ),
+        (ModuleNotFoundError("no", name="numpy"), "does not answer as a worker does: ModuleNotFoundError: no"),
+        (OSError("it is gone"), "does not answer as a worker does: OSError: it is gone"),
+        ("well", "does not answer as a worker does: str: well"),
+    ],
+)
+def test_one_that_does_not_say_what_it_is_is_refused(error: object, reason: str) -> None:
+    assert refusal(error).startswith(reason)
+
+
+def test_this_machine_says_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = said_here()
+    assert said["qemu"] == "" and said["unusable"] == "" and said["memory"] > 0 and said["room"] > 0
+    assert code_digest()[:12] in said["tunbench"]
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert said_here()["unusable"].startswith("cannot write to")

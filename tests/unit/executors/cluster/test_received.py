@@ -1,0 +1,121 @@
+"""What a worker does with images, without a network."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tunbench.executors.cluster import on_worker_received as on_worker
+from tunbench.executors.cluster.sent_image import SentImage, sent
+from tunbench.labs import image
+from tunbench.labs.image import ImageError
+from tunbench.labs.vm.image_definition import BASE
+from tunbench.plan.cache_folder import cache, cache_in
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SentImage:
+    """An image of the machine where a run was begun; from then on this is a worker with an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "here"))
+    made(BASE.folder, b"squashfs")
+    [one] = sent([BASE], [])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "worker"))
+    return one
+
+
+def made(folder: Path, content: bytes) -> None:
+    folder.mkdir(parents=True)
+    (folder / "image.squashfs").write_bytes(content * 100)
+    image.write_manifest(folder, {"name": "base"}, {})
+
+
+def received(one: SentImage, tmp_path: Path, spoil: bytes = b"") -> None:
+    source = tmp_path / "here" / "tunbench" / one.place
+    asyncio.run(on_worker.begin("run", one.digest))
+    for path in source.iterdir():
+        content = path.read_bytes()
+        asyncio.run(on_worker.take("run", one.digest, path.name, 5, content[5:] + spoil))
+        asyncio.run(on_worker.take("run", one.digest, path.name, 0, content[:5]))
+    asyncio.run(on_worker.end("run", list(one)))
+
+
+def lacking(one: SentImage) -> list[str]:
+    return asyncio.run(on_worker.lacking([list(one)]))
+
+
+def test_what_was_sent_lies_there_by_its_digest_and_a_lab_finds_it(base: SentImage, tmp_path: Path) -> None:
+    assert lacking(base) == [base.digest]
+    received(base, tmp_path)
+    assert lacking(base) == []
+    view = on_worker.view([base])
+    with cache_in(view):
+        assert image.check(BASE)["digest"] == base.digest
+        assert (cache() / "templates").is_dir()
+    assert on_worker.view([base]) == view
+    assert not BASE.folder.exists(), "the worker's own images are left alone"
+
+
+def test_an_image_of_its_own_is_used_where_it_is_the_same(base: SentImage, tmp_path: Path) -> None:
+    made(BASE.folder, b"squashfs")
+    assert lacking(base) == []
+    assert (on_worker.view([base]) / base.place).resolve() == BASE.folder.resolve()
+
+
+@pytest.mark.parametrize("spoilt", [True, False])
+def test_an_image_of_its_own_that_is_another_is_not(spoilt: bool, base: SentImage, tmp_path: Path) -> None:
+    made(BASE.folder, b"squashfs" if spoilt else b"another")
+    if spoilt:
+        (BASE.folder / "image.squashfs").write_bytes(b"another" * 100)
+    assert lacking(base) == [base.digest]
+    received(base, tmp_path)
+    assert (on_worker.view([base]) / base.place / "image.squashfs").read_bytes() == b"squashfs" * 100
+    assert (BASE.folder / "image.squashfs").read_bytes() == b"another" * 100
+
+
+def test_what_arrives_otherwise_is_refused_and_leaves_nothing(base: SentImage, tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match="did not arrive as it was sent"):
+        received(base, tmp_path, spoil=b"!")
+    assert list((cache() / "received").iterdir()) == []
+    with pytest.raises(ImageError, match="is not there as it was sent"):
+        on_worker.view([base])
+
+
+def test_what_was_damaged_since_is_lacking(base: SentImage, tmp_path: Path) -> None:
+    received(base, tmp_path)
+    file = cache() / "received" / base.digest / "image.squashfs"
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    assert lacking(base) == [base.digest]
+    received(base, tmp_path)
+    assert lacking(base) == []
+
+
+@pytest.mark.parametrize("name", ["../../../evil", "/etc/evil", "a/../../../evil"])
+def test_nothing_is_written_outside_of_the_cache(name: str, base: SentImage, tmp_path: Path) -> None:
+    asyncio.run(on_worker.begin("run", base.digest))
+    with pytest.raises(PermissionError):
+        asyncio.run(on_worker.take("run", base.digest, name, 0, b"x"))
+    assert [path.name for path in tmp_path.rglob("evil")] == []
+
+
+def test_what_was_never_finished_is_taken_away(base: SentImage) -> None:
+    asyncio.run(on_worker.begin("first", base.digest))
+    asyncio.run(on_worker.begin("second", base.digest))
+    asyncio.run(on_worker.drop("first"))
+    [left] = (cache() / "received").iterdir()
+    assert "second" in left.name
+    long_ago = time.time() - 2 * on_worker.FORGOTTEN_SECONDS
+    os.utime(left, (long_ago, long_ago))
+    asyncio.run(on_worker.begin("third", base.digest))
+    assert ["third" in path.name for path in (cache() / "received").iterdir()] == [True]
+
+
+def test_another_cache_holds_for_one_thread_alone(tmp_path: Path) -> None:
+    before = cache()
+    with cache_in(tmp_path):
+        assert cache() == tmp_path
+        with cache_in(tmp_path / "inner"):
+            assert cache() == tmp_path / "inner"
+        assert cache() == tmp_path
+    assert cache() == before
