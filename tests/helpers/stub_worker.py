@@ -1,6 +1,7 @@
 """A worker of Dask whose lab starts no VM: `python -m tests.helpers.stub_worker ADDRESS OPTION…`.
 
-STUB_SECONDS says how long a shard takes, and STUB_FULL that no piece of an image can be written.
+STUB_EMPTY starts no process for a shard. STUB_SECONDS says how long a shard takes, STUB_FULL that no piece of an image
+can be written, and STUB_FILLED that the disk is full after the first shard.
 """
 
 import errno
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.fakes import QuietLab
+from tests.helpers.fakes import FakeExecution, QuietLab
 from tunbench.labs.execution import Execution
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.plan.shard import Shard
@@ -27,6 +28,14 @@ class StubLab(QuietLab):
         (folder / "first").write_text("".join(told[:2]))
         (folder / "last").write_text("".join(told[2:]))
         return ProcessGroup(["sh", "-c", HALF, "stub-shard", str(folder), os.environ.get("STUB_SECONDS", "0")], folder)
+
+
+class EmptyLab(StubLab):
+    """The same without any process: a shard has ended as soon as it is started."""
+
+    def start(self, shard: Shard, folder: Path) -> Execution:
+        told = [json.dumps({"n": number, **event}).encode() for number, event in enumerate(events(shard))]
+        return FakeExecution([b"\n".join(told)])
 
 
 def events(shard: Shard) -> Sequence[dict[str, Any]]:
@@ -56,9 +65,12 @@ def main() -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    on_worker_task.lab = lambda kind, clock: StubLab()  # type: ignore[assignment]
+    lab = EmptyLab() if os.environ.get("STUB_EMPTY") else StubLab()
+    on_worker_task.lab = lambda kind, clock: lab  # type: ignore[assignment]
     if os.environ.get("STUB_FULL"):
         on_worker_received._take = full
+    if os.environ.get("STUB_FILLED"):
+        on_worker_task._check_room = full
     dask_worker.main(sys.argv[1:])
 
 

@@ -109,7 +109,8 @@ def go(
 
     That is the trials of shards that were executed again. `host` is the state of this machine, which the journal is
     told.
-    Raises RunError where the disk is full or an executor has gone, and KeyboardInterrupt on Ctrl-C; what was measured is kept.
+    Raises RunError where the disk is full or an executor has gone, and KeyboardInterrupt on Ctrl-C; what was measured
+    is kept.
     """
     try:
         book = Journal(folder)

@@ -1,5 +1,6 @@
 """Runs on real schedulers and workers, each a process with a cache of its own; their labs start no VM."""
 
+import random
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -121,6 +122,11 @@ def fingerprint(folder: Path) -> str:
     return str(record.manifest["fingerprint"])
 
 
+def shards_in(processes: ClusterProcesses, name: str) -> list[str]:
+    """The processes of shards on a worker."""
+    return [one for one in that_name(processes.folder / name / "work") if "/tunbench-" in one]
+
+
 def states(folder: Path) -> list[str]:
     return [one["state"] for one in journal.events(folder) if one["event"] == "shard"]
 
@@ -144,7 +150,7 @@ def test_the_fingerprint_is_that_of_the_pool_and_an_image_is_sent_once(
     assert left == [], "nothing but what is kept by its digest is left on a worker"
 
 
-UNTIL = PLAN + '[until]\nwidth = "1%"\nmax = 8\n'
+UNTIL = PLAN + 'until = { width = "1%", max = 10 }\n'
 
 
 def test_with_until_the_same_blocks_are_asked_for(two: ClusterProcesses, tmp_path: Path) -> None:
@@ -179,7 +185,7 @@ def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(own: Cluste
     own.wait_for_workers()
     with pytest.raises(KeyboardInterrupt):
         run(own, tmp_path / "run", ending_after(1, KeyboardInterrupt))
-    assert wait_until(lambda: not that_name(own.folder / "one" / "work"), 10), "no process is left"
+    assert wait_until(lambda: not shards_in(own, "one"), 10), "no process is left"
     assert wait_until(lambda: not list((own.folder / "one" / "work").rglob("tunbench-*")), 10), "no folder is left"
     run(own, tmp_path / "run")
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
@@ -201,7 +207,7 @@ def test_a_worker_that_dies_gives_its_shard_back(own: ClusterProcesses, tmp_path
     assert states(tmp_path / "run").count("interrupted") == 1
     assert states(tmp_path / "run").count("finished") == 6
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
-    assert wait_until(lambda: not that_name(own.folder / "two" / "work"), 10), "its shard ended with it"
+    assert wait_until(lambda: not shards_in(own, "two"), 10), "its shard ended with it"
     assert not list((own.folder / "two" / "work").rglob("tunbench-*"))
 
 
@@ -268,6 +274,18 @@ def test_workers_that_cannot_are_refused_and_the_others_do_it_all(own: ClusterPr
     assert not list((own.folder / "full" / "cache" / "tunbench" / "received").glob(".incoming-*"))
 
 
+def test_a_worker_whose_disk_fills_takes_no_more_and_gives_its_shard_back(
+    own: ClusterProcesses, tmp_path: Path
+) -> None:
+    own.start_worker("filled", STUB_FILLED="1")
+    own.start_worker("one", STUB_SECONDS="0.2")
+    own.wait_for_workers()
+    said = run(own, tmp_path / "run")
+    assert "is not used: OSError: [Errno 28] No space left on device" in "\n".join(said)
+    assert states(tmp_path / "run").count("interrupted") == 1
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+
+
 def test_a_cluster_without_workers_or_with_none_that_can_is_refused(own: ClusterProcesses) -> None:
     with (
         pytest.raises(ExecutorError, match=r"has no workers; start some with: dask worker tcp://127\.0\.0\.1:"),
@@ -324,6 +342,39 @@ def test_a_run_that_no_worker_is_left_for_ends(
         RunError, match=r"has had no worker for 1 s; start some\nWhat was measured is kept\. Go on with: "
     ):
         run(own, tmp_path / "run", watch)
+
+
+@pytest.mark.long
+@pytest.mark.reliability
+@pytest.mark.timeout(3600)
+def test_one_of_three_workers_is_killed_20_times_at_random_moments(
+    own: ClusterProcesses, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    chance, expected = random.Random(1), by_the_pool(tmp_path / "pool")
+    killed, given_back = 0, 0
+    for name in ("0", "1", "2"):
+        own.start_worker(name, STUB_SECONDS="0.5")
+    own.wait_for_workers()
+    for number in range(20):
+        left = [chance.randrange(20)]
+
+        def watch(_: pool.ShardEvent, left: list[int] = left, victim: str = str(number)) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                own.kill(victim)
+
+        run(own, folder := tmp_path / f"run-{number}", watch)
+        if str(number) in own.workers:
+            own.kill(str(number))
+        killed, given_back = killed + 1, given_back + states(folder).count("interrupted")
+        assert fingerprint(folder) == expected
+        assert not list(own.folder.glob("*/work/*/tunbench-*")), "nothing is left"
+        own.start_worker(str(number + 3), STUB_SECONDS="0.5")
+        own.wait_for_workers()
+    assert given_back > 5
+    record_property(
+        "reliability", f"{killed} kills; {given_back} shards given back and done; one fingerprint, the pool's"
+    )
 
 
 def test_workers_of_this_process_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
