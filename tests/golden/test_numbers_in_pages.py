@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,16 @@ import pytest
 from tests.helpers.documentation import DOCS, ROOT, named, page, rows
 from tunbench import analysis
 from tunbench.executors import pool
+from tunbench.executors.cluster import fitness
 from tunbench.labs.real_time import host_state, noise
 from tunbench.labs.vm import boot as vm_boot
 from tunbench.labs.vm import lab as vm_lab
 from tunbench.labs.vm.templates import shelf
 from tunbench.labs.vm.templates import start as templates
+from tunbench.plan.estimate import wall_clock
+from tunbench.plan.estimate.duration import estimate
+from tunbench.plan.expand import expand
+from tunbench.plan.load import load, shipped_studies
 from tunbench.run.manifest import DECIDING_FACTS
 from tunbench.runner import shard, stack
 from tunbench.runner.declare.warnings import WarningKind
@@ -56,6 +62,11 @@ SENTENCES = {
         f"fewer than {2 * proof.ECHOES} of them, {proof.ECHOES} requests and {proof.ECHOES} replies",
         f"the last {command.TAIL_LENGTH:,} characters of every log",
         f"there are {shard.REST_SECONDS:g} s in which the lab does nothing",
+    ],
+    "clusters.md": [
+        f"{fitness.VM_BYTES / 2**30:g} GiB of memory free for each thread",
+        f"as much as it is sent, and {fitness.ROOM_BYTES >> 20} MiB",
+        f"takes one boot ({wall_clock.BOOT_SECONDS:.0f} s on a free core)",
     ],
     "native.md": [
         f"more than {100 * noise.NOISY_SHARE:g} % of the machine's processor time",
@@ -131,3 +142,23 @@ def test_the_analysis_reads_and_writes_nothing() -> None:
     assert found == set()
     [rule] = re.findall(r"^\d+\. (Analysis .*?)\n\n", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
     assert "reads and writes no file" in " ".join(rule.split())
+
+
+def test_the_page_of_clusters_tells_the_time_of_every_study() -> None:
+    told = {cells[0].strip("`"): cells[1:] for cells in rows(page("clusters.md"), "study")}
+    assert told == {name: list(times_of(name)) for name in shipped_studies()}
+
+
+def times_of(study: str) -> Iterator[str]:
+    """How many shards its full scale has, and how long 1, 10 and 100 cores take."""
+    shards = expand(load(study).plan)
+    yield f"{len(shards):,}"
+    for cores in (1, 10, 100):
+        minutes = estimate(shards, cores) / 60
+        yield (
+            f"{minutes:.0f} min"
+            if minutes < 100
+            else f"{minutes / 60:.0f} h"
+            if minutes > 600
+            else f"{minutes / 60:.1f} h"
+        )

@@ -26,8 +26,10 @@ def free_port() -> int:
 class ClusterProcesses:
     """Starts them in a folder, and ends them all."""
 
-    def __init__(self, folder: Path, worker: str = "tests.helpers.stub_worker") -> None:
-        self.folder, self.worker = folder, worker
+    def __init__(
+        self, folder: Path, worker: str = "tests.helpers.stub_worker", certificates: Path | None = None
+    ) -> None:
+        self.folder, self.worker, self.certificates = folder, worker, certificates
         self.port = free_port()
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
@@ -36,11 +38,20 @@ class ClusterProcesses:
     @property
     def address(self) -> str:
         """That of the scheduler."""
-        return f"tcp://127.0.0.1:{self.port}"
+        return f"{'tls' if self.certificates else 'tcp'}://127.0.0.1:{self.port}"
+
+    @property
+    def tls(self) -> list[str]:
+        """The options of Dask's programs that name the certificates."""
+        if not self.certificates:
+            return []
+        pem = self.certificates / "both.pem"
+        return ["--tls-ca-file", str(self.certificates / "cert.pem"), "--tls-cert", str(pem), "--tls-key", str(pem)]
 
     def start_scheduler(self, program: str = "from distributed.cli.dask_scheduler import main; main()") -> None:
         """Starts it, or another one in its place."""
-        argv = ["-c", program, "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"]
+        argv = ["-c", program, "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", *self.tls]
+        argv += ["--protocol", "tls"] if self.certificates else []
         self.scheduler = self._begin("scheduler", argv, {})
         assert wait_until(self._answers, STARTED), (self.folder / "scheduler.log").read_text()
 
@@ -54,7 +65,7 @@ class ClusterProcesses:
             install_program(home / "bin", "qemu-system-x86_64", f"echo {qemu}")
             path = f"{home}/bin:{path}"
         argv = ["-m", self.worker, self.address, "--no-nanny", "--nthreads", str(threads), "--name", name]
-        argv += ["--no-dashboard", "--local-directory", str(home / "work"), "--memory-limit", "0"]
+        argv += ["--no-dashboard", "--local-directory", str(home / "work"), "--memory-limit", "0", *self.tls]
         given = {"XDG_CACHE_HOME": str(home / "cache"), "PATH": path, **environment}
         self.workers[name] = self._begin(name, argv, given)
 

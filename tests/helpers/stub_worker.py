@@ -66,11 +66,11 @@ def main() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     lab = EmptyLab() if os.environ.get("STUB_EMPTY") else StubLab()
-    on_worker_task.lab = lambda kind, clock: lab  # type: ignore[assignment]
+    vars(on_worker_task)["lab"] = lambda kind, clock: lab
     if os.environ.get("STUB_FULL"):
-        on_worker_received._take = full
+        vars(on_worker_received)["_take"] = full
     if os.environ.get("STUB_FILLED"):
-        on_worker_task._check_room = full
+        vars(on_worker_task)["_check_room"] = full
     dask_worker.main(sys.argv[1:])
 
 

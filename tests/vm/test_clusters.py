@@ -1,7 +1,6 @@
 """VMs on the workers of a cluster: results equal to the byte to those of the pool, whatever happens to a worker."""
 
 import random
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -53,7 +52,7 @@ def finished(folder: Path, *arguments: str, code: int = 0) -> str:
     process = begin(folder, *arguments)
     _, said = process.communicate(timeout=1500)
     assert process.returncode == code, said
-    return re.sub(r"\n(?=\S)", "\n", said)
+    return said
 
 
 def fingerprint(folder: Path) -> str:
@@ -63,12 +62,12 @@ def fingerprint(folder: Path) -> str:
     return str(record.manifest["fingerprint"])
 
 
-def shares_images(processes: ClusterProcesses, name: str) -> dict[str, str]:
-    """The environment of a worker with a cache of its own that has the images of this machine, and no template."""
+def shares_images(processes: ClusterProcesses, name: str) -> str:
+    """A cache of a worker's own that has the images of this machine, and no template."""
     home = processes.folder / name / "cache" / "tunbench"
     home.mkdir(parents=True)
     (home / "images").symlink_to(cache() / "images")
-    return {"XDG_CACHE_HOME": str(home.parent)}
+    return str(home.parent)
 
 
 @pytest.mark.timeout(2400)
@@ -77,7 +76,7 @@ def test_the_fingerprint_of_a_cluster_is_that_of_the_pool(
 ) -> None:
     """One worker has nothing and is sent all; the other has the image, and makes a template of its own."""
     processes.start_worker("empty", qemu="")
-    processes.start_worker("own", qemu="", **shares_images(processes, "own"))
+    processes.start_worker("own", qemu="", XDG_CACHE_HOME=shares_images(processes, "own"))
     processes.wait_for_workers()
     where = ("--executor", f"dask={processes.address}")
     assert "sending the image base" in finished(tmp_path / "cluster-run", *where)
@@ -96,23 +95,19 @@ def test_a_worker_with_vms_is_killed_20_times_at_random_moments(
     chance, alike, given_back = random.Random(3), set[str](), 0
     finished(tmp_path / "pool", "--workers", "1")
     for number in range(20 + 2):
-        processes.start_worker(str(number), qemu="", **shares_images(processes, str(number)))
+        processes.start_worker(str(number), qemu="", XDG_CACHE_HOME=shares_images(processes, str(number)))
         if number < 2:
             continue
         processes.wait_for_workers()
         process = begin(folder := tmp_path / f"run-{number}", "--executor", f"dask={processes.address}")
-        events = chance.randrange(1, 40)
-        wait_until(
-            lambda process=process, folder=folder, n=events: process.poll() is not None or _lines(folder) >= n, 600
-        )  # type: ignore[misc]
+        _wait_for_lines(process, folder, chance.randrange(1, 40))
         victim = chance.choice(list(processes.workers))
         processes.kill(victim)
         _, said = process.communicate(timeout=1500)
         assert process.returncode == 0, said
         alike.add(fingerprint(folder))
         given_back += sum(one.get("state") == "interrupted" for one in journal.events(folder))
-        assert wait_until(lambda victim=victim: not that_name(processes.folder / victim / "work"), 5)  # type: ignore[misc]
-        assert not list((processes.folder / victim / "work").rglob("tunbench-*"))
+        _check_nothing_is_left(processes.folder / victim / "work")
     assert alike == {fingerprint(tmp_path / "pool")}
     record_property("reliability", f"20 kills of one of 3 workers; {given_back} shards given back; one fingerprint")
 
@@ -122,7 +117,7 @@ def test_a_worker_with_vms_is_killed_20_times_at_random_moments(
 def test_a_scheduler_that_is_killed_and_started_again_loses_nothing(
     processes: ClusterProcesses, tmp_path: Path, record_property: Property
 ) -> None:
-    processes.start_worker("one", qemu="", **shares_images(processes, "one"))
+    processes.start_worker("one", qemu="", XDG_CACHE_HOME=shares_images(processes, "one"))
     processes.wait_for_workers()
     process = begin(folder := tmp_path / "run", "--executor", f"dask={processes.address}")
     assert wait_until(lambda: '"finished"' in _text(folder), 900)
@@ -131,7 +126,7 @@ def test_a_scheduler_that_is_killed_and_started_again_loses_nothing(
     assert process.returncode == 2 and "does not answer any more; start it again" in said.replace("\n", " "), said
     processes.kill("one")
     processes.start_scheduler()
-    processes.start_worker("two", qemu="", **shares_images(processes, "two"))
+    processes.start_worker("two", qemu="", XDG_CACHE_HOME=shares_images(processes, "two"))
     processes.wait_for_workers()
     finished(folder, "--executor", f"dask={processes.address}")
     finished(tmp_path / "pool", "--workers", "1")
@@ -143,5 +138,9 @@ def _text(folder: Path) -> str:
     return (folder / journal.NAME).read_text() if (folder / journal.NAME).exists() else ""
 
 
-def _lines(folder: Path) -> int:
-    return _text(folder).count("\n")
+def _wait_for_lines(process: "subprocess.Popen[str]", folder: Path, count: int) -> None:
+    wait_until(lambda: process.poll() is not None or _text(folder).count("\n") >= count, 600)
+
+
+def _check_nothing_is_left(work: Path) -> None:
+    assert wait_until(lambda: not that_name(work) and not list(work.rglob("tunbench-*")), 5)

@@ -1,6 +1,7 @@
 """Runs on real schedulers and workers, each a process with a cache of its own; their labs start no VM."""
 
 import random
+import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -314,6 +315,46 @@ def test_a_scheduler_of_another_version_is_refused(tmp_path: Path) -> None:
     with ended(found):
         found.start_scheduler(OTHER_VERSION)
         with pytest.raises(ExecutorError, match=r"has Dask distributed 2020\.1\.0, and this machine"), on(found, []):
+            pass
+
+
+def certificates(folder: Path) -> Path:
+    """A key, and a certificate that signs itself: whoever has both is let in."""
+    folder.mkdir()
+    argv = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    argv += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem"), "-days", "2", "-subj", "/CN=lab"]
+    subprocess.run([*argv, "-addext", "basicConstraints=critical,CA:TRUE"], check=True, capture_output=True)
+    (folder / "both.pem").write_text((folder / "key.pem").read_text() + (folder / "cert.pem").read_text())
+    return folder
+
+
+def test_with_certificates_a_run_goes_over_tls_and_nobody_else_is_let_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dask
+
+    keys = certificates(tmp_path / "keys")
+    found = ClusterProcesses(tmp_path / "cluster", certificates=keys)
+    both = str(keys / "both.pem")
+    tls = "distributed.comm.tls"
+    known = {f"{tls}.ca-file": str(keys / "cert.pem"), f"{tls}.client.cert": both, f"{tls}.client.key": both}
+    with ended(found):
+        found.start_scheduler()
+        found.start_worker("one")
+        found.wait_for_workers()
+        with dask.config.set(known):
+            run(found, tmp_path / "run")
+        assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+        monkeypatch.setattr(connection, "ANSWER_SECONDS", 1.0)
+        with pytest.raises(ExecutorError, match="Dask has no certificates for it"), on(found, []):
+            pass
+        other = str(certificates(tmp_path / "other") / "both.pem")
+        strange = {**known, f"{tls}.client.cert": other, f"{tls}.client.key": other}
+        with (
+            dask.config.set(strange),
+            pytest.raises(ExecutorError, match="no scheduler of Dask answers"),
+            on(found, []),
+        ):
             pass
 
 
