@@ -1,7 +1,7 @@
 """A worker of Dask whose lab starts no VM: `python -m tests.helpers.stub_worker ADDRESS OPTION…`.
 
 STUB_EMPTY starts no process for a shard. STUB_SECONDS says how long a shard takes, STUB_FULL that no piece of an image
-can be written, and STUB_FILLED that the disk is full after the first shard.
+can be written, and STUB_FILLED that the disk is full in the first shard.
 """
 
 import errno
@@ -70,7 +70,7 @@ def main() -> None:
     if os.environ.get("STUB_FULL"):
         vars(on_worker_received)["_take"] = full
     if os.environ.get("STUB_FILLED"):
-        vars(on_worker_task)["_check_room"] = full
+        vars(on_worker_task)["_wait"] = full
     dask_worker.main(sys.argv[1:])
 
 

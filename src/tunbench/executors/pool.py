@@ -91,7 +91,7 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int | Seats, scratch: Path
                 if reason is not None:
                     running.remove(one)
                     one.execution.stop()
-                    if one.execution.lost and losses[one.shard.id] < MOST_LOSSES:
+                    if reason and one.execution.lost and losses[one.shard.id] < MOST_LOSSES:
                         losses[one.shard.id] += 1
                         waiting.appendleft(one.shard)
                     yield _ending(one, reason)

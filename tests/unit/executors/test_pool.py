@@ -218,6 +218,62 @@ def test_a_shard_that_is_interrupted_does_not_stop_the_next(tmp_path: Path) -> N
     assert states(told) == [(1, "started"), (1, "interrupted"), (2, "started"), (2, "finished")]
 
 
+def lost_once(times: int, batches: list[bytes]) -> Callable[[Shard], FakeExecution]:
+    """A lab whose machine goes so often before a shard has told all."""
+    left = [times]
+
+    def script(_: Shard) -> FakeExecution:
+        execution = FakeExecution(batches if left[0] else WHOLE)
+        execution.lost = "worker a is gone" if left[0] else ""
+        left[0] -= bool(left[0])
+        return execution
+
+    return script
+
+
+def test_a_shard_whose_machine_has_gone_begins_anew_before_the_others(tmp_path: Path) -> None:
+    told, _ = executed(lost_once(2, [lines(PHASE)]), tmp_path, SHARDS[:2])
+    assert states(told) == [(1, "started"), (1, "interrupted")] * 2 + [
+        *((1, "started"), (1, "finished")),
+        *((2, "started"), (2, "finished")),
+    ]
+    assert told[2].line["reason"].startswith("worker a is gone; its last words:")
+
+
+def test_a_shard_that_had_ended_when_its_machine_went_is_whole(tmp_path: Path) -> None:
+    told, _ = executed(lost_once(1, [lines(PHASE, TRIAL, END)]), tmp_path)
+    assert states(told) == [(1, "started"), (1, "finished")]
+
+
+def test_a_shard_that_machines_go_from_again_and_again_is_given_up(tmp_path: Path) -> None:
+    told, _ = executed(lost_once(100, [lines(PHASE)]), tmp_path, SHARDS[:1])
+    assert [state for _, state in states(told)].count("interrupted") == pool.MOST_LOSSES + 1
+
+
+def test_seats_that_come_and_go_are_taken_as_they_are(tmp_path: Path) -> None:
+    seats = iter([0, 0, 1, 1, 2])
+    lab = FakeLab(lambda _: FakeExecution(WHOLE))
+    told = list(pool.execute(lab, deque(SHARDS), lambda: next(seats, 2), tmp_path))
+    assert [state for _, state in states(told)].count("finished") == 5
+    assert lab.most == 2
+
+
+def test_a_warning_that_comes_late_is_told_once(tmp_path: Path) -> None:
+    def warned(_: Shard) -> FakeExecution:
+        execution = FakeExecution([lines(PHASE), b"", lines(TRIAL, END, first=1)])
+        whole = execution.lines
+
+        def late() -> list[bytes]:
+            execution.warnings = ((WarningKind.FRESH_BOOT, "no room"),)
+            return whole()
+
+        vars(execution)["lines"] = late
+        return execution
+
+    told, _ = executed(warned, tmp_path)
+    assert [one.line["event"] for one in told].count("warning") == 1
+
+
 def test_everything_is_stopped_when_the_consumer_stops_early(tmp_path: Path) -> None:
     lab = FakeLab(lambda _: FakeExecution([lines(PHASE)], hangs=True))
     told = pool.execute(lab, deque(SHARDS), 3, tmp_path)

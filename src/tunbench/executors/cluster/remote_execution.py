@@ -85,10 +85,11 @@ class RemoteExecution:
 
     def running(self) -> bool:
         """Whether it is still to be waited for."""
+        # That it is over is told before its task ends, so that this is asked the other way round.
+        done, alive = self.future.done(), self.alive()
         if not (self.lost or self.over):
-            self._see_whether_it_is_lost()
-        # How a task ended comes behind all that it told.
-        return not (self.lost or self.over or self.future.done())
+            self.lost = self._why_lost(done, alive)
+        return not (self.lost or self.over)
 
     def age(self) -> float:
         """Seconds since a worker began it, or that it took there."""
@@ -106,24 +107,24 @@ class RemoteExecution:
 
     def last_words(self) -> str:
         """What the worker said at its end, and which one it was."""
-        words = str(self.over["words"]) if self.over is not None else self._error()
+        words = str(self.over["words"]) if self.over is not None else self.lost
         return f"worker {self.worker or 'unknown'}: {words}"
 
     def _error(self) -> str:
         error = self.future.exception() if self.future.status == "error" else None
-        return f"{type(error).__name__}: {line(str(error), 500)}" if error else self.lost
+        return f"{type(error).__name__}: {line(str(error), 500)}" if error else str(self.future.status)
 
-    def _see_whether_it_is_lost(self) -> None:
-        if self.future.done():
-            self.lost = f"worker {self.worker} did not execute it: {self._error()}"
+    def _why_lost(self, done: bool, alive: Collection[str]) -> str:
+        """Why it is to begin anew; empty where it goes on."""
+        if done:
             if self.worker and self.future.status == "error":
                 self.refuse(self.worker, self._error())
-            return
-        alive = self.alive()
+            return f"worker {self.worker or 'unknown'} did not execute it: {self._error()}"
         if self.worker and self.worker not in alive:
-            self.lost = f"worker {self.worker} is gone"
-        elif not self.worker and not set(self.workers) & set(alive):
-            self.lost = "no worker that could take it is there"
+            return f"worker {self.worker} is gone"
+        if not self.worker and not set(self.workers) & set(alive):
+            return "no worker that could take it is there"
+        return ""
 
     def _warn(self, told: Sequence[Sequence[str]]) -> None:
         self.warnings = [(KINDS[kind], str(text)) for kind, text in told if kind in KINDS]

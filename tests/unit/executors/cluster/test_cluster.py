@@ -99,7 +99,7 @@ def on(processes: ClusterProcesses, said: list[str], text: str = PLAN) -> Iterat
         yield order._replace(lab=lab)
 
 
-def run(processes: ClusterProcesses, folder: Path, watch: Callable[[Any], None] = print, text: str = PLAN) -> list[str]:
+def run(processes: ClusterProcesses, folder: Path, watch: Callable[[Any], None] = bool, text: str = PLAN) -> list[str]:
     """Begins a run on a cluster, or goes on with it; what was said."""
     said: list[str] = []
     with on(processes, said, text) as order:
