@@ -1,7 +1,7 @@
 """`tunbench run`: executes a plan, and goes on with one that was interrupted."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ from tunbench.executors.pool import Seats
 from tunbench.plan import cautions, load
 from tunbench.plan.estimate.duration import default_workers
 from tunbench.run import execution
-from tunbench.run.interrupt import interruptible
+from tunbench.run.interrupt import INTERRUPTED, interruptible
 from tunbench.run.order import Order, RunError, default_folder, order_of
 from tunbench.run.resume import reopen
 from tunbench.run.verify import pack as packing
@@ -139,5 +139,11 @@ def _executing(
         say(console, text)
 
     cluster.check(order.lab, order.shards, where)
-    with cluster.joined(where, order.lab, order.loaded, order.overrides, tell) as lab, interruptible():
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(interruptible())
+            lab = stack.enter_context(cluster.joined(where, order.lab, order.loaded, order.overrides, tell))
+        except KeyboardInterrupt:
+            say(console, "\nInterrupted before anything was executed")
+            raise typer.Exit(INTERRUPTED) from None
         yield order._replace(lab=lab), lab.seats(), lab.seats

@@ -39,12 +39,16 @@ def send(client: "Client", run: str, one: SentImage, workers: Sequence[str]) -> 
             if isinstance(answer, Exception):
                 failed[worker] = f"cannot take the image {one.name}: {_told(answer)}"
 
-    each(on_worker.begin, run, one.digest)
-    for path in _files(one):
-        name = str(path.relative_to(one.folder))
-        for offset, piece in _pieces(path):
-            each(on_worker.take, run, one.digest, name, offset, piece)
-    each(on_worker.end, run, list(one))
+    try:
+        each(on_worker.begin, run, one.digest)
+        for path in _files(one):
+            name = str(path.relative_to(one.folder))
+            for offset, piece in _pieces(path):
+                each(on_worker.take, run, one.digest, name, offset, piece)
+        each(on_worker.end, run, list(one))
+    except KeyboardInterrupt:
+        ran(client, workers, on_worker.drop, run)
+        raise
     if failed:
         ran(client, list(failed), on_worker.drop, run)
     return failed

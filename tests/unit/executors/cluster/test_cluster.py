@@ -16,6 +16,7 @@ from tests.helpers.host import install_program
 from tests.helpers.runs import ending_after, ordered
 from tests.helpers.stub_worker import StubLab
 from tests.helpers.traces import that_name
+from tunbench.doctor.workers import worker_checks
 from tunbench.executors import pool
 from tunbench.executors.choice import DaskChoice, ExecutorError
 from tunbench.executors.cluster import cluster, connection, remote_lab
@@ -149,6 +150,20 @@ def test_the_fingerprint_is_that_of_the_pool_and_an_image_is_sent_once(
     assert fingerprint(tmp_path / "c") == fingerprint(tmp_path / "a")
     left = [path for name in ("one", "two") for path in (two.folder / name / "work").rglob("tunbench-*")]
     assert left == [], "nothing but what is kept by its digest is left on a worker"
+
+
+def test_doctor_tells_what_each_worker_can_run(two: ClusterProcesses, home: Path) -> None:
+    scheduler, *workers = worker_checks(DaskChoice(two.address))
+    assert (scheduler.ok, scheduler.found) == (True, "2 workers, 2 shards at a time")
+    assert len(workers) == 2
+    for row in workers:
+        assert row.ok and row.what.startswith("worker tcp://127.0.0.1:")
+        assert f"1 shard at a time, {VERSION}, " in row.found and " tunnels; has " in row.found
+    install_program(home / "bin", "qemu-system-x86_64", "echo QEMU emulator version 9.0.0")
+    scheduler, *workers = worker_checks(DaskChoice(two.address))
+    assert (scheduler.ok, scheduler.needed, scheduler.mend) == (False, True, "mend what the workers below say")
+    assert [row.ok for row in workers] == [False, False]
+    assert all(f"has {VERSION}, and this machine QEMU emulator version 9.0.0" in row.found for row in workers)
 
 
 UNTIL = PLAN + 'until = { width = "1%", max = 10 }\n'

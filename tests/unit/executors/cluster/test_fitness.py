@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 
+from tunbench.executors.choice import DaskChoice
+from tunbench.executors.cluster.connection import caution
 from tunbench.executors.cluster.fitness import ROOM_BYTES, VM_BYTES, judged
 from tunbench.executors.cluster.on_worker_greeting import code_digest, said_here
 
@@ -83,3 +85,17 @@ def test_this_machine_says_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert said_here()["unusable"].startswith("cannot write to")
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        (DaskChoice("tcp://10.0.0.1:8786"), True),
+        (DaskChoice("tcp://127.0.0.1:8786"), False),
+        (DaskChoice("tcp://localhost:8786"), False),
+        (DaskChoice("tls://10.0.0.1:8786"), False),
+        (DaskChoice("", 2), False),
+    ],
+)
+def test_an_open_connection_is_said_where_it_leaves_the_machine(choice: DaskChoice, said: bool) -> None:
+    assert bool(caution(choice)) == said
