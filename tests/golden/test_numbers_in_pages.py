@@ -66,7 +66,7 @@ SENTENCES = {
     "clusters.md": [
         f"{fitness.VM_BYTES / 2**30:g} GiB of memory free for each thread",
         f"as much as it is sent, and {fitness.ROOM_BYTES >> 20} MiB",
-        f"takes one boot ({wall_clock.BOOT_SECONDS:.0f} s on a free core)",
+        f"one boot ({wall_clock.BOOT_SECONDS:.0f} s on a free core)",
     ],
     "native.md": [
         f"more than {100 * noise.NOISY_SHARE:g} % of the machine's processor time",

@@ -10,11 +10,13 @@ from tunbench.executors.cluster.connection import caution, connected
 from tunbench.executors.cluster.crew import Crew, Tell
 from tunbench.executors.cluster.remote_lab import RemoteLab
 from tunbench.executors.cluster.sent_image import SentImage, sent
+from tunbench.executors.cluster.sent_template import sent_templates
 from tunbench.labs.carried import carried
 from tunbench.labs.lab import TEMPLATE, Lab
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import addons_of
 from tunbench.labs.vm.templates import start as templates
+from tunbench.plan.expand import shards_of
 from tunbench.plan.load import Loaded
 from tunbench.plan.shard import Shard
 
@@ -57,7 +59,7 @@ def joined(
             "clock": lab.clock,
             "images": [list(one) for one in images],
         }
-        crew = Crew(client, uuid.uuid4().hex[:12], images, work)
+        crew = Crew(client, uuid.uuid4().hex[:12], images, sent_templates(lab, shards_of(plan, 1)), work)
         try:
             crew.gather(tell)
             if not crew.seats:

@@ -5,11 +5,13 @@ They are looked for as long as the run goes on, so that one which comes later, o
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tunbench.executors.cluster import on_worker_greeting, on_worker_task, shipment
 from tunbench.executors.cluster.fitness import Fitness, judged
 from tunbench.executors.cluster.sent_image import SentImage
+from tunbench.executors.cluster.sent_template import NoTemplate, kept
 from tunbench.plain_text import line
 
 if TYPE_CHECKING:
@@ -23,8 +25,15 @@ Tell = Callable[[str], None]
 class Crew:
     """Workers by their addresses: how many shards each that is used takes at a time, and why others are not used."""
 
-    def __init__(self, client: "Client", run: str, images: Sequence[SentImage], work: Mapping[str, Any]) -> None:
-        self.client, self.run, self.images, self.work = client, run, images, work
+    def __init__(
+        self,
+        client: "Client",
+        run: str,
+        images: Sequence[SentImage],
+        templates: Sequence[SentImage],
+        work: Mapping[str, Any],
+    ) -> None:
+        self.client, self.run, self.images, self.templates, self.work = client, run, images, templates, work
         self.used: dict[str, int] = {}
         self.refused: dict[str, str] = {}
         self.here = on_worker_greeting.said_here()
@@ -85,7 +94,8 @@ class Crew:
         fit = examined(self.client, self.images, fresh, self.here)
         self._refuse({one.address: one.refusal for one in fit if one.refusal})
         left = [one for one in fit if not one.refusal]
-        self._send([one for one in left])
+        self._send(left)
+        self._send_templates([one for one in left if one.address not in self.refused])
         ready = [one.address for one in left if one.address not in self.refused]
         answers = shipment.ran(self.client, ready, on_worker_task.prepare, self.run, dict(self.work))
         self._refuse(
@@ -103,8 +113,7 @@ class Crew:
             wanting = [worker for worker, lacks in lacked.items() if one in lacks]
             if not wanting:
                 continue
-            size = shipment.bytes_of([one]) >> 20
-            self._tell(f"sending the image {one.name} ({size} MiB) to {len(wanting)} worker{'s'[: len(wanting) - 1]}")
+            self._say_sending(one, len(wanting))
             failed = shipment.send(self.client, self.run, one, wanting)
             # What does not go into a cache is lacked by all who share it.
             self._refuse(
@@ -115,6 +124,20 @@ class Crew:
                 }
             )
             lacked = {worker: lacks for worker, lacks in lacked.items() if worker not in failed}
+
+    def _send_templates(self, fit: Sequence[Fitness]) -> None:
+        """The same of templates; whoever cannot take one saves one itself."""
+        caches = {str(one.said["cache"]): one.address for one in fit}
+        lacked = shipment.lacked(self.client, self.templates, list(caches.values()))
+        for one in self.templates:
+            if wanting := [worker for worker, lacks in lacked.items() if one in lacks]:
+                with suppress(NoTemplate, OSError), kept(one):
+                    self._say_sending(one, len(wanting))
+                    shipment.send(self.client, self.run, one, wanting)
+
+    def _say_sending(self, one: SentImage, count: int) -> None:
+        size = shipment.bytes_of([one]) >> 20
+        self._tell(f"sending {one.called} ({size} MiB) to {count} worker{'s'[: count - 1]}")
 
     def _refuse(self, found: Mapping[str, str]) -> None:
         for worker, why in found.items():

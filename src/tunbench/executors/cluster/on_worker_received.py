@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.executors.cluster.sent_image import SentImage, told
+from tunbench.executors.cluster.sent_template import TEMPLATE_KIND
 from tunbench.labs import image
 from tunbench.labs.image import ImageError
+from tunbench.labs.vm.templates import seal
+from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.cache_folder import cache
 
 RECEIVED, VIEWS, INCOMING = "received", "views", ".incoming-"
@@ -48,18 +51,20 @@ def _begin(run: str, digest: str) -> None:
     _incoming(run, digest).mkdir(parents=True)
 
 
-async def take(run: str, digest: str, name: str, offset: int, data: bytes) -> None:
-    """Takes a piece of a file. Raises OSError."""
-    await asyncio.to_thread(_take, _incoming(run, digest) / name, offset, data)
+async def take(run: str, digest: str, name: str, size: int, pieces: Sequence[tuple[int, bytes]]) -> None:
+    """Takes pieces of a file, which has zeros elsewhere. Raises OSError."""
+    await asyncio.to_thread(_take, _incoming(run, digest) / name, size, pieces)
 
 
-def _take(path: Path, offset: int, data: bytes) -> None:
+def _take(path: Path, size: int, pieces: Sequence[tuple[int, bytes]]) -> None:
     if not path.resolve().is_relative_to(_received().resolve()):
         raise PermissionError(f"{path} is outside of the cache")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if path.exists() else "wb") as file:
-        file.seek(offset)
-        file.write(data)
+        file.truncate(size)
+        for offset, data in pieces:
+            file.seek(offset)
+            file.write(data)
 
 
 async def end(run: str, one: Sequence[str]) -> None:
@@ -69,6 +74,9 @@ async def end(run: str, one: Sequence[str]) -> None:
 
 def _end(run: str, one: SentImage) -> None:
     incoming, place = _incoming(run, one.digest), _received() / one.digest
+    if one.kind == TEMPLATE_KIND:
+        _end_template(one, incoming)
+        return
     try:
         if not _is_whole(one, incoming):
             raise ImageError(f"the image {one.name} did not arrive as it was sent")
@@ -77,6 +85,21 @@ def _end(run: str, one: SentImage) -> None:
             # Another run may have sent the same meanwhile.
             with suppress(FileExistsError):
                 incoming.rename(place)
+    finally:
+        shutil.rmtree(incoming, ignore_errors=True)
+
+
+def _end_template(one: SentImage, incoming: Path) -> None:
+    def make(folder: Path) -> None:
+        for path in incoming.iterdir():
+            path.rename(folder / path.name)
+
+    try:
+        digests = {path.name: seal.digest(path) for path in incoming.iterdir()}
+        if hashlib.sha256(seal.text(digests).encode()).hexdigest() != one.digest:
+            raise ImageError(f"the template {one.name} did not arrive as it was sent")
+        with templates.shelf().held(one.name, make):
+            pass
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
 
@@ -114,6 +137,9 @@ def _link(link: Path, target: Path) -> None:
 
 def _found(one: SentImage) -> Path | None:
     """Where an image lies that is whole: the worker's own, or one that was sent."""
+    if one.kind == TEMPLATE_KIND:
+        # One that it has saved itself is as good.
+        return one.folder if seal.whole(one.folder) else None
     places = (one.folder.absolute(), (_received() / one.digest).absolute())
     return next((place for place in places if _is_whole(one, place)), None)
 

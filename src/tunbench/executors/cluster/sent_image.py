@@ -11,7 +11,10 @@ from tunbench.plan.cache_folder import cache
 
 
 class SentImage(NamedTuple):
-    """An image; `place` is its folder below the cache, and `kind` that of an extra, empty of an image of the lab."""
+    """An image; `place` is its folder below the cache, and `kind` that of an extra, empty of an image of the lab.
+
+    A template is one, too.
+    """
 
     name: str
     place: str
@@ -22,6 +25,11 @@ class SentImage(NamedTuple):
     def folder(self) -> Path:
         """Where it lies in the cache."""
         return cache() / self.place
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"the {'template' if self.kind == 'template' else 'image'} {self.name}"
 
     @property
     def build(self) -> str:

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from tunbench.executors.cluster import on_worker_received as on_worker
 from tunbench.executors.cluster.sent_image import SentImage
+from tunbench.labs.vm.templates import seal
 from tunbench.plain_text import line
 
 if TYPE_CHECKING:
     from distributed import Client
 
-PIECE_BYTES = 8 << 20
-"""Bytes of a file that are sent at once: the scheduler has as many for each worker in its memory meanwhile."""
+PIECE_BYTES, PIECES_AT_ONCE = 64 << 10, 128
+"""Bytes of a piece, of which those of zeros are not sent, and how many are sent at once: the scheduler has as much for
+each worker in its memory meanwhile."""
 
 
 def bytes_of(images: Iterable[SentImage]) -> int:
     """How many bytes the files of images have."""
-    return sum(path.stat().st_size for one in images for path in _files(one))
+    return sum(512 * path.stat().st_blocks for one in images for path in _files(one))
 
 
 def lacked(client: "Client", images: Sequence[SentImage], workers: Sequence[str]) -> dict[str, list[SentImage]]:
@@ -37,14 +39,15 @@ def send(client: "Client", run: str, one: SentImage, workers: Sequence[str]) -> 
         left = [worker for worker in workers if worker not in failed]
         for worker, answer in ran(client, left, function, *given).items():
             if isinstance(answer, Exception):
-                failed[worker] = f"cannot take the image {one.name}: {_told(answer)}"
+                failed[worker] = f"cannot take {one.called}: {_told(answer)}"
 
     try:
         each(on_worker.begin, run, one.digest)
         for path in _files(one):
             name = str(path.relative_to(one.folder))
-            for offset, piece in _pieces(path):
-                each(on_worker.take, run, one.digest, name, offset, piece)
+            size = path.stat().st_size
+            for pieces in _pieces(path):
+                each(on_worker.take, run, one.digest, name, size, pieces)
         each(on_worker.end, run, list(one))
     except KeyboardInterrupt:
         ran(client, workers, on_worker.drop, run)
@@ -72,15 +75,18 @@ def _told(error: Exception) -> str:
 
 
 def _files(one: SentImage) -> list[Path]:
-    return sorted(path for path in one.folder.rglob("*") if path.is_file())
+    return sorted(path for path in one.folder.rglob("*") if path.is_file() and path.name != seal.SEAL)
 
 
-def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The pieces of a file with their places, less those of zeros alone; the last one says how long it is."""
-    size = path.stat().st_size
+def _pieces(path: Path) -> Iterator[list[tuple[int, bytes]]]:
+    """The pieces of a file that are not all zeros, each with its place, as many at a time as are sent at once."""
     with path.open("rb") as file:
-        for offset in range(0, max(size, 1), PIECE_BYTES):
+        some: list[tuple[int, bytes]] = []
+        for offset in range(0, path.stat().st_size, PIECE_BYTES):
             piece = file.read(PIECE_BYTES)
-            last = offset + PIECE_BYTES >= size
-            if last or piece.count(0) < len(piece):
-                yield offset, piece
+            if piece.count(0) < len(piece):
+                some.append((offset, piece))
+            if len(some) == PIECES_AT_ONCE:
+                yield some
+                some = []
+        yield some

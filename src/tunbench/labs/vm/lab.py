@@ -11,7 +11,7 @@ from tunbench.labs.carried import carried
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
 from tunbench.labs.image import Image
-from tunbench.labs.lab import TEMPLATE
+from tunbench.labs.lab import TEMPLATE, Lab
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
@@ -97,10 +97,15 @@ class VmLab:
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts a VM that executes the shard; what it writes goes to the folder."""
-        images = (BASE, *images_of(shard, self.extras))
-        boot = Boot(self.clock, folder, images, shard.machine, carried(shard, self.plugins))
-        boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
-        return started(boot)
+        return started(written(self, shard, folder))
+
+
+def written(lab: Lab, shard: Shard, folder: Path) -> Boot:
+    """A VM that is to execute a shard, whose files have been written to the folder."""
+    images = (BASE, *images_of(shard, lab.extras))
+    boot = Boot(lab.clock, folder, images, shard.machine, carried(shard, lab.plugins))
+    boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
+    return boot
 
 
 def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:

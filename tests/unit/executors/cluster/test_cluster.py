@@ -19,11 +19,14 @@ from tests.helpers.traces import that_name
 from tunbench.doctor.workers import worker_checks
 from tunbench.executors import pool
 from tunbench.executors.choice import DaskChoice, ExecutorError
-from tunbench.executors.cluster import cluster, connection, remote_lab
+from tunbench.executors.cluster import cluster, connection, remote_lab, sent_template
+from tunbench.executors.cluster.sent_template import sent_templates
 from tunbench.journal import journal
 from tunbench.journal.readers.registry import record_of
 from tunbench.labs import image
 from tunbench.labs.vm.image_definition import BASE
+from tunbench.labs.vm.templates import seal
+from tunbench.labs.vm.templates import start as templates
 from tunbench.run.execution import create, go
 from tunbench.run.order import Order, RunError
 from tunbench.runner.node.shell import wait_until
@@ -55,6 +58,7 @@ def small_image(folder: Path, content: bytes) -> None:
     folder.mkdir(parents=True)
     (folder / "image.squashfs").write_bytes(content * 1000)
     (folder / "vmlinux").write_bytes(b"")
+    (folder / "boot.cpio").write_bytes(b"first stage")
     image.write_manifest(folder, {"name": "base"}, {"kmod": "30"})
 
 
@@ -100,7 +104,9 @@ def on(processes: ClusterProcesses, said: list[str], text: str = PLAN) -> Iterat
         yield order._replace(lab=lab)
 
 
-def run(processes: ClusterProcesses, folder: Path, watch: Callable[[Any], None] = bool, text: str = PLAN) -> list[str]:
+def run(
+    processes: ClusterProcesses, folder: Path, watch: Callable[[Any], None] = [].append, text: str = PLAN
+) -> list[str]:
     """Begins a run on a cluster, or goes on with it; what was said."""
     said: list[str] = []
     with on(processes, said, text) as order:
@@ -150,6 +156,25 @@ def test_the_fingerprint_is_that_of_the_pool_and_an_image_is_sent_once(
     assert fingerprint(tmp_path / "c") == fingerprint(tmp_path / "a")
     left = [path for name in ("one", "two") for path in (two.folder / name / "work").rglob("tunbench-*")]
     assert left == [], "nothing but what is kept by its digest is left on a worker"
+
+
+def test_a_template_that_this_machine_has_is_sent_and_one_that_it_has_not_is_not(
+    two: ClusterProcesses, tmp_path: Path
+) -> None:
+    order = ordered(StubLab(), PLAN)  # type: ignore[arg-type]
+    assert sent_templates(order.lab, order.shards) == []
+
+    def saved(folder: Path) -> None:
+        (folder / "state").write_bytes(b"state")
+
+    name = sent_template._name(order.lab, order.shards[0])
+    with templates.shelf().held(name, saved):
+        pass
+    said = run(two, tmp_path / "run")
+    assert [text for text in said if "template" in text] == [f"sending the template {name} (0 MiB) to 2 workers"]
+    for worker in ("one", "two"):
+        assert seal.whole(two.folder / worker / "cache" / "tunbench" / "templates" / name)
+    assert not [text for text in run(two, tmp_path / "again") if "template" in text]
 
 
 def test_doctor_tells_what_each_worker_can_run(two: ClusterProcesses, home: Path) -> None:

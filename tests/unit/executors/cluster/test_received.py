@@ -1,6 +1,7 @@
 """What a worker does with images, without a network."""
 
 import asyncio
+import hashlib
 import os
 import time
 from pathlib import Path
@@ -8,10 +9,14 @@ from pathlib import Path
 import pytest
 
 from tunbench.executors.cluster import on_worker_received as on_worker
+from tunbench.executors.cluster import shipment
 from tunbench.executors.cluster.sent_image import SentImage, sent
+from tunbench.executors.cluster.sent_template import TEMPLATE_KIND
 from tunbench.labs import image
 from tunbench.labs.image import ImageError
 from tunbench.labs.vm.image_definition import BASE
+from tunbench.labs.vm.templates import seal
+from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.cache_folder import cache, cache_in
 
 
@@ -36,8 +41,9 @@ def received(one: SentImage, tmp_path: Path, spoil: bytes = b"") -> None:
     asyncio.run(on_worker.begin("run", one.digest))
     for path in source.iterdir():
         content = path.read_bytes()
-        asyncio.run(on_worker.take("run", one.digest, path.name, 5, content[5:] + spoil))
-        asyncio.run(on_worker.take("run", one.digest, path.name, 0, content[:5]))
+        size = len(content + spoil)
+        asyncio.run(on_worker.take("run", one.digest, path.name, size, [(5, content[5:] + spoil)]))
+        asyncio.run(on_worker.take("run", one.digest, path.name, size, [(0, content[:5])]))
     asyncio.run(on_worker.end("run", list(one)))
 
 
@@ -95,7 +101,7 @@ def test_what_was_damaged_since_is_lacking(base: SentImage, tmp_path: Path) -> N
 def test_nothing_is_written_outside_of_the_cache(name: str, base: SentImage, tmp_path: Path) -> None:
     asyncio.run(on_worker.begin("run", base.digest))
     with pytest.raises(PermissionError):
-        asyncio.run(on_worker.take("run", base.digest, name, 0, b"x"))
+        asyncio.run(on_worker.take("run", base.digest, name, 1, [(0, b"x")]))
     assert [path.name for path in tmp_path.rglob("evil")] == []
 
 
@@ -119,3 +125,59 @@ def test_another_cache_holds_for_one_thread_alone(tmp_path: Path) -> None:
             assert cache() == tmp_path / "inner"
         assert cache() == tmp_path
     assert cache() == before
+
+
+def saved(folder: Path) -> None:
+    """What stands for a saved VM: memory with holes and zeros, and a state."""
+    with (folder / "memory").open("wb") as file:
+        file.truncate(1 << 20)
+        file.seek(5 << 16)
+        file.write(b"page" * 100 + bytes(1 << 17) + b"last")
+    (folder / "state").write_bytes(b"state")
+
+
+@pytest.fixture
+def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SentImage:
+    """A template of the machine where a run was begun; from then on this is a worker with an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "here"))
+    with templates.shelf().held("0123456789abcdef", saved) as folder:
+        digest = hashlib.sha256((folder / seal.SEAL).read_bytes()).hexdigest()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "worker"))
+    return SentImage("0123456789abcdef", "templates/0123456789abcdef", digest, TEMPLATE_KIND)
+
+
+def test_a_template_arrives_with_its_holes_and_is_sealed(
+    template: SentImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipment, "PIECES_AT_ONCE", 2)
+    assert lacking(template) == [template.digest]
+    asyncio.run(on_worker.begin("run", template.digest))
+    source = tmp_path / "here" / "tunbench" / template.place
+    for name in ("memory", "state"):
+        size = (source / name).stat().st_size
+        for pieces in shipment._pieces(source / name):
+            assert sum(len(piece) for _, piece in pieces) <= 2 * shipment.PIECE_BYTES
+            asyncio.run(on_worker.take("run", template.digest, name, size, pieces))
+    asyncio.run(on_worker.end("run", list(template)))
+    assert lacking(template) == []
+    assert seal.whole(template.folder)
+    for name in ("memory", "state"):
+        assert (template.folder / name).read_bytes() == (source / name).read_bytes()
+    assert (template.folder / "memory").stat().st_blocks <= 8 * shipment.PIECE_BYTES // 512
+    assert list((cache() / "received").iterdir()) == []
+
+
+def test_a_template_that_arrives_otherwise_is_not_taken(template: SentImage) -> None:
+    asyncio.run(on_worker.begin("run", template.digest))
+    asyncio.run(on_worker.take("run", template.digest, "memory", 4, [(0, b"evil")]))
+    with pytest.raises(ImageError, match="the template 0123456789abcdef did not arrive as it was sent"):
+        asyncio.run(on_worker.end("run", list(template)))
+    assert lacking(template) == [template.digest] and not template.folder.exists()
+
+
+def test_a_template_that_a_worker_has_saved_itself_is_as_good(template: SentImage) -> None:
+    def otherwise(folder: Path) -> None:
+        (folder / "memory").write_bytes(b"its own")
+
+    with templates.shelf().held(template.name, otherwise):
+        assert lacking(template) == []

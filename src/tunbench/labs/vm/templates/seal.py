@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,9 +21,14 @@ _known: dict[Path, tuple[object, ...]] = {}
 def close(folder: Path) -> None:
     """Seals a template: digests of its files, which nobody but their owner may touch."""
     digests = {path.name: digest(path) for path in sorted(folder.iterdir())}
-    (folder / SEAL).write_text(json.dumps({"files": digests}, sort_keys=True) + "\n")
+    (folder / SEAL).write_text(text(digests))
     for path in folder.iterdir():
         path.chmod(0o600)
+
+
+def text(digests: Mapping[str, str]) -> str:
+    """What the seal says of files with these digests."""
+    return json.dumps({"files": dict(digests)}, sort_keys=True) + "\n"
 
 
 def whole(folder: Path) -> bool:

@@ -1,0 +1,50 @@
+"""Templates as workers are told of them: those that this machine has of the VMs that a run starts."""
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tunbench.executors.cluster.sent_image import SentImage
+from tunbench.labs.lab import Lab
+from tunbench.labs.vm.lab import written
+from tunbench.labs.vm.templates import seal
+from tunbench.labs.vm.templates import start as templates
+from tunbench.plan.shard import Shard
+
+TEMPLATE_KIND = "template"
+
+PLACE = "templates"
+
+
+class NoTemplate(Exception):
+    """It has gone meanwhile."""
+
+
+def sent_templates(lab: Lab, shards: Iterable[Shard]) -> list[SentImage]:
+    """Those that are there of the VMs of these shards. Raises OSError."""
+    alike = {(tuple(shard.addons), shard.stack, shard.machine.name): shard for shard in shards}
+    names = dict.fromkeys(_name(lab, shard) for shard in alike.values())
+    found = []
+    for name in names:
+        with suppress(OSError):
+            told = (templates.shelf().folder / name / seal.SEAL).read_bytes()
+            found.append(SentImage(name, f"{PLACE}/{name}", hashlib.sha256(told).hexdigest(), TEMPLATE_KIND))
+    return found
+
+
+def _name(lab: Lab, shard: Shard) -> str:
+    with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
+        return templates.name_of(written(lab, shard, Path(folder)))
+
+
+@contextmanager
+def kept(one: SentImage) -> Iterator[None]:
+    """Within it a template of this machine is whole and stays there. Raises NoTemplate and OSError."""
+    with templates.shelf().held(one.name, _refuse):
+        yield
+
+
+def _refuse(_: Path) -> None:
+    raise NoTemplate
