@@ -99,11 +99,14 @@ class RemoteExecution:
 
     def stop(self) -> None:
         """Ends it where it is under way; nobody waits for it any more."""
-        if self._open:
-            self._open = False
+        with self._lock:
+            # Another thread rings the bell, and its number is somebody else's as soon as it is closed.
+            open_before, self._open = self._open, False
+            if open_before:
+                os.close(self._bell)
+        if open_before:
             # What is released is cancelled on its worker, which looks twice a second.
             self.future.release()
-            os.close(self._bell)
 
     def last_words(self) -> str:
         """What the worker said at its end, and which one it was."""
@@ -130,6 +133,6 @@ class RemoteExecution:
         self.warnings = [(KINDS[kind], str(text)) for kind, text in told if kind in KINDS]
 
     def _ring(self) -> None:
-        with suppress(OSError, BlockingIOError):
+        with self._lock, suppress(BlockingIOError):
             if self._open:
                 os.eventfd_write(self._bell, 1)

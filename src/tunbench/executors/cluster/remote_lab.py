@@ -1,6 +1,7 @@
 """A lab whose shards start on the workers of a cluster; all else of it is that of this machine."""
 
 import itertools
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -38,6 +39,8 @@ class RemoteLab:
         self.handed: dict[str, RemoteExecution] = {}
         self._numbers = itertools.count(1)
         self._alone_since: float | None = None
+        self._early: dict[str, list[Mapping[str, Any]]] = {}
+        self._lock = threading.Lock()
         client.subscribe_topic(crew.run, self._heard)
 
     def seats(self) -> int:
@@ -56,6 +59,9 @@ class RemoteLab:
         """Hands a shard to the scheduler, which hands it to a worker."""
         key = f"tunbench-{self.crew.run}-{shard.id}-{next(self._numbers)}"
         workers = list(self.crew.used)
+        with self._lock:
+            # A worker may tell something before this thread knows what it has handed out.
+            self._early[key] = []
         future = self.client.submit(
             on_worker_task.execute,
             self.crew.run,
@@ -67,9 +73,12 @@ class RemoteLab:
             pure=False,
             retries=0,
         )
-        self.handed = {name: one for name, one in self.handed.items() if one.is_open}
-        self.handed[key] = RemoteExecution(future, workers, lambda: self.crew.used, self.crew.refuse)
-        return self.handed[key]
+        one = RemoteExecution(future, workers, lambda: self.crew.used, self.crew.refuse)
+        with self._lock:
+            self.handed = {name: other for name, other in self.handed.items() if other.is_open} | {key: one}
+            for message in self._early.pop(key):
+                one.told(message)
+        return one
 
     def close(self) -> None:
         """Ends all that is under way, and takes away what the scheduler keeps of the run."""
@@ -82,8 +91,14 @@ class RemoteLab:
 
     def _heard(self, event: tuple[float, Any]) -> None:
         _, message = event
-        if isinstance(message, Mapping) and (one := self.handed.get(str(message.get("key")))):
-            one.told(message)
+        if not isinstance(message, Mapping):
+            return
+        key = str(message.get("key"))
+        with self._lock:
+            if key in self._early:
+                self._early[key].append(message)
+            elif key in self.handed:
+                self.handed[key].told(message)
 
     @property
     def kind(self) -> str:

@@ -36,7 +36,7 @@ pytest.importorskip("distributed")
 PLAN = """\
 name = "any"
 seed = 5
-repeats = 3
+repeats = 2
 stacks = ["none", "wireguard"]
 workloads = ["ping:count=5"]
 """
@@ -197,7 +197,7 @@ UNTIL = PLAN + 'until = { width = "1%", max = 10 }\n'
 def test_with_until_the_same_blocks_are_asked_for(two: ClusterProcesses, tmp_path: Path) -> None:
     run(two, tmp_path / "run", text=UNTIL)
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool", UNTIL)
-    assert states(tmp_path / "run").count("finished") > 6
+    assert states(tmp_path / "run").count("finished") > 10
 
 
 def test_two_runs_share_a_cluster(two: ClusterProcesses, tmp_path: Path) -> None:
@@ -216,13 +216,13 @@ def test_two_runs_share_a_cluster(two: ClusterProcesses, tmp_path: Path) -> None
         one.join()
     for seed in (6, 7):
         ended = [one.line for one in found[seed] if one.line["event"] == "shard"]
-        assert [line["state"] for line in ended].count("finished") == 6, ended
-        assert len({line["shard"] for line in ended}) == 6, "none of the other run"
-    assert len({one.shard.id for told in found.values() for one in told}) == 12
+        assert [line["state"] for line in ended].count("finished") == 4, ended
+        assert len({line["shard"] for line in ended}) == 4, "none of the other run"
+    assert len({one.shard.id for told in found.values() for one in told}) == 8
 
 
 def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(own: ClusterProcesses, tmp_path: Path) -> None:
-    own.start_worker("one", STUB_SECONDS="2")
+    own.start_worker("one", STUB_SECONDS="1")
     own.wait_for_workers()
     with pytest.raises(KeyboardInterrupt):
         run(own, tmp_path / "run", ending_after(1, KeyboardInterrupt))
@@ -234,7 +234,7 @@ def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(own: Cluste
 
 def test_a_worker_that_dies_gives_its_shard_back(own: ClusterProcesses, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        own.start_worker(name, STUB_SECONDS="1")
+        own.start_worker(name, STUB_SECONDS="0.5")
     own.wait_for_workers()
     told: list[str] = []
 
@@ -246,7 +246,7 @@ def test_a_worker_that_dies_gives_its_shard_back(own: ClusterProcesses, tmp_path
     said = run(own, tmp_path / "run", watch)
     assert any("is gone; its shards begin anew elsewhere" in text for text in said)
     assert states(tmp_path / "run").count("interrupted") == 1
-    assert states(tmp_path / "run").count("finished") == 6
+    assert states(tmp_path / "run").count("finished") == 4
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
     assert wait_until(lambda: not shards_in(own, "two"), 10), "its shard ended with it"
     assert not list((own.folder / "two" / "work").rglob("tunbench-*"))
@@ -255,14 +255,14 @@ def test_a_worker_that_dies_gives_its_shard_back(own: ClusterProcesses, tmp_path
 def test_a_worker_that_comes_later_takes_part_and_a_slow_one_changes_nothing(
     own: ClusterProcesses, tmp_path: Path
 ) -> None:
-    own.start_worker("one", STUB_SECONDS="2")
+    own.start_worker("one", STUB_SECONDS="1")
     own.wait_for_workers()
     begun = threading.Event()
 
     def later() -> None:
         begun.wait(60)
         own.start_worker("two")
-        own.suspend("one", 4)
+        own.suspend("one", 2)
 
     helper = threading.Thread(target=later)
     helper.start()
@@ -297,11 +297,12 @@ def test_a_scheduler_that_goes_ends_the_run_and_resume_goes_on_with_another_one(
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
 
 
-def test_workers_that_cannot_are_refused_and_the_others_do_it_all(own: ClusterProcesses, tmp_path: Path) -> None:
+def test_workers_that_cannot_are_refused_and_another_does_it_all(own: ClusterProcesses, tmp_path: Path) -> None:
     own.start_worker("other", qemu="QEMU emulator version 9.0.0")
     own.start_worker("full", STUB_FULL="1")
     own.start_worker("greedy", threads=900)
-    own.start_worker("wrong")
+    own.start_worker("filled", STUB_FILLED="1")
+    own.start_worker("wrong", STUB_SECONDS="0.2")
     small_image(base_in(own.folder / "wrong"), b"another squashfs")
     before = (base_in(own.folder / "wrong") / "image.squashfs").read_bytes()
     own.wait_for_workers()
@@ -309,22 +310,12 @@ def test_workers_that_cannot_are_refused_and_the_others_do_it_all(own: ClusterPr
     assert f"is not used: has QEMU emulator version 9.0.0, and this machine {VERSION}, which counts otherwise" in said
     assert "is not used: cannot take the image base: No space left on device; make room there" in said
     assert "900 shards at a time take up to 1382400 MiB; start it with fewer --nthreads" in said
-    assert said.count("is not used") == 3
+    assert "is not used: OSError: [Errno 28] No space left on device" in said
+    assert said.count("is not used") == 4
+    assert states(tmp_path / "run").count("interrupted") == 1, "the shard that filled the disk began anew elsewhere"
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
     assert (base_in(own.folder / "wrong") / "image.squashfs").read_bytes() == before, "its own image is left alone"
     assert not list((own.folder / "full" / "cache" / "tunbench" / "received").glob(".incoming-*"))
-
-
-def test_a_worker_whose_disk_fills_takes_no_more_and_gives_its_shard_back(
-    own: ClusterProcesses, tmp_path: Path
-) -> None:
-    own.start_worker("filled", STUB_FILLED="1")
-    own.start_worker("one", STUB_SECONDS="0.2")
-    own.wait_for_workers()
-    said = run(own, tmp_path / "run")
-    assert "is not used: OSError: [Errno 28] No space left on device" in "\n".join(said)
-    assert states(tmp_path / "run").count("interrupted") == 1
-    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
 
 
 def test_a_cluster_without_workers_or_with_none_that_can_is_refused(own: ClusterProcesses) -> None:
@@ -412,7 +403,7 @@ def test_a_run_that_no_worker_is_left_for_ends(
     own: ClusterProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_lab, "PATIENCE", 1.0)
-    own.start_worker("one", STUB_SECONDS="1")
+    own.start_worker("one", STUB_SECONDS="0.5")
     own.wait_for_workers()
 
     def watch(one: pool.ShardEvent) -> None:

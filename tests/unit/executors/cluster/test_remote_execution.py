@@ -2,35 +2,14 @@
 
 import select
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.helpers.dask_fakes import FakeTask
 from tunbench.executors.cluster.remote_execution import RemoteExecution
 from tunbench.runner.declare.warnings import WarningKind
-
-
-class FakeTask:
-    """A task of Dask's, which is given its status."""
-
-    status = "pending"
-
-    def __init__(self) -> None:
-        self.released = 0
-        self.callbacks: list[Callable[[object], None]] = []
-
-    def done(self) -> bool:
-        return self.status != "pending"
-
-    def release(self) -> None:
-        self.released += 1
-
-    def exception(self) -> Exception:
-        return OSError(28, "No space left on device")
-
-    def add_done_callback(self, called: Callable[[object], None]) -> None:
-        self.callbacks.append(called)
 
 
 class Handed:
