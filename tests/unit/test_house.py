@@ -40,6 +40,7 @@ ROOMS = (
     ("tunbench.labs.image", "tunbench.labs.extras", "tunbench.labs.lab", "tunbench.labs.vm"),
     ("tunbench.labs.payload", "tunbench.labs.real_time", "tunbench.labs.native", "tunbench.labs.registry"),
     ("tunbench.labs.payload", "tunbench.labs.real_time", "tunbench.labs.vm", "tunbench.labs.registry"),
+    ("tunbench.executors.choice", "tunbench.executors.pool", "tunbench.executors.cluster"),
     ("tunbench.journal.record", "tunbench.journal.readers"),
     ("tunbench.analysis.compare", "tunbench.analysis.audit"),
     ("tunbench.analysis.cells", "tunbench.analysis.audit", "tunbench.analysis.run_analysis"),
