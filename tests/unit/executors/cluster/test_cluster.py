@@ -19,7 +19,7 @@ from tests.helpers.traces import that_name
 from tunbench.doctor.workers import worker_checks
 from tunbench.executors import pool
 from tunbench.executors.choice import DaskChoice, ExecutorError
-from tunbench.executors.cluster import cluster, connection, remote_lab, sent_template
+from tunbench.executors.cluster import cluster, connection, sent_template
 from tunbench.executors.cluster.sent_template import sent_templates
 from tunbench.journal import journal
 from tunbench.journal.readers.registry import record_of
@@ -72,8 +72,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterProcesses]:
     found = ClusterProcesses(tmp_path_factory.mktemp("two"))
     with ended(found):
         found.start_scheduler()
-        found.start_worker("one")
-        found.start_worker("two")
+        found.start_worker("one", STUB_SECONDS="0.3")
+        found.start_worker("two", STUB_SECONDS="0.3")
         found.wait_for_workers()
         yield found
 
@@ -130,9 +130,9 @@ def fingerprint(folder: Path) -> str:
     return str(record.manifest["fingerprint"])
 
 
-def shards_in(processes: ClusterProcesses, name: str) -> list[str]:
-    """The processes of shards on a worker."""
-    return [one for one in that_name(processes.folder / name / "work") if "/tunbench-" in one]
+def shards_in(processes: ClusterProcesses) -> list[str]:
+    """The processes of shards on workers."""
+    return [one for one in that_name(processes.folder) if "/tunbench-" in one]
 
 
 def states(folder: Path) -> list[str]:
@@ -200,6 +200,30 @@ def test_with_until_the_same_blocks_are_asked_for(two: ClusterProcesses, tmp_pat
     assert states(tmp_path / "run").count("finished") > 10
 
 
+def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(two: ClusterProcesses, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(two, tmp_path / "run", ending_after(1, KeyboardInterrupt))
+    assert wait_until(lambda: not shards_in(two), 10), "no process is left"
+    assert wait_until(lambda: not list(two.folder.glob("*/work/**/tunbench-*")), 10), "no folder is left"
+    run(two, tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+
+
+def test_a_worker_that_is_slow_changes_nothing(two: ClusterProcesses, tmp_path: Path) -> None:
+    begun = threading.Event()
+
+    def suspend() -> None:
+        begun.wait(60)
+        two.suspend("one", 2)
+
+    helper = threading.Thread(target=suspend)
+    helper.start()
+    run(two, tmp_path / "run", lambda _: begun.set())
+    helper.join()
+    assert "interrupted" not in states(tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+
+
 def test_two_runs_share_a_cluster(two: ClusterProcesses, tmp_path: Path) -> None:
     found: dict[int, list[pool.ShardEvent]] = {}
 
@@ -221,56 +245,28 @@ def test_two_runs_share_a_cluster(two: ClusterProcesses, tmp_path: Path) -> None
     assert len({one.shard.id for told in found.values() for one in told}) == 8
 
 
-def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(own: ClusterProcesses, tmp_path: Path) -> None:
-    own.start_worker("one", STUB_SECONDS="1")
-    own.wait_for_workers()
-    with pytest.raises(KeyboardInterrupt):
-        run(own, tmp_path / "run", ending_after(1, KeyboardInterrupt))
-    assert wait_until(lambda: not shards_in(own, "one"), 10), "no process is left"
-    assert wait_until(lambda: not list((own.folder / "one" / "work").rglob("tunbench-*")), 10), "no folder is left"
-    run(own, tmp_path / "run")
-    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
-
-
-def test_a_worker_that_dies_gives_its_shard_back(own: ClusterProcesses, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        own.start_worker(name, STUB_SECONDS="0.5")
+def test_a_worker_that_comes_later_takes_part_and_one_that_dies_gives_its_shard_back(
+    own: ClusterProcesses, tmp_path: Path
+) -> None:
+    own.start_worker("first", STUB_SECONDS="1")
     own.wait_for_workers()
     told: list[str] = []
 
     def watch(one: pool.ShardEvent) -> None:
         told.append(str(one.line["event"]))
-        if told.count("trial") == 1 and "two" in own.workers:
-            own.kill("two")
+        if told == ["shard"]:
+            own.start_worker("later", STUB_SECONDS="0.2")
+            own.wait_for_workers()
+        elif told.count("trial") == 3:
+            own.kill("first")
 
     said = run(own, tmp_path / "run", watch)
     assert any("is gone; its shards begin anew elsewhere" in text for text in said)
     assert states(tmp_path / "run").count("interrupted") == 1
     assert states(tmp_path / "run").count("finished") == 4
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
-    assert wait_until(lambda: not shards_in(own, "two"), 10), "its shard ended with it"
-    assert not list((own.folder / "two" / "work").rglob("tunbench-*"))
-
-
-def test_a_worker_that_comes_later_takes_part_and_a_slow_one_changes_nothing(
-    own: ClusterProcesses, tmp_path: Path
-) -> None:
-    own.start_worker("one", STUB_SECONDS="1")
-    own.wait_for_workers()
-    begun = threading.Event()
-
-    def later() -> None:
-        begun.wait(60)
-        own.start_worker("two")
-        own.suspend("one", 2)
-
-    helper = threading.Thread(target=later)
-    helper.start()
-    said = run(own, tmp_path / "run", lambda _: begun.set())
-    helper.join()
-    assert "interrupted" not in states(tmp_path / "run")
-    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
-    assert said.count("sending the image base (0 MiB) to 1 worker") <= 2
+    assert wait_until(lambda: not shards_in(own), 10), "its shard ended with it"
+    assert not list(own.folder.glob("*/work/**/tunbench-*"))
 
 
 def test_a_scheduler_that_goes_ends_the_run_and_resume_goes_on_with_another_one(
@@ -298,7 +294,14 @@ def test_a_scheduler_that_goes_ends_the_run_and_resume_goes_on_with_another_one(
 
 
 def test_workers_that_cannot_are_refused_and_another_does_it_all(own: ClusterProcesses, tmp_path: Path) -> None:
+    nobody = pytest.raises(ExecutorError, match=r"has no workers; start some with: dask worker tcp://127\.0\.0\.1:")
+    with nobody, on(own, []):
+        pass
     own.start_worker("other", qemu="QEMU emulator version 9.0.0")
+    own.wait_for_workers()
+    none_that_can = pytest.raises(ExecutorError, match=r"no worker of .* can execute this run\n  tcp://.*: has QEMU")
+    with none_that_can, on(own, []):
+        pass
     own.start_worker("full", STUB_FULL="1")
     own.start_worker("greedy", threads=900)
     own.start_worker("filled", STUB_FILLED="1")
@@ -316,18 +319,6 @@ def test_workers_that_cannot_are_refused_and_another_does_it_all(own: ClusterPro
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
     assert (base_in(own.folder / "wrong") / "image.squashfs").read_bytes() == before, "its own image is left alone"
     assert not list((own.folder / "full" / "cache" / "tunbench" / "received").glob(".incoming-*"))
-
-
-def test_a_cluster_without_workers_or_with_none_that_can_is_refused(own: ClusterProcesses) -> None:
-    with (
-        pytest.raises(ExecutorError, match=r"has no workers; start some with: dask worker tcp://127\.0\.0\.1:"),
-        on(own, []),
-    ):
-        pass
-    own.start_worker("other", qemu="QEMU emulator version 9.0.0")
-    own.wait_for_workers()
-    with pytest.raises(ExecutorError, match=r"no worker of .* can execute this run\n  tcp://.*: has QEMU"), on(own, []):
-        pass
 
 
 OTHER_VERSION = """\
@@ -397,23 +388,6 @@ def test_an_address_where_nothing_answers_is_refused(tmp_path: Path, monkeypatch
         on(found, []),
     ):
         pass
-
-
-def test_a_run_that_no_worker_is_left_for_ends(
-    own: ClusterProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remote_lab, "PATIENCE", 1.0)
-    own.start_worker("one", STUB_SECONDS="0.5")
-    own.wait_for_workers()
-
-    def watch(one: pool.ShardEvent) -> None:
-        if one.line["event"] == "trial" and own.workers:
-            own.kill("one")
-
-    with pytest.raises(
-        RunError, match=r"has had no worker for 1 s; start some\nWhat was measured is kept\. Go on with: "
-    ):
-        run(own, tmp_path / "run", watch)
 
 
 @pytest.mark.long
