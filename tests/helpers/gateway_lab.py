@@ -28,8 +28,8 @@ from tunbench.runner.node.shell import LocalShell, wait_until
 from tunbench.runner.proof import capture
 
 QUICK = Link("quick", Direction(delay=0), Direction(delay=0))
-SERVERS = ("192.0.2.10", "192.0.2.11")
-"""Addresses outside the lab, which the edge has."""
+SERVERS = ("11.1.0.10", "11.1.0.11")
+"""Addresses outside the lab, which the edge has: of global scope, since no others are translated to IPv6."""
 
 TALK = HOME / "talk.py"
 """Each node has a /tmp of its own: all see what is in the lab's folder."""
@@ -126,14 +126,14 @@ def _passes(sender: Node, receiver: Node, address: str) -> bool:
     return bool(heard()[0] == 3000)
 
 
-def segment_sizes(nodes: Nodes) -> Any:
+def segment_sizes(nodes: Nodes, here: str = "10.0.1.2", interface: str = "eth0") -> Any:
     """The MSS of a SYN as it arrives."""
-    return {"out": _mss(nodes["a"], nodes["edge"], SERVERS[0]), "in": _mss(nodes["edge"], nodes["a"], "10.0.1.2")}
+    return {"out": _mss(nodes["a"], nodes["edge"], SERVERS[0]), "in": _mss(nodes["edge"], nodes["a"], here, interface)}
 
 
-def _mss(client: Node, server: Node, address: str) -> int:
+def _mss(client: Node, server: Node, address: str, interface: str = "eth0") -> int:
     pcap = server.home / "syn.pcap"
-    with capture.capturing(server, "eth0", pcap, "tcp[tcpflags] == tcp-syn"):
+    with capture.capturing(server, interface, pcap, "tcp[tcpflags] == tcp-syn"):
         client.ask(sys.executable, str(TALK), "reach", "tcp", address, "7000")
     text = server.ask("tcpdump", "-n", "-r", str(pcap)).stdout
     return int(re.findall(r"mss ([0-9]+)", text)[0])
