@@ -38,7 +38,7 @@ def relay_of(run: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("stack", ["nebula:path=relay", "tinc:path=relay"])
+@pytest.mark.parametrize("stack", ["nebula:path=relay", "tinc:path=relay", "easytier:path=relay"])
 def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(stack: str, tmp_path: Path) -> None:
     record = execute(tmp_path / "run", plan([stack], BASE, [PING]))
     assert set(verdicts(record).values()) == {("ok", "")}
