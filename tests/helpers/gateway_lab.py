@@ -10,7 +10,10 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +99,11 @@ def ports_of_tcp(nodes: Nodes) -> Any:
 
 def too_large(nodes: Nodes, there: str = SERVERS[0]) -> Any:
     """What becomes of packets that are too large for the link behind the gateway, and may not be cut."""
-    size = "1452" if ":" in there else "1472"
+    return of_size(nodes, "1452" if ":" in there else "1472", there)
+
+
+def of_size(nodes: Nodes, size: str, there: str = SERVERS[0]) -> Any:
+    """What becomes of datagrams with so many bytes, which may not be cut."""
     far = _far(nodes, there)
     heard = _begun(far, "hear", "7000", gateway_talk.any_for(there))
     out = _said(nodes["a"], "send_large", there, "7000", size)
@@ -126,14 +133,36 @@ def _passes(sender: Node, receiver: Node, address: str) -> bool:
     return bool(heard()[0] == 3000)
 
 
-def segment_sizes(nodes: Nodes, here: str = "10.0.1.2", interface: str = "eth0") -> Any:
+def seen_on_the_way(nodes: Nodes, there: str) -> Any:
+    """Where a datagram of 1000 bytes comes from, where it goes, and how long it is: on `a`, before the middle, there."""
+    places = {"a": "eth0", "carrier-a": "wan", CONTROL: "eth0"}
+    files = {name: nodes[name].home / "seen.pcap" for name in places}
+    with ExitStack() as captures:
+        for name, interface in places.items():
+            captures.enter_context(capture.capturing(nodes[name], interface, files[name], "udp port 7000"))
+        _said(nodes["a"], "send", there, "7000", "1000")
+        time.sleep(0.3)
+    return {name: _first_of(nodes[name].read_bytes(file)) for name, file in files.items()}
+
+
+def _first_of(pcap: bytes) -> list[Any]:
+    """The addresses and the length of the first IP packet of a capture of Ethernet frames."""
+    packet = pcap[24 + 16 + 14 :]
+    if packet[0] >> 4 == 6:
+        ends, length = (packet[8:24], packet[24:40]), 40 + int.from_bytes(packet[4:6])
+    else:
+        ends, length = (packet[12:16], packet[16:20]), int.from_bytes(packet[2:4])
+    return [*(str(ip_address(end)) for end in ends), length]
+
+
+def segment_sizes(nodes: Nodes) -> Any:
     """The MSS of a SYN as it arrives."""
-    return {"out": _mss(nodes["a"], nodes["edge"], SERVERS[0]), "in": _mss(nodes["edge"], nodes["a"], here, interface)}
+    return {"out": _mss(nodes["a"], nodes["edge"], SERVERS[0]), "in": _mss(nodes["edge"], nodes["a"], "10.0.1.2")}
 
 
-def _mss(client: Node, server: Node, address: str, interface: str = "eth0") -> int:
+def _mss(client: Node, server: Node, address: str) -> int:
     pcap = server.home / "syn.pcap"
-    with capture.capturing(server, interface, pcap, "tcp[tcpflags] == tcp-syn"):
+    with capture.capturing(server, "eth0", pcap, "tcp[tcpflags] == tcp-syn"):
         client.ask(sys.executable, str(TALK), "reach", "tcp", address, "7000")
     text = server.ask("tcpdump", "-n", "-r", str(pcap)).stdout
     return int(re.findall(r"mss ([0-9]+)", text)[0])

@@ -89,7 +89,7 @@ def _untranslated(accesses: Accesses, stack: PlannedStack, layout: Layout, famil
             f'"{one.name}" translates the address of the endpoint alone ({NAT64}), and without a tunnel none of a host '
             f"behind it: {mend}"
         )
-    if one.nat == "one-to-one" or lowest.about.name == BARE or lowest.about.headers[0] in (UDP, TCP):
+    if one.nat == "one-to-one" or lowest.about.name == BARE or lowest.about.headers[:1] in ((UDP,), (TCP,)):
         return ""
     how = f"write {lowest.part.name}:encap=on, " if "encap" in lowest.options else ""
     return (

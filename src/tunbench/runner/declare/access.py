@@ -92,9 +92,6 @@ USUAL_NAT64 = "address-restricted"
 """The kind of NAT of a translator about which nobody says anything: its mapping is endpoint-independent, and who may
 answer is recommended to depend on the address (RFC 6146, section 3.5.1, "address-dependent filtering")."""
 
-NAT64_PROTOCOLS = ("tcp", "udp", "icmp")
-"""What it translates besides nothing (RFC 6146, section 1.2.1), unless it gives an address of one's own."""
-
 UDP_MAPPING_SECONDS = 120.0
 """What a NAT must keep at least: RFC 4787, REQ-5; Linux keeps a stream as long (nf_conntrack_udp_timeout_stream)."""
 

@@ -26,7 +26,7 @@ TOO_BIG = ("icmp type destination-unreachable icmp code 4", "icmpv6 type packet-
 FRAGMENT = ("ip frag-off & 0x3fff != 0", "exthdr frag exists")
 
 NO_PORTS = "no-ports"
-"""The counter of what a translator drops because it has neither ports nor numbers (RFC 6146, section 1.2.1)."""
+"""The counter of what a translator drops because it has neither ports nor numbers (RFC 6146, section 1)."""
 
 ICMP = "meta l4proto { icmp, icmpv6 }"
 
