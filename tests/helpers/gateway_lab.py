@@ -134,7 +134,7 @@ def _passes(sender: Node, receiver: Node, address: str) -> bool:
 
 
 def seen_on_the_way(nodes: Nodes, there: str) -> Any:
-    """Where a datagram of 1000 bytes comes from, where it goes, and how long it is: on `a`, before the middle, there."""
+    """Where a datagram of 1000 bytes comes from, where it goes, and how long it is: on three places of its way."""
     places = {"a": "eth0", "carrier-a": "wan", CONTROL: "eth0"}
     files = {name: nodes[name].home / "seen.pcap" for name in places}
     with ExitStack() as captures:
