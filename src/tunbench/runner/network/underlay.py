@@ -105,7 +105,7 @@ class Underlay(NamedTuple):
         leaf, before = self.leaves[name], self.gateways.get(name, ())
         if before and before[-1].from_ipv6:
             return before[0].inside._replace(interface=WIRED, address=before[0].behind)
-        return leaf
+        return leaf._replace(mtu=self.link.mtu) if name in self.endpoints else leaf
 
     def routed(self, name: str) -> list[Gateway]:
         """The gateways before a leaf whose networks the middle must know: none where one translates."""
@@ -193,12 +193,15 @@ def of(
     addresses = tuple(leaf.address for leaf in beside.values())
     leaves = (bare | beside).items()
     before = {name: gateway.before(name, one, leaf, addresses) for name, leaf in leaves if (one := named[name])}
+    reached = {name: gateway.behind(leaf, before.get(name, ())) for name, leaf in bare.items()}
+    # A tunnel has one MTU: who sets it up takes the narrower end's at both.
+    narrowest = min(leaf.mtu for leaf in reached.values())
     if before and plan.middle != "router":
         raise ValueError("a gateway routes IP packets, and a stack here needs Ethernet between the endpoints")
     return Underlay(
         kind,
         plan.middle,
-        endpoints={name: gateway.behind(leaf, before.get(name, ())) for name, leaf in bare.items()},
+        endpoints={name: leaf._replace(mtu=narrowest) for name, leaf in reached.items()},
         towards={name: Interface(plan.middle, f"to-{name}") for name in topology.endpoints},
         name_server=plan.name_server,
         topology=topology,

@@ -57,6 +57,13 @@ def test_an_endpoint_has_ipv6_alone_and_ipv4_from_its_own_translator() -> None:
     assert [(wire.near.name, wire.mtu) for wire in under.wires][:3] == [("eth0", 1500), ("wan", 1400), ("wan", 1500)]
 
 
+def test_a_tunnel_has_at_both_ends_the_mtu_of_the_narrower_one() -> None:
+    under = laid_out()
+    assert (under.endpoints["b"].mtu, under.wired("b").mtu) == (1480, 1500)
+    layer = stack.build("wireguard", under.endpoints).layers[0]
+    assert {above.mtu for above in layer.context.above.values()} == {1420}
+
+
 def test_whatever_is_translated_has_an_address_of_global_scope() -> None:
     under = laid_out()
     reached = [*(leaf.address for leaf in under.leaves.values()), under.gateways["b"][0].outside.address]

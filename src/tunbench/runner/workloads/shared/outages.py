@@ -58,7 +58,7 @@ def check_that_netem_stays(site: Site) -> None:
 
 def check_that_it_moves(site: Site, node: Node) -> None:
     """Raises Unsupported where a node has its address by a translator of its own, which no program here starts anew."""
-    if site.underlay.wired(node.name) != site.underlay.endpoints[node.name]:
+    if any(one.from_ipv6 for one in site.underlay.gateways.get(node.name, ())):
         raise Unsupported(
             f"{node.name} has its address of IPv4 from a translator of its own (nat64), which would be gone: give it "
             "another access, or take the event away"
