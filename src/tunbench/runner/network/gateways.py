@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tunbench.runner.declare.access import NONE, PASSED
 from tunbench.runner.declare.failures import Unsupported
-from tunbench.runner.network import gateway_rules, nat64, portmap
+from tunbench.runner.network import gateway_rules, portmap
 from tunbench.runner.network.gateway import Gateway
 from tunbench.runner.network.underlay import Underlay, lans
 from tunbench.runner.node.events import Events
@@ -28,7 +28,6 @@ def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
             nodes[one.node].run("sysctl", "-qw", *_timeouts(one))
         if one.opens != NONE:
             portmap.serve(one, nodes[one.node], gateway_rules.TABLE)
-    nat64.build(underlay, nodes)
 
 
 def _rules(underlay: Underlay) -> dict[str, str]:

@@ -11,15 +11,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import StackFailed, Unsupported
+from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network.gateway import (
     HEADER_DIFFERENCE,
+    INSIDE,
+    OUTSIDE,
     OWN_ADDRESS,
     OWN_TRANSLATOR,
     TRANSLATOR,
+    WIRED,
     Gateway,
     first_of,
 )
 from tunbench.runner.network.underlay import Underlay
+from tunbench.runner.node.command import CommandFailed
+from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node
 
 DAEMON = "tayga"
@@ -45,12 +51,22 @@ WHOLE = """\
 table netdev nat64 {{
     chain whole {{
         type filter hook egress device "{interface}" priority filter; policy accept;
+        ip frag-off & 0x3fff == 0 udp checksum 0 udp checksum set 1 meta mark set {mark:#x}
         ip frag-off & 0x3fff == 0 ip frag-off set 0x4000
     }}
 }}
 """
 """What fits is not cut. The daemon would cut to 1280 bytes what does not forbid it, since it is not told which MTU the
 link has: RFC 7915, section 4, which lets translators know better."""
+
+MARK = 0x464
+"""The mark of datagrams without a checksum, which UDP has over IPv4 alone. The daemon would drop them, where others
+reckon the checksum (RFC 6146, section 3.4): so the kernel does, for which any has to stand there."""
+
+CHECKSUM = (
+    "qdisc add dev {interface} clsact",
+    f"filter add dev {{interface}} egress protocol ip handle {MARK:#x} fw action csum udp",
+)
 
 START_TIMEOUT = 10.0
 """Seconds in which the daemon must have its interface."""
@@ -69,7 +85,7 @@ class Translator(NamedTuple):
     words: tuple[str, ...]
 
 
-def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
+def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None:
     """Starts both translators of each leaf whose link carries IPv6 alone. Raises Unsupported, StackFailed."""
     for name, some in underlay.gateways.items():
         if not some[-1].from_ipv6:
@@ -77,9 +93,11 @@ def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
         near, far = some
         nodes[near.node].ip(f"route add {of_node(near)} via {near.behind}")
         nodes[far.node].ip(f"route add {near.network} via {near.outside.address}")
-        _start(nodes[far.node], at_carrier(near, far))
+        _start(nodes[far.node], at_carrier(near, far), events)
         nodes[name].run("sysctl", "-qw", "net.ipv6.conf.all.forwarding=1")
-        _start(nodes[name], on_node(near))
+        _start(nodes[name], on_node(near), events)
+        for node, interface in ((name, WIRED), (near.node, INSIDE), (near.node, OUTSIDE), (far.node, INSIDE)):
+            _wait_for_neighbours(nodes[node], interface)
 
 
 def of_node(near: Gateway) -> str:
@@ -113,7 +131,17 @@ def _in_network(gateway: Gateway, last: int) -> str:
     return str(IPv6Address(int(ip_interface(gateway.inside.cidr).network.network_address) + last))
 
 
-def _start(node: Node, one: Translator) -> None:
+def _wait_for_neighbours(node: Node, interface: str) -> None:
+    """Waits until a node that passes packets on can ask for its neighbours, which it does from its link-local address.
+
+    The kernel gives it that when it hears of the carrier: up to a second later, for which the first packet would wait.
+    """
+    words = ("ip", "-6", "address", "show", "dev", interface, "scope", "link", "-tentative")
+    if not node.until_prints(*words, timeout=START_TIMEOUT):
+        raise StackFailed(f"{node.name}: {interface} got no link-local address within {START_TIMEOUT:g} s")
+
+
+def _start(node: Node, one: Translator, events: Events) -> None:
     """Starts a translator on its node. Raises Unsupported where it is not installed, StackFailed, CommandFailed."""
     if not node.has(DAEMON):
         raise Unsupported(
@@ -123,8 +151,13 @@ def _start(node: Node, one: Translator) -> None:
     node.write(file, CONFIGURATION.format(prefix=PREFIX, **one._asdict()))
     node.run(DAEMON, "-c", str(file), "--mktun")
     rules = node.home / "nat64.nft"
-    node.write(rules, WHOLE.format(interface=one.interface))
+    node.write(rules, WHOLE.format(interface=one.interface, mark=MARK))
     node.run("nft", "-f", str(rules))
+    try:
+        node.tc(*(line.format(interface=one.interface) for line in CHECKSUM))
+    except CommandFailed:
+        text = f"{node.name}: this kernel reckons no checksums (modules act_csum, cls_fw): UDP without one is lost"
+        events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
     node.ip(f"link set {one.interface} up mtu {one.mtu}", *one.words)
     node.start(DAEMON, "-c", str(file), "-d", "--pidfile", str(node.home / f"{DAEMON}.pid"), log=DAEMON)
     # There is a carrier as long as a program has hold of it.

@@ -19,7 +19,7 @@ from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import TCP, UDP
 from tunbench.runner.declare.topology import CONTROL, PAIR
 from tunbench.runner.declare.tunnel import BARE
-from tunbench.runner.network import gateway_rules, gateways, links, nat64, underlay
+from tunbench.runner.network import gateway_rules, links, nat64, underlay
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import node as node_module
 from tunbench.runner.node.node import Node
@@ -41,7 +41,7 @@ def laid_out(kind: str = "ip", **own: Access) -> Underlay:
 
 
 def made(under: Underlay, answers: dict[str, str | Result] | None = None) -> tuple[dict[str, Node], FakeEvents]:
-    events, shell = FakeEvents(), FakeShell(answers or {})
+    events, shell = FakeEvents(), FakeShell({"scope link": "inet6 fe80::1/64", **(answers or {})})
     names = [*under.names, "lab"]
     return {name: Node(name, shell, events, [] if name == "lab" else ["nsenter", "--"]) for name in names}, events
 
@@ -78,7 +78,7 @@ def test_over_ipv6_the_same_access_routes_and_filters() -> None:
     [one] = under.gateways["a"]
     assert (one.nat, one.firewall, one.from_ipv6) == ("none", "stateful", False)
     nodes, events = made(under)
-    gateways.build(under, nodes)
+    nat64.build(under, nodes, events)
     assert "tayga" not in "\n".join(events.commands)
 
 
@@ -86,7 +86,7 @@ def test_each_node_knows_its_way_and_the_middle_none_of_ipv6() -> None:
     under = laid_out()
     nodes, events = made(under)
     links.build(under, nodes)
-    gateways.build(under, nodes)
+    nat64.build(under, nodes, events)
     by_node = {name: "\n".join(one["shell"] for one in events.of("command") if one["node"] == name) for name in nodes}
     assert "fd0" not in by_node["router"]
     assert "route add fd02:0:0:1::464 via fd02:0:0:1::2" in by_node["gateway-a"]
@@ -105,7 +105,7 @@ def test_both_translators_know_the_endpoint_by_one_address() -> None:
     assert carrier.mapped == ("10.3.1.2", "fd02:0:0:1::464")
     assert (own.mtu, carrier.mtu) == (1500, 1400)
     nodes, events = made(laid_out())
-    gateways.build(laid_out(), nodes)
+    nat64.build(laid_out(), nodes, events)
     texts = [one["text"] for one in events.of("file") if one["path"].endswith("tayga.conf")]
     assert len(texts) == 2
     assert all("prefix 64:ff9b::/96\n" in text for text in texts)
@@ -133,13 +133,19 @@ def test_fragments_are_dropped_where_they_enter_the_link_as_ipv6() -> None:
 
 def test_without_the_daemon_or_without_its_interface_no_stack_is_brought_up(monkeypatch: pytest.MonkeyPatch) -> None:
     under = laid_out()
-    nodes, _ = made(under, {"' tayga": Result(127, "", "")})
+    nodes, events = made(under, {"' tayga": Result(127, "", "")})
     with pytest.raises(Unsupported, match="apt-get install tayga"):
-        gateways.build(under, nodes)
+        nat64.build(under, nodes, events)
     monkeypatch.setattr(nat64, "START_TIMEOUT", 0.01)
-    nodes, _ = made(under, {"grep -q 1 /sys/class/net": Result(1, "", "")})
+    nodes, events = made(under, {"grep -q 1 /sys/class/net": Result(1, "", "")})
     with pytest.raises(StackFailed, match="carrier-a: tayga did not take its interface"):
-        gateways.build(under, nodes)
+        nat64.build(under, nodes, events)
+
+
+def test_a_kernel_that_reckons_no_checksums_is_told() -> None:
+    nodes, events = made(laid_out(), {"tc -batch": Result(1, "", "Failed to load TC action module.")})
+    nat64.build(laid_out(), nodes, events)
+    assert [one["name"] for one in events.of("warning")] == ["link-differs"] * 2
 
 
 def test_a_shard_says_it_and_needs_the_image_for_it() -> None:
