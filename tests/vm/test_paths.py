@@ -53,6 +53,18 @@ def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(stack: str, tmp_p
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("path", "through"), [("turn", "relay"), ("relay-quic", "control"), ("relay-ws", "control")])
+def test_netbird_goes_through_the_relay_of_the_kind_that_a_plan_demands(
+    path: str, through: str, tmp_path: Path
+) -> None:
+    record = execute(tmp_path / "run", plan([f"netbird:path={path}"], BASE, [PING]))
+    assert set(verdicts(record).values()) == {("ok", "")}
+    assert paths(record) == {path}
+    at_relay = relay_of(tmp_path / "run")
+    assert (at_relay["where"], at_relay["evident"], at_relay["marked"]) == (f"{through}/eth0", 20, 0)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("access", [SYMMETRIC, ONLY_RELAY])
 def test_nebula_finds_its_relay_where_there_is_no_direct_path(access: str, tmp_path: Path) -> None:
     record = execute(tmp_path / "run", plan(["nebula:relay=on"], BASE, [PING], access=access))
