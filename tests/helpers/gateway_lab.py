@@ -10,7 +10,10 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +31,8 @@ from tunbench.runner.node.shell import LocalShell, wait_until
 from tunbench.runner.proof import capture
 
 QUICK = Link("quick", Direction(delay=0), Direction(delay=0))
-SERVERS = ("192.0.2.10", "192.0.2.11")
-"""Addresses outside the lab, which the edge has."""
+SERVERS = ("11.1.0.10", "11.1.0.11")
+"""Addresses outside the lab, which the edge has: of global scope, since no others are translated to IPv6."""
 
 TALK = HOME / "talk.py"
 """Each node has a /tmp of its own: all see what is in the lab's folder."""
@@ -96,7 +99,11 @@ def ports_of_tcp(nodes: Nodes) -> Any:
 
 def too_large(nodes: Nodes, there: str = SERVERS[0]) -> Any:
     """What becomes of packets that are too large for the link behind the gateway, and may not be cut."""
-    size = "1452" if ":" in there else "1472"
+    return of_size(nodes, "1452" if ":" in there else "1472", there)
+
+
+def of_size(nodes: Nodes, size: str, there: str = SERVERS[0]) -> Any:
+    """What becomes of datagrams with so many bytes, which may not be cut."""
     far = _far(nodes, there)
     heard = _begun(far, "hear", "7000", gateway_talk.any_for(there))
     out = _said(nodes["a"], "send_large", there, "7000", size)
@@ -124,6 +131,28 @@ def _passes(sender: Node, receiver: Node, address: str) -> bool:
     heard = _begun(receiver, "hear", "7000", gateway_talk.any_for(address))
     _said(sender, "send", address, "7000", "3000")
     return bool(heard()[0] == 3000)
+
+
+def seen_on_the_way(nodes: Nodes, there: str) -> Any:
+    """Where a datagram of 1000 bytes comes from, where it goes, and how long it is: on three places of its way."""
+    places = {"a": "eth0", "carrier-a": "wan", CONTROL: "eth0"}
+    files = {name: nodes[name].home / "seen.pcap" for name in places}
+    with ExitStack() as captures:
+        for name, interface in places.items():
+            captures.enter_context(capture.capturing(nodes[name], interface, files[name], "udp port 7000"))
+        _said(nodes["a"], "send", there, "7000", "1000")
+        time.sleep(0.3)
+    return {name: _first_of(nodes[name].read_bytes(file)) for name, file in files.items()}
+
+
+def _first_of(pcap: bytes) -> list[Any]:
+    """The addresses and the length of the first IP packet of a capture of Ethernet frames."""
+    packet = pcap[24 + 16 + 14 :]
+    if packet[0] >> 4 == 6:
+        ends, length = (packet[8:24], packet[24:40]), 40 + int.from_bytes(packet[4:6])
+    else:
+        ends, length = (packet[12:16], packet[16:20]), int.from_bytes(packet[2:4])
+    return [*(str(ip_address(end)) for end in ends), length]
 
 
 def segment_sizes(nodes: Nodes) -> Any:

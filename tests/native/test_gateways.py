@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.helpers.gateway_lab import asked
+from tests.helpers.gateway_lab import SERVERS, asked
 from tunbench.runner.declare.access import NATS, PORTMAPS
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network.underlay import ROLES
@@ -134,6 +134,34 @@ def test_a_port_is_opened_by_the_protocol_that_was_asked_for_and_by_no_other(pro
         "opened": [["udp", number, f"10.2.1.2:{number}"]],
     }
     assert dropped["gateway-a"]["unasked"] == 2
+
+
+@pytest.mark.parametrize("kind", NATS)
+def test_a_stun_client_sees_through_two_translators_what_it_sees_of_a_nat_alone(kind: str) -> None:
+    firewall = {"firewall": "open"} if kind == "one-to-one" else {}
+    access = {"name": "x", "nat": kind, "family": "nat64", "link": LINK, **firewall}
+    answer, _ = asked(access, "behaviour")
+    assert answer == {name: getattr(NATS[kind], name) for name in ("mapping", "filtering", "hairpin")}
+
+
+def test_what_leaves_an_endpoint_of_ipv6_alone_is_translated_twice() -> None:
+    access = {"default": "none", "a": {"name": "x", "family": "nat64", "link": LINK}}
+    answer, _ = asked(access, "seen_on_the_way", "11.0.252.2")
+    assert answer == {
+        # A datagram of 1000 bytes: 20 more in the header, and the address stands in the prefix of RFC 6052.
+        "a": ["fd02:0:0:1::464", "64:ff9b::b00:fc02", 1048],
+        "carrier-a": ["11.0.1.2", "11.0.252.2", 1028],
+        CONTROL: ["11.0.1.2", "11.0.252.2", 1028],
+    }
+
+
+def test_what_fits_a_link_of_ipv6_passes_whole_and_what_does_not_is_refused_aloud() -> None:
+    access = {"name": "x", "family": "nat64", "nat": "one-to-one", "firewall": "open", "link": LINK}
+    for size, fate in (("1452", "passed"), ("1453", "refused")):
+        answer, _ = asked(access, "of_size", size)
+        assert answer == {"out": fate, "in": fate}
+    answer, _ = asked(access, "in_fragments", SERVERS[0], "11.0.1.2")
+    assert answer == {"out": True, "in": True}
 
 
 @pytest.mark.parametrize("kind", NATS)

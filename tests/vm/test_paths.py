@@ -38,7 +38,7 @@ def relay_of(run: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("stack", ["nebula:path=relay", "tinc:path=relay"])
+@pytest.mark.parametrize("stack", ["nebula:path=relay", "tinc:path=relay", "easytier:path=relay"])
 def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(stack: str, tmp_path: Path) -> None:
     record = execute(tmp_path / "run", plan([stack], BASE, [PING]))
     assert set(verdicts(record).values()) == {("ok", "")}
@@ -50,6 +50,18 @@ def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(stack: str, tmp_p
         True,
     )
     assert {warning.name for warning in record.warnings} & {"relayed", "outside", "left-behind"} == set()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("path", "through"), [("turn", "relay"), ("relay-quic", "control"), ("relay-ws", "control")])
+def test_netbird_goes_through_the_relay_of_the_kind_that_a_plan_demands(
+    path: str, through: str, tmp_path: Path
+) -> None:
+    record = execute(tmp_path / "run", plan([f"netbird:path={path}"], BASE, [PING]))
+    assert set(verdicts(record).values()) == {("ok", "")}
+    assert paths(record) == {path}
+    at_relay = relay_of(tmp_path / "run")
+    assert (at_relay["where"], at_relay["evident"], at_relay["marked"]) == (f"{through}/eth0", 20, 0)
 
 
 @pytest.mark.long

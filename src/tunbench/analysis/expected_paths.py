@@ -14,6 +14,7 @@ their UDP; or one of them has none."""
 
 RFC_4787 = "RFC 4787, sections 4.1 and 5: endpoint-independent mapping and filtering"
 RFC_5128 = "RFC 5128, section 3.3: UDP hole punching between NATs whose mapping is endpoint-independent"
+RFC_6146 = f"RFC 6146, section 3.5.1: a NAT64's mapping is endpoint-independent; {RFC_5128}"
 FORD = "Ford, Srisuresh, Kegel: Peer-to-Peer Communication Across NATs, 2005, section 5.1: symmetric NATs"
 NO_UDP = "the access itself: its firewall drops UDP"
 
@@ -41,6 +42,9 @@ PAIRINGS: Mapping[str, Pairing] = {
     "lte": Pairing(RELAYED, FORD),
     "office,a=lte": Pairing(WITHOUT_UDP, NO_UDP),
     "office": Pairing(WITHOUT_UDP, NO_UDP),
+    "lte-nat64,a=cloud": Pairing(REACHED, RFC_4787),
+    "lte-nat64,a=home-fibre": Pairing(PUNCHED, RFC_6146),
+    "lte-nat64": Pairing(PUNCHED, RFC_6146),
 }
 """By the name of the accesses, as a plan spells them."""
 

@@ -22,6 +22,7 @@ from tunbench.runner.invocation import Invocation
 from tunbench.runner.network import netem_command, tuning, underlay
 from tunbench.runner.network.wires import NEGLIGIBLE_DELAY_SECONDS
 from tunbench.runner.tunnel import Tunnel
+from tunbench.runner.tunnels.shared import kernel_modules
 from tunbench.runner.workloads.shared import congestion_control
 from tunbench.toolbox.tools import TOOLS
 
@@ -71,6 +72,8 @@ TC_PROGRAMS = {"tc": "iproute2"}
 GATEWAY_PROGRAMS = {"nft": "nftables"}
 
 PORTMAP_PROGRAMS = {"miniupnpd": "miniupnpd-nftables"}
+
+TRANSLATION_PROGRAMS = {"tayga": "tayga"}
 
 LINK_PROGRAMS = {"ethtool": "ethtool"}
 
@@ -165,6 +168,8 @@ def of_accesses(accesses: Accesses) -> list[Lack]:
     found = _programs(GATEWAY_PROGRAMS) if accesses.all else []
     if any(one.portmap != NONE for one in accesses.all):
         found += _programs(PORTMAP_PROGRAMS)
+    if accesses.translate_families:
+        found += [*_programs(TRANSLATION_PROGRAMS), *_module(kernel_modules.TUN)]
     for one in accesses.all:
         found += [*of_link(one.link), *_of_delay(one.delay)]
     return list(dict.fromkeys(found))

@@ -103,6 +103,12 @@ def test_a_gateway_that_opens_ports_needs_the_program_for_it(path: Path) -> None
     ]
 
 
+def test_what_translates_between_families_needs_the_program_for_it(path: Path) -> None:
+    install_program(path, "nft")
+    needed = native_requirements.of_accesses(Accesses("x", Access("x", nat="symmetric", family="nat64")))
+    assert native_requirements.Lack("the program tayga", "apt-get install tayga") in needed
+
+
 def test_a_slower_machine_is_lacking() -> None:
     text = PLAN + 'machine = "slow"\n[lab]\nkind = "auto"\n'
     assert lacking(text) == ["the model machine slow"]

@@ -21,6 +21,7 @@ from tunbench.runner.declare.access import (
     FRAGMENTS,
     ICMP,
     KEPT,
+    NAT64,
     NATS,
     NONE,
     ONLY_RELAY,
@@ -29,6 +30,7 @@ from tunbench.runner.declare.access import (
     PORTMAPS,
     TCP_MAPPING_SECONDS,
     UDP_MAPPING_SECONDS,
+    USUAL_NAT64,
     Access,
     Accesses,
 )
@@ -142,7 +144,7 @@ def _from_table(table: Mapping[str, object]) -> Access:
         _link(name, table.get("link", "wire")),
         delay,
         jitter,
-        one_of(table, "nat", (NONE, *NATS), NONE),
+        one_of(table, "nat", (NONE, *NATS), USUAL_NAT64 if table.get("family") == NAT64 else NONE),
         one_of(table, "carrier", (NONE, *NATS), NONE),
         udp,
         tcp,
@@ -159,6 +161,13 @@ def _from_table(table: Mapping[str, object]) -> Access:
 
 
 def _check_together(table: Mapping[str, object], access: Access) -> None:
+    if access.family == NAT64 and access.nat == NONE:
+        raise MistakeAt(
+            f"{NAT64} is a NAT at the far end of the link: take nat away, which is {USUAL_NAT64} then, or name a kind",
+            "nat",
+        )
+    if access.family == NAT64 and access.carrier != NONE:
+        raise MistakeAt(f"{NAT64} is the carrier's own, and nat is its kind: take carrier away", "carrier")
     if access.carrier != NONE and access.nat == NONE:
         raise MistakeAt(
             "a carrier's NAT is the second one: write nat as well, or nat in the place of carrier", "carrier"
@@ -179,6 +188,8 @@ def _opens_nothing(access: Access) -> str:
     """Why no port that the gateway could open would be of use, with the mend; empty where one is."""
     if access.nat == NONE:
         return 'portmap opens ports of a NAT, and there is none: write for example nat = "port-restricted"'
+    if access.family == NAT64:
+        return f"nobody asks the carrier of {NAT64} for a port: take portmap away, or write another family"
     if access.nat == "one-to-one":
         return (
             "one-to-one gives the endpoint all ports of an address, and none is left to open: write another nat, or "

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from tunbench.plan.axes.link import BUNDLES_ARE_POLICED
 from tunbench.plan.axes.stack import BARE_ON, PlannedStack
 from tunbench.plan.axes.topology import Layout
-from tunbench.runner.declare.access import FAMILIES, NONE, ONLY_RELAY, Access, Accesses
+from tunbench.runner.declare.access import FAMILIES, NAT64, NONE, ONLY_RELAY, Access, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.overlay import FAMILIES as OUTER
 from tunbench.runner.declare.overlay import SMALLEST_MTU
+from tunbench.runner.declare.packet_format import TCP, UDP
 from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import BARE
 
@@ -37,7 +38,8 @@ def misfit(accesses: Accesses, stack: PlannedStack, layout: Layout) -> str:
     family = 6 if stack.underlay == "ip6" else 4
     return (
         _of_other_family(accesses, stack, layout, family, mend)
-        or _narrow(accesses, stack, layout, SMALLEST_MTU[family])
+        or _narrow(accesses, stack, layout, family)
+        or _untranslated(accesses, stack, layout, family, mend)
         or _shut_out(accesses, stack, layout, mend)
         or _closed(accesses, stack, family, mend)
     )
@@ -62,14 +64,37 @@ def _before(accesses: Accesses, stack: PlannedStack, layout: Layout) -> list[Acc
     return [*accesses.of_endpoints(layout.topology.endpoints), *filter(None, map(accesses.of_role, stack.roles))]
 
 
-def _narrow(accesses: Accesses, stack: PlannedStack, layout: Layout, least: int) -> str:
-    """What is wrong where a link behind a gateway carries no packets of the underlay's family."""
-    narrow = next((one for one in _before(accesses, stack, layout) if one.link.mtu < least), None)
+def _narrow(accesses: Accesses, stack: PlannedStack, layout: Layout, family: int) -> str:
+    """What is wrong where a link behind a gateway carries no packets of the family that passes it."""
+    there = _before(accesses, stack, layout)
+    of = {one.name: SMALLEST_MTU[6 if one.translates_family(family) else family] for one in there}
+    narrow = next((one for one in there if one.link.mtu < of[one.name]), None)
     if not narrow:
         return ""
+    least = of[narrow.name]
     return (
         f'"{stack.name}" needs an underlay MTU of {least} bytes, and the link of "{narrow.name}" has '
         f"{narrow.link.mtu}: give it a larger mtu"
+    )
+
+
+def _untranslated(accesses: Accesses, stack: PlannedStack, layout: Layout, family: int, mend: str) -> str:
+    """What is wrong where a translator between IPv4 and IPv6 does not pass what a stack sends, or a host behind it."""
+    one = next((one for one in _before(accesses, stack, layout) if one.translates_family(family)), None)
+    if not one:
+        return ""
+    lowest = stack.layers[0]
+    if lowest.about.name == BARE and layout.topology.hosts:
+        return (
+            f'"{one.name}" translates the address of the endpoint alone ({NAT64}), and without a tunnel none of a host '
+            f"behind it: {mend}"
+        )
+    if one.nat == "one-to-one" or lowest.about.name == BARE or lowest.about.headers[:1] in ((UDP,), (TCP,)):
+        return ""
+    how = f"write {lowest.part.name}:encap=on, " if "encap" in lowest.options else ""
+    return (
+        f'{stack.name} sends packets without ports, and "{one.name}" translates TCP, UDP and ICMP alone ({NAT64}, RFC '
+        f'6146): {how}give it nat = "one-to-one", {mend}'
     )
 
 

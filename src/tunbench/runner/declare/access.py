@@ -77,13 +77,20 @@ PORTMAPS = {
 MINIUPNPD = Addon("miniupnpd", ("miniupnpd-nftables",))
 """What gives it one."""
 
-ADDONS = (MINIUPNPD,)
+TAYGA = Addon("tayga", ("tayga",))
+"""What translates between IPv4 and IPv6."""
+
+ADDONS = (MINIUPNPD, TAYGA)
 """The images of the vm lab that gateways need beside the base image."""
 
-DUAL = "dual"
+DUAL, NAT64 = "dual", "nat64"
 
-FAMILIES = {"v4": (4,), "v6": (6,), DUAL: (4, 6)}
-"""The families of packets that an access carries."""
+FAMILIES = {"v4": (4,), "v6": (6,), DUAL: (4, 6), NAT64: (4, 6)}
+"""The families of packets that an access carries; with the last it is IPv6 alone, and IPv4 is translated."""
+
+USUAL_NAT64 = "address-restricted"
+"""The kind of NAT of a translator about which nobody says anything: its mapping is endpoint-independent, and who may
+answer is recommended to depend on the address (RFC 6146, section 3.5.1, "address-dependent filtering")."""
 
 UDP_MAPPING_SECONDS = 120.0
 """What a NAT must keep at least: RFC 4787, REQ-5; Linux keeps a stream as long (nf_conntrack_udp_timeout_stream)."""
@@ -128,7 +135,13 @@ class Access:
     @property
     def nats(self) -> list[str]:
         """The kind of NAT of each gateway, from the node to the network; `none` where one translates nothing."""
+        if self.family == NAT64:
+            return [NONE, self.nat]
         return [self.nat, *([self.carrier] if self.carrier != NONE else [])]
+
+    def translates_family(self, family: int) -> bool:
+        """Whether packets of an address family pass its link as those of the other one."""
+        return self.family == NAT64 and family == 4
 
     def firewall_over(self, family: int) -> str:
         """The firewall that it has over an address family."""
@@ -179,7 +192,13 @@ class Accesses:
     @property
     def addons(self) -> list[str]:
         """The images of the vm lab that they need beyond the base image."""
-        return [MINIUPNPD.name] if any(one.portmap != NONE for one in self.all) else []
+        needed = {MINIUPNPD: any(one.portmap != NONE for one in self.all), TAYGA: self.translate_families}
+        return [addon.name for addon, there in needed.items() if there]
+
+    @property
+    def translate_families(self) -> bool:
+        """Whether any of them carries IPv6 alone, with a translator for IPv4."""
+        return any(one.family == NAT64 for one in self.all)
 
     def of_endpoints(self, names: Iterable[str]) -> list[Access]:
         """Those that these endpoints have, each once."""

@@ -7,7 +7,7 @@ from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
-from tunbench.runner.network import edge, gateways, links, underlay, wires
+from tunbench.runner.network import edge, gateways, links, nat64, underlay, wires
 from tunbench.runner.network.network import Nodes
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import memory_watch, namespaces, pinning
@@ -49,6 +49,7 @@ class EmulatedNetwork:
         links.build(underlay, nodes)
         wires.build(underlay, nodes, events)
         gateways.build(underlay, nodes)
+        nat64.build(underlay, nodes, events)
 
     def connect_hosts(self, underlay: Underlay, overlay: Mapping[str, Overlay], nodes: Nodes) -> None:
         """Makes the links to the hosts behind endpoints. Raises CommandFailed."""

@@ -10,7 +10,7 @@ from ipaddress import ip_network
 from tunbench.runner.declare import access
 from tunbench.runner.declare.access import KEPT, LISTS, NONE, PASSED, PATH
 from tunbench.runner.network import portmap
-from tunbench.runner.network.gateway import INSIDE, OUTSIDE, Gateway
+from tunbench.runner.network.gateway import OUTSIDE, Gateway
 
 TABLE = "gateway"
 
@@ -24,6 +24,9 @@ TOO_BIG = ("icmp type destination-unreachable icmp code 4", "icmpv6 type packet-
 """"Fragmentation needed" (RFC 792) and "packet too big" (RFC 4443)."""
 
 FRAGMENT = ("ip frag-off & 0x3fff != 0", "exthdr frag exists")
+
+NO_PORTS = "no-ports"
+"""The counter of what a translator drops because it has neither ports nor numbers (RFC 6146, section 1)."""
 
 ICMP = "meta l4proto { icmp, icmpv6 }"
 
@@ -63,7 +66,12 @@ def _filter(gateway: Gateway) -> tuple[str, list[str]]:
         *([f"chain {portmap.LET_IN} {{ }}"] if gateway.opens != NONE else []),
         # Before the kernel puts fragments together, which it does at -400 (Linux, netfilter_ipv4.h).
         *_chain("arriving", "filter hook prerouting priority -450", _no_fragment(gateway, f'iifname "{OUTSIDE}" ')),
-        *_chain("forward", "filter hook forward priority filter", [*too_big, *_changes(gateway), *_firewall(gateway)]),
+        *_chain("untracked", "filter hook prerouting priority -450", _untracked(gateway)),
+        *_chain(
+            "forward",
+            "filter hook forward priority filter",
+            [*too_big, *_changes(gateway), *_translated(gateway), *_firewall(gateway)],
+        ),
         *_chain("output", "filter hook output priority filter", too_big),
         *_chain(
             "input", "filter hook input priority filter", [*_unasked_by_itself(gateway), *_asked_otherwise(gateway)]
@@ -91,15 +99,15 @@ def _firewall(gateway: Gateway) -> Iterator[str]:
         case "no-udp":
             yield f"meta l4proto udp {_drop('no-udp')}"
         case access.LISTS if gateway.own.deny:
-            yield from (f'iifname "{INSIDE}" {traffic(one)} {_drop(LISTS)}' for one in gateway.own.deny)
+            yield from (f'iifname "{gateway.inner}" {traffic(one)} {_drop(LISTS)}' for one in gateway.own.deny)
     yield "ct state established,related accept"
     match gateway.firewall:
         case "tcp-443":
-            yield from _nothing_but([traffic("tcp:443")], "tcp-443")
+            yield from _nothing_but(gateway, [traffic("tcp:443")], "tcp-443")
         case access.ONLY_RELAY:
-            yield from _nothing_but(map(towards, gateway.roles), access.ONLY_RELAY)
+            yield from _nothing_but(gateway, map(towards, gateway.roles), access.ONLY_RELAY)
         case access.LISTS if gateway.own.allow:
-            yield from _nothing_but(map(traffic, gateway.own.allow), LISTS)
+            yield from _nothing_but(gateway, map(traffic, gateway.own.allow), LISTS)
     if gateway.opens != NONE:
         yield f'iifname "{OUTSIDE}" jump {portmap.LET_IN}'
     if gateway.firewall != "open":
@@ -109,14 +117,28 @@ def _firewall(gateway: Gateway) -> Iterator[str]:
         yield f'iifname "{OUTSIDE}" ct state new {mapped}{_drop("unasked")}'
 
 
-def _nothing_but(allowed: Iterable[str], counter: str) -> Iterator[str]:
-    yield from (f'iifname "{INSIDE}" {one} accept' for one in allowed)
-    yield f'iifname "{INSIDE}" {_drop(counter)}'
+def _nothing_but(gateway: Gateway, allowed: Iterable[str], counter: str) -> Iterator[str]:
+    yield from (f'iifname "{gateway.inner}" {one} accept' for one in allowed)
+    yield f'iifname "{gateway.inner}" {_drop(counter)}'
+
+
+def _translated(gateway: Gateway) -> Iterator[str]:
+    """What becomes of packets of IPv6 that it translates: they are filtered as those of IPv4 that are made of them."""
+    if not gateway.from_ipv6:
+        return
+    if gateway.nat != "one-to-one":
+        yield f"meta nfproto ipv6 meta l4proto != {{ tcp, udp, icmpv6 }} {_drop(NO_PORTS)}"
+    yield "meta nfproto ipv6 accept"
 
 
 def _unasked_by_itself(gateway: Gateway) -> list[str]:
     """What comes unasked must leave no entry in the kernel's table: it would take the port from what leaves later."""
     return [f'iifname "{OUTSIDE}" ct state new {_drop("unasked")}'] if gateway.translates else []
+
+
+def _untracked(gateway: Gateway) -> list[str]:
+    """What is translated is kept in mind once, as a packet of IPv4."""
+    return ["meta nfproto ipv6 notrack"] if gateway.from_ipv6 else []
 
 
 def _asked_otherwise(gateway: Gateway) -> list[str]:
@@ -178,8 +200,10 @@ def _nat(gateway: Gateway) -> tuple[str, list[str]]:
     entered = [f'iifname "{OUTSIDE}" meta l4proto udp dnat ip to {from_outside} map @mapped']
     if gateway.hairpins:
         here = gateway.outside.address
-        entered.append(f'iifname "{INSIDE}" ip daddr {here} meta l4proto udp dnat ip to {from_outside} map @mapped')
-        out.append(f'iifname "{INSIDE}" oifname "{INSIDE}" ct status & dnat != 0 snat to {here}')
+        entered.append(
+            f'iifname "{gateway.inner}" ip daddr {here} meta l4proto udp dnat ip to {from_outside} map @mapped'
+        )
+        out.append(f'iifname "{gateway.inner}" oifname "{gateway.inner}" ct status & dnat != 0 snat to {here}')
     return head, [
         f"map mapped {{ typeof {from_outside} : ip saddr . udp sport; flags dynamic,timeout; size 65536; }}",
         *_chain("learnt", "filter hook forward priority filter + 1", [learnt]),

@@ -21,17 +21,24 @@ NETWORKS = {
 """By address family: the networks of the underlay, those of the lab, and everything there is."""
 
 GLOBAL_NETWORK = f"{GLOBAL}0.0/16"
-"""The network of those behind gateways that open ports."""
+"""The network of those behind gateways that open ports, and of all where one translates to IPv6."""
 
 
 def build(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
     """Builds an underlay between the nodes. Raises CommandFailed."""
-    if underlay.kind == "ip6":
-        # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
-        for router in (underlay.middle, *(one.node for one in underlay.all_gateways)):
-            nodes[router].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
+    # A router asks for neighbours from its link-local address, which has no duplicate here: it need not wait.
+    for router in _of_ipv6(underlay):
+        nodes[router].run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
     nodes[ROOT_NODE].ip(*map(_veth, underlay.wires))
     (_bridge if underlay.kind == "ethernet" else _route)(underlay, nodes)
+
+
+def _of_ipv6(underlay: Underlay) -> list[str]:
+    """The nodes that pass on packets of IPv6, an endpoint's own translator among them."""
+    if underlay.kind == "ip6":
+        return [underlay.middle, *(one.node for one in underlay.all_gateways)]
+    translated = {name: some for name, some in underlay.gateways.items() if some[-1].from_ipv6}
+    return [node for name, some in translated.items() for node in (name, *(one.node for one in some))]
 
 
 def _veth(wire: Wire) -> str:
@@ -81,15 +88,16 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
             for name, gateway in gateways.items()
         ),
         f"route add default via {edge.address}",
-        *(f"route add {one.network} via {one.outside.address}" for one in underlay.all_gateways if not one.translates),
+        *(f"route add {one.network} via {one.outside.address}" for name in leaves for one in underlay.routed(name)),
     )
     nodes[underlay.middle].run("sysctl", "-qw", FORWARDING[edge.family])
     for one in underlay.all_gateways:
         _pass_on(nodes[one.node], one)
-    for name, leaf in leaves.items():
-        _connect(nodes[name], leaf, "" if name == EDGE else first_of(leaf.local))
+    for name in leaves:
+        wired = underlay.wired(name)
+        _connect(nodes[name], wired, "" if name == EDGE else first_of(wired.local))
     nodes[EDGE].ip(*_everything(edge.family, gateways[EDGE].address))
-    if any(one.opens != NONE for one in underlay.all_gateways):
+    if any(one.opens != NONE or one.from_ipv6 for one in underlay.all_gateways):
         nodes[EDGE].ip(f"route add {GLOBAL_NETWORK} via {gateways[EDGE].address}")
 
 
@@ -102,7 +110,7 @@ def _pass_on(node: Node, gateway: Gateway) -> None:
         *(f"address add {side.address_words}" for side in sides),
         f"route add default via {first_of(gateway.outside.address)}",
     )
-    node.run("sysctl", "-qw", FORWARDING[gateway.inside.family])
+    node.run("sysctl", "-qw", *dict.fromkeys(FORWARDING[side.family] for side in sides))
 
 
 def _bridge(underlay: Underlay, nodes: Mapping[str, Node]) -> None:

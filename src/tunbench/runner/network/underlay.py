@@ -11,7 +11,7 @@ from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
 from tunbench.runner.network import gateway
-from tunbench.runner.network.gateway import Gateway
+from tunbench.runner.network.gateway import GLOBAL, PUBLIC, WIRED, Gateway
 
 MTU = gateway.USUAL_MTU
 """MTU of what stands in the network itself, in bytes."""
@@ -96,8 +96,21 @@ class Underlay(NamedTuple):
     @property
     def leaves(self) -> dict[str, Overlay]:
         """What stands around the middle: endpoints, nodes with a role, and the edge."""
-        edge = next(iter(self.endpoints.values()))._replace(address=self.name_server)
-        return {**self.endpoints, **self.roles, EDGE: edge._replace(own="")}
+        prefix = UNDERLAY_KINDS[self.kind].prefix
+        edge = Overlay(WIRED, self.name_server, prefix, self.link.mtu, ETHERNET.size)
+        return {**self.endpoints, **self.roles, EDGE: edge}
+
+    def wired(self, name: str) -> Overlay:
+        """What a leaf has on its wire, which may be of another address family than that by which others reach it."""
+        leaf, before = self.leaves[name], self.gateways.get(name, ())
+        if before and before[-1].from_ipv6:
+            return before[0].inside._replace(interface=WIRED, address=before[0].behind)
+        return leaf._replace(mtu=self.link.mtu) if name in self.endpoints else leaf
+
+    def routed(self, name: str) -> list[Gateway]:
+        """The gateways before a leaf whose networks the middle must know: none where one translates."""
+        before = self.gateways.get(name, ())
+        return [] if any(one.translates for one in before) else list(before)
 
     @property
     def closed(self) -> frozenset[str]:
@@ -115,7 +128,7 @@ class Underlay(NamedTuple):
     @property
     def wires(self) -> list[Wire]:
         """What joins two nodes, those of each leaf from the leaf to the middle."""
-        return [wire for name, leaf in self.leaves.items() for wire in self._wires(name, leaf)]
+        return [wire for name in self.leaves for wire in self._wires(name, self.wired(name))]
 
     def outermost(self, name: str) -> tuple[str, Overlay]:
         """The node that the middle sees before a leaf, which is the leaf itself without gateways; and what it has."""
@@ -169,23 +182,26 @@ def of(
     Raises ValueError where a gateway shall stand before a bridge.
     """
     plan = UNDERLAY_KINDS[kind]
+    if kind == "ip" and accesses.translate_families:
+        plan = _global(plan)
     bare = {
-        name: Overlay("eth0", plan.address.format(number), plan.prefix, link.mtu, ETHERNET.size)
+        name: Overlay(WIRED, plan.address.format(number), plan.prefix, link.mtu, ETHERNET.size)
         for number, name in enumerate(topology.endpoints, start=1)
     }
-    beside = {
-        role: Overlay("eth0", plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles
-    }
+    beside = {role: Overlay(WIRED, plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles}
     named = {name: accesses.of_endpoint(name) for name in bare} | {role: accesses.of_role(role) for role in roles}
     addresses = tuple(leaf.address for leaf in beside.values())
     leaves = (bare | beside).items()
     before = {name: gateway.before(name, one, leaf, addresses) for name, leaf in leaves if (one := named[name])}
+    reached = {name: gateway.behind(leaf, before.get(name, ())) for name, leaf in bare.items()}
+    # A tunnel has one MTU: who sets it up takes the narrower end's at both.
+    narrowest = min(leaf.mtu for leaf in reached.values())
     if before and plan.middle != "router":
         raise ValueError("a gateway routes IP packets, and a stack here needs Ethernet between the endpoints")
     return Underlay(
         kind,
         plan.middle,
-        endpoints={name: gateway.behind(leaf, before.get(name, ())) for name, leaf in bare.items()},
+        endpoints={name: leaf._replace(mtu=narrowest) for name, leaf in reached.items()},
         towards={name: Interface(plan.middle, f"to-{name}") for name in topology.endpoints},
         name_server=plan.name_server,
         topology=topology,
@@ -193,6 +209,12 @@ def of(
         link=link,
         gateways=before,
     )
+
+
+def _global(plan: UnderlayKind) -> UnderlayKind:
+    """The same with addresses of global scope."""
+    address, server = (text.replace(PUBLIC[4], GLOBAL, 1) for text in (plan.address, plan.name_server))
+    return plan._replace(address=address, name_server=server)
 
 
 PAIR_UNDERLAYS = {kind: of(kind) for kind in UNDERLAY_KINDS}
@@ -207,5 +229,5 @@ def lans(topology: Topology, overlay: Mapping[str, Overlay]) -> dict[str, Lan]:
             text, prefix = LANS[overlay[name].family]
             mtu = min(MTU, overlay[name].mtu)
             here, there = (Overlay("", text.format(number, host), prefix, mtu, ETHERNET.size) for host in (1, 2))
-            found[name] = Lan(topology.hosts[name], there._replace(interface="eth0"), here._replace(interface="lan"))
+            found[name] = Lan(topology.hosts[name], there._replace(interface=WIRED), here._replace(interface="lan"))
     return found

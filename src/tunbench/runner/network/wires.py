@@ -45,7 +45,7 @@ class Crossing(NamedTuple):
 
 def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None:
     """Makes the links of the leaves what the underlay's link says. Raises Unsupported, CommandFailed."""
-    leaves = {name: leaf for name, leaf in underlay.leaves.items() if name != EDGE}
+    leaves = {name: underlay.wired(name) for name in underlay.leaves if name != EDGE}
     if underlay.link.cuts:
         if not nodes[underlay.middle].has("ethtool"):
             mend = 'install it, or name the link "aggregates", which cuts nothing'

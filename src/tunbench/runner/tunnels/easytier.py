@@ -2,7 +2,8 @@
 
 Who has the network's name and secret is a member. Every endpoint is told where those before it are, so that each pair
 has one connection, and packets go through it; without one they would go by the shortest way through other nodes, as the
-program's routing protocol finds it.
+program's routing protocol finds it. With a relay that is all that endpoints are told of, and they make no connections
+that they are not told to make. It has a network of its own, whose secret is another one, and passes on what it is sent.
 
 The program asks public STUN servers, whose names are built in, which kind of NAT it is behind, and cannot be told not
 to. Here it runs with a name service of its own that knows no names, so that it asks nobody. On its start it prints its
@@ -16,20 +17,21 @@ from tunbench.runner.declare import path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import TCP, UDP, Header
 from tunbench.runner.declare.recipe import GCC, PROTOC, Recipe
+from tunbench.runner.declare.topology import RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_modules, secrets
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, secrets
 
 # Each line that is not the program's own default has its reason.
 CONFIG = """\
-ipv4 = "{cidr}"
+{address}
 listeners = ["{transport}://0.0.0.0:{port}"]
 # Nobody asks it for its state from afar.
 rpc_portal = "127.0.0.1:15888"
 {peers}
 [network_identity]
-network_name = "tunbench"
+network_name = "{network}"
 network_secret = "{secret}"
 
 [flags]
@@ -41,6 +43,16 @@ default_protocol = "{transport}"
 enable_ipv6 = false
 # As on its command line; the default of its files is another: the way of least latency, which may lead through others.
 latency_first = false
+"""
+
+ALONE = """\
+# No connection but those that are configured.
+disable_p2p = true
+"""
+
+WITHOUT_INTERFACE = """\
+# It carries packets of others, and has none of its own.
+no_tun = true
 """
 
 PEER = """
@@ -58,15 +70,23 @@ mount --bind "$0" /etc/nsswitch.conf
 easytier-core --config-file "$1" | sed -u /network_secret/d
 """
 
-# The program's own table has "p2p" where a path is direct. The arguments are the addresses of the peers. As long as a
-# path is not direct, five times a second is often enough.
-DIRECT = """\
-direct() {
+# The program's own table has $0 beside a peer: "p2p" where its path is direct, "relay" where others carry packets. The
+# arguments are the addresses of the peers. As long as a path is another one, five times a second is often enough.
+REACHED = """\
+reached() {
   table=$(easytier-cli -p 127.0.0.1:15888 peer) || return 1
-  for peer; do echo "$table" | grep "[[:blank:]]$peer\\(/[0-9]*\\)\\?[[:blank:]]" | grep -q p2p || return 1; done
+  for peer; do echo "$table" | grep "[[:blank:]]$peer\\(/[0-9]*\\)\\?[[:blank:]]" | grep -q "$0" || return 1; done
 }
-direct "$@" || { sleep 0.2; exit 1; }
+reached "$@" || { sleep 0.2; exit 1; }
 """
+
+PATHS = {
+    path.DIRECT: path.Path("from end to end"),
+    RELAY: path.Path("through a relay of another network, which does not have the key", through=RELAY),
+}
+
+NETWORK = "tunbench"
+"""The name of the endpoints' network."""
 
 FORMAT = "EasyTier 2.0.3, src/tunnel/packet_def.rs"
 
@@ -94,8 +114,8 @@ DEFAULT_MTU = 1380
 ROOM = 20
 """Bytes by which it makes the MTU less with encryption: EasyTier 2.0.3, src/instance/virtual_nic.rs, create_dev()."""
 
-DIRECT_PATHS_TIMEOUT = 40.0
-"""Seconds in which an endpoint must have a direct connection with each of its peers."""
+PATHS_TIMEOUT = 40.0
+"""Seconds in which an endpoint must have the path that is asked for to each of its peers."""
 
 
 RECIPE = Recipe(
@@ -131,8 +151,7 @@ class Easytier(Tunnel):
         # That would be a network in its configuration.
         routes=False,
         relays=True,
-        # Its way through other nodes is not one that a plan can demand.
-        paths={path.DIRECT: path.Path("from end to end")},
+        paths=PATHS,
         finds=path.Finder(False, "here no node is there that both ends of a pair reach"),
         own_mtu=DEFAULT_MTU - ROOM,
         version=("easytier-core", "--version"),
@@ -146,36 +165,56 @@ class Easytier(Tunnel):
     def with_options(cls, options: Options) -> About:
         """What is below brings headers and evidence. Sizes over TCP hold for a packet in a segment of its own."""
         transport = TRANSPORTS[str(options["transport"])]
-        sealed = bool(options["encryption"])
+        sealed, relayed = bool(options["encryption"]), options["path"] == RELAY
         return cls.about._replace(
             claims=cls.about.claims if sealed else Claims(),
             evidence=transport.evidence,
             headers=(*transport.headers, PACKET, *([SEALED] if sealed else [])),
             own_mtu=DEFAULT_MTU - (ROOM if sealed else 0),
             ports=(f"{options['transport']} {{port}}",),
+            paths=PATHS if relayed else {path.DIRECT: PATHS[path.DIRECT]},
+            roles=(RELAY,) if relayed else (),
+            control=(f"{options['transport']}:{{port}}",) if relayed else (),
         )
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes the secret of the network, and the configuration files."""
-        first = nodes[self.context.first]
-        secret = self.file(first.name, "secret")
-        secrets.make(first, secret, 32)
+        secret = self.file(self.context.first, "secret")
+        secrets.make(nodes[self.context.first], secret, 32)
         for node in nodes.values():
+            own = secret
+            if node.name == RELAY:
+                own = self.file(RELAY, "secret")
+                secrets.make(node, own, 32)
             node.write(self.file(node.name, "names"), NAMES)
-            secrets.fill(node, self.file(node.name, "toml"), self._configuration(node), secret)
+            secrets.fill(node, self.file(node.name, "toml"), self._configuration(node), own)
+
+    @property
+    def _relayed(self) -> bool:
+        return bool(self.declared.roles)
 
     def _configuration(self, node: Node) -> str:
-        above = self.context.above[node.name]
-        before = self.context.before(node)
-        peers = [PEER.format(host=self.context.below[name].host, **self.options) for name in before]
-        return CONFIG.format(
-            cidr=above.cidr,
+        relay = node.name == RELAY
+        above = self.context.above[self.context.first if relay else node.name]
+        peers = [PEER.format(host=host, **self.options) for host in self._told(node)]
+        text = CONFIG.format(
+            address="" if relay else f'ipv4 = "{above.cidr}"',
+            network=RELAY if relay else NETWORK,
             peers="".join(peers),
             secret=secrets.PLACEHOLDER,
             interface=above.interface,
             size=above.mtu + (ROOM if self.options["encryption"] else 0),
             **{**self.options, "encryption": str(bool(self.options["encryption"])).lower()},
         )
+        return text + (WITHOUT_INTERFACE if relay else ALONE if self._relayed else "")
+
+    def _told(self, node: Node) -> list[str]:
+        """The addresses of those with which a node makes a connection."""
+        if node.name == RELAY:
+            return []
+        if self._relayed:
+            return [self.context.roles[RELAY].host]
+        return [self.context.below[name].host for name in self.context.before(node)]
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the program, which makes the interface."""
@@ -183,8 +222,9 @@ class Easytier(Tunnel):
         self.start(node, "unshare", "--mount", "sh", "-c", RUN, names, config)
 
     def joined(self, nodes: Nodes) -> None:
-        """Waits until all paths are direct."""
-        for node in nodes.values():
+        """Waits until all paths are direct, or through the relay."""
+        how, words = (RELAY, "path through the relay to") if self._relayed else ("p2p", "direct connection with")
+        for node in mesh.endpoints(self, nodes):
             inside = [self.context.above[peer].address for peer in self.context.peers(node)]
-            what = f"{node.name} had no direct connection with all of its peers"
-            self.wait(node, "sh", "-c", DIRECT, "direct", *inside, timeout=DIRECT_PATHS_TIMEOUT, what=what)
+            what = f"{node.name} had no {words} all of its peers"
+            self.wait(node, "sh", "-c", REACHED, how, *inside, timeout=PATHS_TIMEOUT, what=what)

@@ -120,7 +120,7 @@ HAS_ADDRESS = 'ip -4 -o address show dev "$0" | grep -qF " $1/"'
 DIRECT = 'wg show "$0" endpoints | grep -q "[[:space:]]$1$"'
 """Shell text: whether a peer of an interface is reached at an address and port."""
 
-SILENT = ("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8")
+SILENT = ("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8,11.0.0.0/16")
 """What a client asks outside is answered on the node itself: there is no such proxy."""
 
 CLIENT_STATE = "/etc/netclient"

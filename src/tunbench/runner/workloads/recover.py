@@ -128,6 +128,8 @@ def execute(trial: Trial) -> None:
         outages.check_that_nothing_leaks(site)
     if event not in ("link", "rekey"):
         outages.check_that_netem_stays(site)
+    if event in ("address", "reboot"):
+        outages.check_that_it_moves(site, trial.server)
     if event == "nat-rebind":
         blocks.check_mappings(site, trial.server.name)
     if event in BLOCKING:

@@ -31,7 +31,7 @@ from tunbench.runner.tunnels.wireguard import Wireguard, padded
 # It asks seven clouds whether it runs in theirs, whatever it is told: a proxy that is not there keeps that on the node.
 CLIENT = (
     *("NB_DISABLE_SSH_CONFIG=true", "NB_METRICS_PUSH_ENABLED=false"),
-    *("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8"),
+    *("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8,11.0.0.0/16"),
 )
 """Nothing is written for ssh, and nothing is told to the maker."""
 

@@ -56,6 +56,15 @@ def check_that_netem_stays(site: Site) -> None:
             raise Unsupported("the profile's netem is on the tunnel's interface (placement overlay), and goes with it")
 
 
+def check_that_it_moves(site: Site, node: Node) -> None:
+    """Raises Unsupported where a node has its address by a translator of its own, which no program here starts anew."""
+    if any(one.from_ipv6 for one in site.underlay.gateways.get(node.name, ())):
+        raise Unsupported(
+            f"{node.name} has its address of IPv4 from a translator of its own (nat64), which would be gone: give it "
+            "another access, or take the event away"
+        )
+
+
 def leaks(site: Site, layer: Tunnel) -> bool:
     """Whether packets reach the other end without the layer while that is down."""
     first, second = (node.name for node in site.endpoints[:2])
@@ -110,7 +119,7 @@ def cut(site: Site, node: Node, seconds: float) -> float:
     middle, interface = site.nodes[site.underlay.middle], site.underlay.towards[node.name].name
     # With a gateway before the node the link of the access is cut; with a carrier, the wire from there to the router.
     name, leaf = site.underlay.outermost(node.name)
-    beyond = [one for one in site.underlay.gateways.get(node.name, ()) if not one.translates]
+    beyond = site.underlay.routed(node.name)
     if leaf.family == 6:
         # Addresses of IPv4 stay with an interface that is down.
         middle.run("sysctl", "-qw", f"net.ipv6.conf.{interface}.keep_addr_on_down=1")
