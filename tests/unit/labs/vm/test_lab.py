@@ -147,7 +147,7 @@ def test_the_add_on_of_a_workload_is_checked_too(monkeypatch: pytest.MonkeyPatch
     assert VmLab("virtual").check(pings.needing)["addons"] == {}
     with pytest.raises(image.ImageError, match="the image rist is not built"):
         VmLab("virtual").check(videos.needing)
-    assert vm.images_of(videos, ()) == [vm.ADDONS["rist"]]
+    assert vm.images_of(videos, ()) == vm.addons_of(["rist"])
 
 
 def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
