@@ -6,6 +6,7 @@ import pytest
 from tests.helpers.fakes import OK, Answer, Begin, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.runner import stack
 from tunbench.runner.declare.failures import StackFailed, Unsupported
+from tunbench.runner.declare.tunnel import Needs, Sources
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node
@@ -119,7 +120,7 @@ def test_a_missing_program_is_unsupported() -> None:
 
 def test_programs_are_looked_for_as_arguments_and_not_as_shell_text() -> None:
     _, nodes, shell = built("openvpn", {})
-    stack.require(nodes[0], "$(reboot)")
+    stack.require(nodes[0], "$(reboot)", Needs(), Sources())
     assert shell.calls[0].argv == ["sh", "-c", 'command -v "$0"', "$(reboot)"]
 
 
