@@ -10,12 +10,11 @@ import pytest
 
 from tests.helpers.small_plans import usual_values
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import Extra
+from tunbench.labs.extras import Extra, Needing
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.vm.lab import DECIDING_FACTS
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.profile import Profile
-from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.axes.stack import parse as parse_stack
 from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.plan.shard import Shard
@@ -285,7 +284,7 @@ class QuietLab:
         return self
 
     def check(
-        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+        self, needing: Iterable[Needing], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
     ) -> dict[str, Any]:
         return {}
 

@@ -14,6 +14,7 @@ from tunbench.cli import app
 from tunbench.executors import pool
 from tunbench.journal.events import TrialEnded
 from tunbench.labs import registry as labs
+from tunbench.labs.extras import Needing
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
@@ -78,9 +79,9 @@ class ScriptedLab(FakeLab):
         self.checked: set[str] = set()
 
     def check(
-        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+        self, needing: Iterable[Needing], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
     ) -> dict[str, Any]:
-        self.checked = {one.name for one in stacks}
+        self.checked = {one.name for one in needing if isinstance(one, PlannedStack)}
         return self.facts
 
 

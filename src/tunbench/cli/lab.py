@@ -195,7 +195,7 @@ def _shell_of_plan(plan: str, stack: list[str] | None, profile: list[str] | None
     for one in (BASE, *(ADDONS[name] for name in shard.addons)):
         image.check(one)
     qemu.check_installed()
-    needs = selection.needs_of({shard.stack}, {})
+    needs = selection.needs_of(shard.needing, {})
     extras = selection.at_hand(needs)
     _check_terminal()
     for told in needs.notes:

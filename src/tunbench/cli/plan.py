@@ -1,5 +1,6 @@
 """`tunbench plan`: checks a plan, and shows what it would run."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -25,11 +26,17 @@ from tunbench.plan.expand import expand
 from tunbench.plan.extent import as_json as to_json
 from tunbench.plan.extent import extent
 from tunbench.plan.load import load
+from tunbench.plan.shard import Shard
 from tunbench.report.terminal import plan_tables
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.selection import needs_of
+from tunbench.toolbox.selection import ToolboxNeeds, needs_of
 
 app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
+
+
+def _needs(shards: Sequence[Shard]) -> ToolboxNeeds:
+    """What shards need of the toolbox and of the user."""
+    return needs_of({one for shard in shards for one in shard.needing}, {})
 
 
 @app.command()
@@ -63,7 +70,7 @@ def check(
 
             published.read(loaded)
         shards = expand(loaded.plan)
-        notes = [*needs_of({shard.stack for shard in shards}, {}).notes, *caution_lines(shards, loaded.plan.lab.clock)]
+        notes = [*_needs(shards).notes, *caution_lines(shards, loaded.plan.lab.clock)]
     typer.echo(f"{loaded.path}: ok, {extent(loaded.plan).in_words}")
     for line in notes:
         typer.echo(line, err=True)
@@ -104,7 +111,7 @@ def show(
         narrowed = narrowed_by(stack, workload, profile, repeats)
         loaded = load(plan, seed=seed, lab=lab, clock=clock, scale=scale, **narrowed)
         shards = expand(loaded.plan)
-        if choice := choose_lab.auto(loaded.plan.lab, shards, needs_of({shard.stack for shard in shards}, {}).files):
+        if choice := choose_lab.auto(loaded.plan.lab, shards, _needs(shards).files):
             typer.echo(choice.why, err=True)
             loaded = loaded.in_lab(choice.kind, choice.clock)
     count = workers or default_workers(loaded.plan.lab.clock)

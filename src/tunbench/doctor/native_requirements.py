@@ -192,9 +192,12 @@ def of_tuning(one: Tuning) -> list[Lack]:
 
 def of_workload(what: Invocation) -> list[Lack]:
     """What a workload lacks: programs, and the congestion control that it names."""
-    algorithm = str(what.options.get("congestion", congestion_control.DEFAULT))
+    about = what.module.ABOUT
+    of_tcp = congestion_control.OPTION in about.options.values()
+    algorithm = str(what.options["congestion"]) if of_tcp else congestion_control.DEFAULT
     return [
-        *_programs(what.module.ABOUT.programs),
+        *_programs(about.programs),
+        *_programs({name: about.sources.packages.get(name, name) for name in what.needs.programs}),
         *_congestion("" if algorithm == congestion_control.DEFAULT else algorithm),
     ]
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import Extra
+from tunbench.labs.extras import Extra, Needing
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
 from tunbench.plugins.folder import Plugin
 from tunbench.runner.declare.access import Accesses
@@ -62,9 +61,9 @@ class Lab(Protocol):
         """The same lab with these plug-ins."""
 
     def check(
-        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine], accesses: Iterable[Accesses]
+        self, needing: Iterable[Needing], machines: Iterable[Machine], accesses: Iterable[Accesses]
     ) -> dict[str, Any]:
-        """What the manifest says of it. Raises LabError and ImageError where it cannot run these stacks."""
+        """What the manifest says of it. Raises LabError and ImageError where it cannot run these."""
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:
         """The state of the hosts before a run, as far as it has a part in the numbers; None where it has none."""

@@ -57,7 +57,12 @@ class Shard:
     @property
     def addons(self) -> list[str]:
         """The images that it needs beyond the base image, sorted."""
-        return sorted({*self.stack.addons, *self.access.addons})
+        return sorted({*self.access.addons, *(name for one in self.needing for name in one.addons)})
+
+    @property
+    def needing(self) -> tuple[PlannedStack | Workload, ...]:
+        """What of it needs programs that not every shard has: its stack, and its workloads."""
+        return (self.stack, *self.workloads)
 
     @property
     def tuning(self) -> Tuning:

@@ -27,6 +27,7 @@ MAY_HAVE = {
     "restarts": ("options",),
     "check": ("options", "given"),
     "misfit": ("options", "abouts"),
+    "needs": ("options",),
 }
 """The functions of a workload's file that say something of it, and what they are called with."""
 
@@ -201,13 +202,14 @@ def check_together(brought: Collection[str]) -> None:
 def _check_sources(brought: Collection[str]) -> None:
     """Raises PluginError where an add-on or a tool of a name is one thing here and another one there."""
     found: dict[str, tuple[str, Any]] = {IMAGE: ("Tunbench itself", None)}
-    for name in sorted(registry.tunnel_names(), key=lambda one: (one in brought, one)):
-        sources = registry.tunnel(name).about.sources
+    declared = [("tunnels", name, registry.tunnel(name).about.sources) for name in registry.tunnel_names()]
+    declared += [("workloads", name, registry.workload(name).ABOUT.sources) for name in registry.workload_names()]
+    for kind, name, sources in sorted(declared, key=lambda one: (one[1] in brought, one[:2])):
         every: tuple[Addon | Recipe, ...] = (*sources.addons, *sources.recipes)
         for one in every:
             other, theirs = found.setdefault(one.name, (name, one))
             if one != theirs:
-                file = _file_of("tunnels", name)
+                file = _file_of(kind, name)
                 raise PluginError(
                     f'{file}:{_line(file, "sources")}: "{one.name}" is one of {other} already, and another one there; '
                     f"give it another name ({PAGE})"

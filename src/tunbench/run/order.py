@@ -65,7 +65,7 @@ def order_of(loaded: Loaded, overrides: dict[str, Any], given: Mapping[str, str]
     Raises PlanError, ToolError and ImageError.
     """
     shards = expand(loaded.plan)
-    needs = needs_of({shard.stack for shard in shards}, given)
+    needs = needs_of({one for shard in shards for one in shard.needing}, given)
     choice = choose_lab.auto(loaded.plan.lab, shards, needs.files)
     if choice:
         # As if the command line had asked for it, so that the run goes on in the same lab.

@@ -16,8 +16,10 @@ from tunbench.journal.events import (
 )
 from tunbench.journal.folders import component, folder_of, label_of_trial
 from tunbench.labs.extras import images_beyond_base
+from tunbench.plan.axes import workload
 from tunbench.plan.axes.stack import parse
 from tunbench.runner.declare import access, topology
+from tunbench.runner.declare.metrics import BRING_UP
 from tunbench.runner.network import underlay
 
 COMMANDS = "commands.sh"
@@ -104,8 +106,9 @@ class TrialFolders:
         title = label_of_trial(self.spec, trial.workload)
         stack, form = parse(self.spec["stack"]), topology.read(self.spec["topology"])
         accesses = access.of_spec(self.spec.get("access", access.NONE))
+        workloads = [] if trial.workload == BRING_UP else [workload.parse(trial.workload)]
         names = underlay.of(stack.underlay, form, roles=stack.roles, accesses=accesses).names
-        images = "".join(f" --with {name}" for name in images_beyond_base(stack, accesses))
+        images = "".join(f" --with {name}" for name in images_beyond_base([stack, *workloads], accesses))
         head = HEAD.format(title=title, nodes=" ".join(names), images=images)
         return head + "\n".join([*self.setup, *self.own]) + "\n"
 

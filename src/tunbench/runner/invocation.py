@@ -9,6 +9,7 @@ from tunbench.runner.declare import spelling
 from tunbench.runner.declare.options import Option, Options, resolve
 from tunbench.runner.declare.topology import Pair, Topology
 from tunbench.runner.declare.tunnel import About as Declared
+from tunbench.runner.declare.tunnel import Needs
 from tunbench.runner.workload import About, Load
 
 PAIRS = {
@@ -52,6 +53,12 @@ class Invocation(NamedTuple):
     def load(self) -> Load | None:
         """What it offers, if it sends all the time."""
         found: Load | None = self.module.load(self.options) if hasattr(self.module, "load") else None
+        return found
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs beyond the base image; nothing, unless it says otherwise."""
+        found: Needs = self.module.needs(self.options) if hasattr(self.module, "needs") else Needs()
         return found
 
     def misfit(self, abouts: Sequence[Declared]) -> str:

@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from types import ModuleType
@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 
 from tunbench.runner import probes, tunnels, workloads
 from tunbench.runner.declare.options import nearest
+from tunbench.runner.declare.tunnel import Sources
 from tunbench.runner.mistaken_file import SHARED
 from tunbench.runner.tunnel import Tunnel
 
@@ -65,6 +66,14 @@ def workload(name: str) -> ModuleType:
 def probe(name: str) -> ModuleType:
     """The module of the probe of that name: `ABOUT`, `read` and `samples`. Raises ValueError."""
     return _module(probes, name, "probe")
+
+
+def all_sources() -> Iterator[Sources]:
+    """Where the programs of each tunnel and workload come from that the base image lacks."""
+    for name in tunnel_names():
+        yield tunnel(name).about.sources
+    for name in workload_names():
+        yield workload(name).ABOUT.sources
 
 
 def import_all() -> None:

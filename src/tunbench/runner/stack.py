@@ -13,7 +13,7 @@ from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Options, resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import PAIR, Topology
-from tunbench.runner.declare.tunnel import About
+from tunbench.runner.declare.tunnel import About, Needs, Sources
 from tunbench.runner.network.underlay import lans
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node
@@ -95,7 +95,7 @@ def prepare(stack: Stack, nodes: Sequence[Node]) -> None:
     for layer in stack.layers:
         needs = layer.declared.needs
         for program in dict.fromkeys((*needs.programs, *needs.brought)):
-            require(nodes[0], program, layer.declared)
+            require(nodes[0], program, needs, layer.declared.sources, f"docs/tunnels.md#{layer.about.name}")
         layer.prepare(of_layer(layer, nodes))
 
 
@@ -111,17 +111,17 @@ def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> dict[str, Node]:
     return {node.name: node for node in nodes if node.name in acts_on}
 
 
-def require(node: Node, program: str, about: About | None = None) -> None:
-    """Raises Unsupported where a program is not installed; `about` is of the tunnel that needs it."""
+def require(node: Node, program: str, needs: Needs, sources: Sources, page: str = "") -> None:
+    """Raises Unsupported where a program is not installed; `needs` has it, and `page` tells how to bring it."""
     if not node.has(program):
-        raise Unsupported(_missing(program, about) if about else f"the program {program} is not installed")
+        raise Unsupported(_missing(program, needs, sources, page))
 
 
-def _missing(program: str, about: About) -> str:
+def _missing(program: str, needs: Needs, sources: Sources, page: str) -> str:
     """That a program is not installed, and the mend as far as there is one."""
-    if program in about.needs.brought:
-        return f"{program} is not installed (docs/tunnels.md#{about.name})"
-    recipes = (recipe for recipe in about.sources.recipes if recipe.name in about.needs.tools)
+    if program in needs.brought:
+        return f"{program} is not installed ({page})"
+    recipes = (recipe for recipe in sources.recipes if recipe.name in needs.tools)
     tools = [recipe.name for recipe in recipes if program in recipe.programs]
     mend = f"; install it with: tunbench toolbox install {tools[0]}" if tools else ""
     return f"the program {program} is not installed{mend}"

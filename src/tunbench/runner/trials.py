@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from tunbench.runner import bounds, invocation, mistaken_file, probe, stack
@@ -219,19 +218,19 @@ def _trial(options: Options, site: Site, pair: Pair, number: int) -> Trial:
 
 def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) -> list[Judgement]:
     """Executes all trials, with the probes before and after what is under way at once."""
-    attempt = partial(_attempt, what.module, limits.WORKLOAD_OVERTIME + 10 * what.seconds)
+    attempt = partial(_attempt, what, limits.WORKLOAD_OVERTIME + 10 * what.seconds)
     if not what.together:
         return [attempt(trial, probes) for trial in trials]
     with probe.probing(probes, *trials), ThreadPoolExecutor(len(trials)) as several:
         return list(several.map(attempt, trials))
 
 
-def _attempt(module: ModuleType, limit: float, trial: Trial, probes: Sequence[str] = ()) -> Judgement:
+def _attempt(what: Invocation, limit: float, trial: Trial, probes: Sequence[str] = ()) -> Judgement:
     try:
-        for program in module.ABOUT.programs:
-            stack.require(trial.client, program)
+        for program in (*what.module.ABOUT.programs, *what.needs.programs):
+            stack.require(trial.client, program, what.needs, what.module.ABOUT.sources)
         with probe.probing(probes, trial), limits.within(limit):
-            module.execute(trial)
+            what.module.execute(trial)
             if not trial.samples:
                 raise WorkloadFailed("it ended without a result")
     except Unsupported as why:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.declare.tunnel import Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.proof.capture import View
 from tunbench.runner.site import Site
@@ -16,9 +17,10 @@ from tunbench.runner.site import Site
 class About(NamedTuple):
     """What a workload declares.
 
-    `programs` are those that it runs, each with Debian's package of it. The metrics of its `headline` sum it up: the
-    first one, unless it says otherwise. It `restarts` if it takes the tunnel down: then it runs last, and the proof
-    again.
+    `programs` are those that it runs, each with Debian's package of it. `sources` are the images and tools that hold
+    what the base image lacks: which of them it needs under its options, its function `needs` says. The metrics of its
+    `headline` sum it up: the first one, unless it says otherwise. It `restarts` if it takes the tunnel down: then it
+    runs last, and the proof again.
     """
 
     name: str
@@ -26,6 +28,7 @@ class About(NamedTuple):
     options: Mapping[str, Option]
     metrics: Mapping[str, Metric]
     programs: Mapping[str, str] = MappingProxyType({})
+    sources: Sources = Sources()
     version: tuple[str, ...] = ()
     restarts: bool = False
     headline: tuple[str, ...] = ()

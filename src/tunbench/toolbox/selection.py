@@ -1,13 +1,12 @@
-"""What a run takes along of the toolbox, and what its stacks lack of it."""
+"""What a run takes along of the toolbox, and what its stacks and workloads lack of it."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tunbench.labs import image
-from tunbench.labs.extras import Extra, ExtraKind, extras_of, programs_of
+from tunbench.labs.extras import Extra, ExtraKind, Needing, extras_of, programs_of
 from tunbench.labs.image import Image
 from tunbench.labs.vm.image_definition import ADDONS
-from tunbench.plan.axes.stack import PlannedStack
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
@@ -15,7 +14,7 @@ from tunbench.toolbox.tools import TOOLS
 
 
 class ToolboxNeeds(NamedTuple):
-    """What stacks declare: `tools` of the toolbox, and `files` of brought programs, each None where it is not there.
+    """What stacks and workloads need: `tools`, and `files` of brought programs, each None where it is not there.
 
     `unused` are programs that were brought, and that no stack declares.
     """
@@ -40,17 +39,17 @@ class ToolboxNeeds(NamedTuple):
         return lines + [f"not used: --tool {name}; no stack of the plan needs it" for name in self.unused]
 
 
-def needs_of(stacks: Iterable[PlannedStack], given: Mapping[str, str]) -> ToolboxNeeds:
-    """What stacks need of the toolbox and of the user, who has given some files. Raises ToolError.
+def needs_of(needing: Iterable[Needing], given: Mapping[str, str]) -> ToolboxNeeds:
+    """What stacks and workloads need of the toolbox and of the user, who has given some files. Raises ToolError.
 
     A file that is given or configured takes the place of a program that Debian or the toolbox has.
     """
-    stacks = list(stacks)
+    needing = set(needing)
     names: dict[ExtraKind, set[str]] = {"tools": set(), "brought": set()}
-    for stack in set(stacks):
-        for kind, name in extras_of(stack):
+    for one in needing:
+        for kind, name in extras_of(one):
             names[kind].add(name)
-    programs = {name for stack in set(stacks) for name in programs_of(stack)}
+    programs = {name for one in needing for name in programs_of(one)}
     own = {**brought_programs.configured(), **given}
     replaced = {name: file for name, file in own.items() if name in programs}
     found = brought_programs.files_at_hand(names["brought"], given)

@@ -1,4 +1,4 @@
-"""The tools: what tunnels say of how they are built, and where each lies when it is."""
+"""The tools: what tunnels and workloads say of how they are built, and where each lies when it is."""
 
 import os
 from collections.abc import Iterator
@@ -44,8 +44,8 @@ class Tool(Recipe):
 
 
 def _recipes() -> Iterator[Recipe]:
-    """The recipes of all tunnels; several may need one tool."""
-    return (recipe for name in registry.tunnel_names() for recipe in registry.tunnel(name).about.sources.recipes)
+    """The recipes of all tunnels and workloads; several may need one tool."""
+    return (recipe for sources in registry.all_sources() for recipe in sources.recipes)
 
 
 TOOLS: dict[str, Tool] = {}

@@ -146,8 +146,8 @@ def test_a_build_of_the_users_own_takes_the_place_of_debians(lab: VmLab | Native
     assert (needs.notes, needs.unused) == ([], ())
     got = lab.with_extras(selection.at_hand(needs)).extras
     assert [(one.kind, one.name) for one in got] == [("brought", "openvpn")]
-    assert [one.name for one in needed(parse("openvpn"), got)] == ["openvpn"]
-    assert needed(parse("vxlan"), got) == []
+    assert [one.name for one in needed([parse("openvpn")], got)] == ["openvpn"]
+    assert needed([parse("vxlan")], got) == []
     with tarfile.open(got[0].folder / "image.squashfs") as tar:
         assert "usr/sbin/openvpn" in tar.getnames(), "the lab looks there first"
     assert image.check(got[0])["version"] == "2.7.1"

@@ -74,18 +74,19 @@ def test_an_unknown_tool_is_told_with_the_nearest() -> None:
 )
 def test_a_verdict_names_the_mend(program: str, message: str) -> None:
     about = registry.tunnel("headscale").about
-    assert _missing(program, about.needing(tools=("tailscale",), brought=("zerotier-one",))) == message
+    needs = about.needs._replace(tools=("tailscale",), brought=("zerotier-one",))
+    assert _missing(program, needs, about.sources, "docs/tunnels.md#headscale") == message
 
 
 def test_a_stack_names_what_it_needs_beyond_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
     about = registry.tunnel("ipip").about.needing(tools=("wesher",), brought=("mycelium",), addons=("libreswan",))
     monkeypatch.setattr(registry.tunnel("ipip"), "about", about)
     assert extras.extras_of(parse("wireguard+ipip")) == {("tools", "wesher"), ("brought", "mycelium")}
-    assert extras.images_beyond_base(parse("wireguard+ipip")) == ["libreswan", "mycelium", "wesher"]
-    assert extras.images_beyond_base(parse("wireguard")) == []
+    assert extras.images_beyond_base([parse("wireguard+ipip")]) == ["libreswan", "mycelium", "wesher"]
+    assert extras.images_beyond_base([parse("wireguard")]) == []
     images = [TOOLS["wesher"], TOOLS["headscale"]]
-    assert extras.needed(parse("ipip"), images) == [TOOLS["wesher"]]
-    assert extras.needed(parse("wireguard"), images) == []
+    assert extras.needed([parse("ipip")], images) == [TOOLS["wesher"]]
+    assert extras.needed([parse("wireguard")], images) == []
 
 
 DOCS = Path(__file__).parents[3] / "docs" / "toolbox.md"

@@ -10,13 +10,12 @@ from typing import Any, Self
 from tunbench.labs import payload
 from tunbench.labs.carried import carried
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
+from tunbench.labs.extras import DECIDING_EXTRAS, Extra, Needing, manifest_of, needed
 from tunbench.labs.lab import LabError
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
 from tunbench.runner.declare.access import Accesses
@@ -62,7 +61,7 @@ class NativeLab:
         return replace(self, plugins=tuple(plugins))
 
     def check(
-        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
+        self, needing: Iterable[Needing], machines: Iterable[Machine] = (), accesses: Iterable[Accesses] = ()
     ) -> dict[str, Any]:
         """What the manifest says of this lab, whose one machine is this one. Raises LabError where it cannot run."""
         if os.geteuid() != 0:
@@ -87,7 +86,8 @@ class NativeLab:
         """What programs in the lab see: as in a VM, but for where they are found, and Tunbench's own."""
         mine = os.environ.items()
         kept = {name: value for name, value in mine if name in KEPT_VARIABLES or name.startswith("TUNBENCH_")}
-        path = [*(str(extra.folder / "bin") for extra in needed(shard.stack, self.extras)), os.environ.get("PATH", "")]
+        own = [str(extra.folder / "bin") for extra in needed(shard.needing, self.extras)]
+        path = [*own, os.environ.get("PATH", "")]
         return {
             **kept,
             "PATH": ":".join(path),

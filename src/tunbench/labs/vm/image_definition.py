@@ -80,13 +80,13 @@ class Definition:
 
 
 ADDONS: dict[str, Definition] = {}
-"""The add-ons that tunnels, those of plug-ins too, and accesses declare, by their names."""
+"""The add-ons that tunnels and workloads, those of plug-ins too, and accesses declare, by their names."""
 
 
 def _renew_addons() -> None:
     ADDONS.clear()
-    of_tunnels = (registry.tunnel(name).about.sources.addons for name in registry.tunnel_names())
-    for declared in (*of_tunnels, access.ADDONS):
+    declared_somewhere = (sources.addons for sources in registry.all_sources())
+    for declared in (*declared_somewhere, access.ADDONS):
         for one in declared:
             ADDONS[one.name] = Definition(one.name, one.packages, addon=True, excludes=one.excludes)
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 from tunbench.labs import image
 from tunbench.labs.carried import carried
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import DECIDING_EXTRAS, Extra, manifest_of, needed
+from tunbench.labs.extras import DECIDING_EXTRAS, Extra, Needing, manifest_of, needed
 from tunbench.labs.image import Image
 from tunbench.labs.lab import TEMPLATE
 from tunbench.labs.process_group import ProcessGroup
@@ -20,7 +20,6 @@ from tunbench.labs.vm.boot import FULL, Boot
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
@@ -66,11 +65,11 @@ class VmLab:
         return replace(self, plugins=tuple(plugins))
 
     def check(
-        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine] = (FULL,), accesses: Iterable[Accesses] = ()
+        self, needing: Iterable[Needing], machines: Iterable[Machine] = (FULL,), accesses: Iterable[Accesses] = ()
     ) -> dict[str, Any]:
-        """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
+        """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these."""
         qemu.check_installed()
-        addons = addons_of(name for some in (stacks, accesses) for one in some for name in one.addons)
+        addons = addons_of(name for some in (needing, accesses) for one in some for name in one.addons)
         manifests = {definition.name: image.check(definition) for definition in (BASE, *addons)}
         base = manifests.pop(BASE.name)
         if (begins := templates.begins_with(self.clock)) == TEMPLATE:
@@ -116,7 +115,7 @@ def started(boot: Boot) -> ProcessGroup:
 
 def images_of(shard: Shard, extras: Iterable[Extra]) -> list[Image]:
     """What a shard needs beyond the base image, of these extras and of the add-ons."""
-    return [*addons_of(shard.addons), *needed(shard.stack, extras)]
+    return [*addons_of(shard.addons), *needed(shard.needing, extras)]
 
 
 def addons_of(names: Iterable[str]) -> list[Definition]:

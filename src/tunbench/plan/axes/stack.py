@@ -11,7 +11,7 @@ from tunbench.plan.toml.tables import Known
 from tunbench.runner import registry, stack
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.spelling import Part
-from tunbench.runner.declare.tunnel import BARE, About
+from tunbench.runner.declare.tunnel import BARE, About, Needs
 from tunbench.runner.network.underlay import MTU
 
 BARE_ON = {"ip6": f"{BARE}:underlay=ip6", "ethernet": f"{BARE}:underlay=ethernet"}
@@ -48,9 +48,14 @@ class PlannedStack:
         return list(dict.fromkeys(role for about in self.abouts for role in about.roles))
 
     @property
+    def needs(self) -> list[Needs]:
+        """What each of its layers needs."""
+        return [about.needs for about in self.abouts]
+
+    @property
     def addons(self) -> list[str]:
         """The images that its layers need beyond the base image, sorted."""
-        return sorted({name for about in self.abouts for name in about.needs.addons})
+        return sorted({name for needs in self.needs for name in needs.addons})
 
     def spec(self) -> str:
         """The stack as a shard names it."""

@@ -8,6 +8,7 @@ from tunbench.plan.axes.reader import AxisReader
 from tunbench.plan.toml.tables import alone
 from tunbench.runner import invocation, registry
 from tunbench.runner.declare import spelling
+from tunbench.runner.declare.tunnel import Needs
 from tunbench.runner.invocation import Invocation
 from tunbench.runner.workload import About
 
@@ -26,6 +27,16 @@ class Workload:
         """What the workload declares."""
         about: About = self.invocation.module.ABOUT
         return about
+
+    @property
+    def needs(self) -> list[Needs]:
+        """What it needs beyond the base image."""
+        return [self.invocation.needs]
+
+    @property
+    def addons(self) -> list[str]:
+        """The images that it needs beyond the base image, sorted."""
+        return sorted(self.invocation.needs.addons)
 
     @property
     def meaning(self) -> Hashable:

@@ -55,7 +55,11 @@ def workload(name: str) -> dict[str, Any]:
         "summary": about.summary,
         "options": options(invocation.takes(about)),
         "metrics": metrics(about.metrics),
-        "needs": {"programs": list(about.programs)},
+        "needs": {
+            "programs": [*about.programs, *about.sources.packages],
+            "addons": [one.name for one in about.sources.addons],
+            "tools": [one.name for one in about.sources.recipes],
+        },
         "plugin": taken.bringing("workloads", name),
     }
 

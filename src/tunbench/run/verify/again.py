@@ -113,10 +113,10 @@ def order_of(their: TheirRun, loaded: Loaded, shards: Sequence[Shard], given: Ma
 
 def needs_of(their: TheirRun, shards: Sequence[Shard], given: Mapping[str, str]) -> ToolboxNeeds:
     """What the shards need of the toolbox, of what their run had. Raises RunError and ToolError."""
-    declared = {extra for shard in shards for extra in extras_of(shard.stack)}
+    declared = {extra for shard in shards for one in shard.needing for extra in extras_of(one)}
     had = {kind: their.head.manifest.get(kind) or {} for kind in ("tools", "brought")}
     tools = tuple(sorted(name for kind, name in declared if kind == "tools" and name in had["tools"]))
-    programs = {name for shard in shards for name in programs_of(shard.stack)}
+    programs = {name for shard in shards for one in shard.needing for name in programs_of(one)}
     names = {*programs, *(name for kind, name in declared if kind == "brought")}
     brought = names.intersection(had["brought"])
     found = brought_programs.files_at_hand(brought, given)

@@ -33,7 +33,7 @@ def _images(order: Order) -> list[Definition]:
     """The images that are not there, where the lab cannot do without."""
     try:
         order.lab.check(
-            {shard.stack for shard in order.shards},
+            {one for shard in order.shards for one in shard.needing},
             {shard.machine for shard in order.shards},
             [shard.access for shard in order.shards],
         )
