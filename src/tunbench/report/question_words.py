@@ -53,6 +53,7 @@ NAMES: Mapping[tuple[str, str], str] = {
     (BRING_UP, "connect"): "first connection",
     ("connect", "connect"): "connection from nothing",
     ("recover", "blocked"): "without answers {event}",
+    ("nix-cache", "duration"): "download from a Nix cache",
     ("recover", "recovery"): "recovery {event}",
 }
 """What a metric of a workload is called. What is not here is called by its metric and its workload."""
@@ -62,6 +63,7 @@ EVENTS = {
     "link": "after a cut of the link",
     "address": "after a change of address",
     "reboot": "after a reboot of the peer",
+    "reboot-all": "after all nodes rebooted",
     "nat-rebind": "after the NAT forgot its mappings",
     "udp-block": "after UDP was blocked",
     "udp-unblock": "after UDP passed again",
