@@ -77,7 +77,7 @@ more. ZeroTier took 3 to 4 minutes for the former in a published study."""
 BUSY_WAITING = 0.1
 """The part of a second that the stream of probes takes, about."""
 
-LASTS = {"udp-block": 60.0, "udp-unblock": 90.0, "rekey": 130.0, "reboot-all": 10.0}
+LASTS = {"udp-block": 60.0, "udp-unblock": 90.0, "rekey": 130.0, "reboot-all": 5.0}
 """Seconds that an event takes, about; any other one takes 1."""
 
 
