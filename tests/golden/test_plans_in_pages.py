@@ -10,7 +10,7 @@ from tunbench.plan.axes import profile
 from tunbench.plan.expand import expand
 from tunbench.plan.load import load
 from tunbench.plan.toml import bounds
-from tunbench.runner import registry, stack
+from tunbench.runner import invocation, registry, stack
 from tunbench.runner.catalogue import variants
 from tunbench.runner.declare import spelling
 
@@ -42,11 +42,12 @@ def test_a_shipped_plan_is_counted_right(name: str) -> None:
 def test_what_a_shipped_plan_needs_beyond_the_images_is_said(name: str) -> None:
     [text] = [cells[1] for cells in rows(page("plans.md"), "plan") if cells[0] == f"`{name}`"]
     parts = [part for one in load(name).plan.axes["stack"] for part in spelling.stack(one)]
-    abouts = [stack.declared(part) for part in parts]
-    assert any(about.needs.tools for about in abouts) == ("tools" in text)
-    assert any(about.needs.brought for about in abouts) == ("brought" in text)
+    needs = [stack.declared(part).needs for part in parts]
+    needs += [invocation.read(one).needs for one in load(name).plan.axes["workload"]]
+    assert any(one.tools for one in needs) == ("tools" in text)
+    assert any(one.brought for one in needs) == ("brought" in text)
     built = set(re.findall(r"for image in (.*?);", (ROOT / "scripts/setup").read_text())[0].split())
-    missing = {addon for about in abouts for addon in about.needs.addons} - built
+    missing = {addon for one in needs for addon in one.addons} - built
     assert missing == {addon for addon in ADDONS if f"tunbench lab build {addon}" in text}
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tests.helpers.fakes import CAPTURED, captured
 from tunbench.runner import probe, registry
 from tunbench.runner.bounds import impossible
+from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.network import link_command, netem_report, qdiscs
@@ -34,7 +35,9 @@ from tunbench.runner.workloads import (
     overhead,
     ping,
     pmtu,
+    quic,
     recover,
+    rist,
     rr,
     scp,
 )
@@ -128,6 +131,25 @@ def of_qdisc(text: str) -> list[Sample]:
     return [Sample("packets", float(counted["packets"] + qdiscs.counters(shaper)["packets"]))]
 
 
+def at_least_one(samples: list[Sample]) -> list[Sample]:
+    if not samples:
+        raise WorkloadFailed("no statistics")
+    return samples
+
+
+def of_connections(text: str) -> list[Sample]:
+    return quic.report.parse(text, quic.IMPLEMENTATIONS["ngtcp2"].marks, 3)[0]
+
+
+def of_download(text: str) -> list[Sample]:
+    marks = quic.IMPLEMENTATIONS["ngtcp2"].marks
+    return [Sample("throughput", 8 * 2_000_000 / quic.report.duration(text, marks, says_when=False, beside=0.1))]
+
+
+def of_log(text: str) -> list[Sample]:
+    return [Sample("retransmits", quic.report.lost(text, 2_000_000))]
+
+
 def as_bytes(text: str) -> bytes:
     """The bytes of a capture, for each of which a character stands."""
     return text.encode("latin-1", errors="replace")
@@ -144,6 +166,11 @@ REFUSED = some(*(f"ping-df-{name}.txt" for name in ("fits", "frag-needed", "loca
 TCP = some(*(f"iperf3-{name}.json" for name in ("tcp", "tcp-reverse", "killed", "connect")))
 FLOWS = some(*(f"loaded-{phase}-{who}.json" for phase in ("up", "both", "down") for who in ("server", "client")))
 PROBES = some(*(f"probe-{name}.txt" for name in ("link", "restart", "connect", "silent")))
+
+RIST_VIEWERS, RIST_RECEIVERS = (
+    some(*(f"rist-{what}-{name}.txt" for name in ("lossy", "clean", "heavy", "killed")))
+    for what in ("viewer", "receiver")
+)
 
 PARSERS: dict[str, Parser] = {
     "ping": of("ping", lambda text: ping.parse(text, 0.01), PINGS),
@@ -190,6 +217,13 @@ PARSERS: dict[str, Parser] = {
     "marks": of("marks", of_marks, [pcap_of("proof-vxlan.pcap"), pcap_of("small.pcap")]),
     "multicast": of("multicast", lambda text: multicast.parse(text, 100, "b"), some("multicast-heard.txt")),
     "multicast:sent": of("multicast", lambda text: [Sample("refused", multicast.refused(text, 100))], ["sent 100 3\n"]),
+    "quic": of("quic", of_connections, some("quic-connections.txt")),
+    "quic:download": of("quic", of_download, some("quic-download.txt", "quic-hung.txt")),
+    "quic:log": of(
+        "quic", lambda text: [Sample("retransmits", quic.report.lost(text, 2_000_000))], some("quic-log.txt")
+    ),
+    "rist": of("rist", lambda text: rist.report.of_viewer(text, 1254), RIST_VIEWERS),
+    "rist:receiver": of("rist", lambda text: at_least_one(rist.report.of_receiver(text, 1254)), RIST_RECEIVERS),
     "tc": of("ping", of_qdisc, some("qdisc-full.json", "qdisc-loss.json", "qdisc-link.json", "tc-netem.json")),
 }
 """Every parser whose values become samples, and tc's, whose become warnings."""

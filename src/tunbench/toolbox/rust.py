@@ -26,11 +26,18 @@ def build(tool: Tool, scratch: Path, kept: Path, cores: int, run: Run, progress:
         if all([unfinished.taken(kept, scratch / "bin" / program) for program in programs]):
             continue
         argv = ["cargo", "install", "--locked", "--no-track", "-j", str(cores), "--version", tool.version]
-        argv += ["--root", str(scratch), *(word for program in programs for word in ("--bin", program)), crate]
+        argv += ["--root", str(scratch), *(word for program in programs for word in _target(tool, program)), crate]
         checked(argv, run(argv, scratch, _environment(scratch), progress))
+        for program in tool.examples.keys() & set(programs):
+            (scratch / "bin" / tool.examples[program]).rename(scratch / "bin" / program)
         for program in programs:
             unfinished.keep(kept, scratch / "bin" / program)
     return {"version": tool.version, "sha256": {crate: _sha256(crate, tool.version) for crate in crates}}
+
+
+def _target(tool: Tool, program: str) -> tuple[str, str]:
+    """What cargo is asked for: a program of the crate, or one of its examples."""
+    return ("--example", tool.examples[program]) if program in tool.examples else ("--bin", program)
 
 
 def _environment(scratch: Path) -> dict[str, str]:

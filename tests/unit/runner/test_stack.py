@@ -6,6 +6,7 @@ import pytest
 from tests.helpers.fakes import OK, Answer, Begin, FakeEvents, FakeShell, interface, move_home, two_nodes
 from tunbench.runner import stack
 from tunbench.runner.declare.failures import StackFailed, Unsupported
+from tunbench.runner.declare.tunnel import Needs, Sources
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node

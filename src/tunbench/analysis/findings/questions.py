@@ -16,7 +16,8 @@ from tunbench.runner.network.underlay import UNDERLAY_KINDS
 ASKED = (
     *("throughput", "throughput-down", "throughput-up", "throughput-both"),
     *("goodput", "request-rate", "transactions"),
-    *("rtt", "rtt-idle", "rtt-down", "rtt-up", "rtt-both", "latency", "jitter", "loss", "failures"),
+    *("rtt", "rtt-idle", "rtt-down", "rtt-up", "rtt-both", "latency", "handshake", "jitter"),
+    *("loss", "delivered", "failures"),
     *("pmtu", "black-hole", "overhead", "dscp-outside", "idle-rate"),
     *("cost", "idle-cpu"),
     *("connect", "blocked", "recovery"),

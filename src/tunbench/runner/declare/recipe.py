@@ -28,6 +28,8 @@ class Recipe(NamedTuple):
     stamps: tuple[str, ...] = ()
     # Programs that the build calls, and Debian's packages that bring them with what they need.
     calls: Mapping[str, str] = MappingProxyType({})
+    # Programs that a crate has as an example alone, and the example's name.
+    examples: Mapping[str, str] = MappingProxyType({})
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """A file that OpenSSH's scp copies to the server."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial, now
+from tunbench.runner.workloads.shared.file_sums import consistent, read
 from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
 from tunbench.runner.workloads.shared.server_process import serving
 
@@ -92,8 +92,6 @@ Host server
     ControlPath {folder}/control
     ControlPersist yes
 {ciphers}"""
-
-SUM = re.compile(r"^([0-9a-f]{64})  /\S+$", re.ASCII | re.MULTILINE)
 
 
 def seconds(options: Options) -> float:
@@ -180,18 +178,3 @@ def parse(sums: str, size: int, login: float, copy: float) -> list[Sample]:
         Sample("copy", copy),
         Sample("duration", login + copy),
     ]
-
-
-def read(sums: str) -> tuple[str, str]:
-    """The sums of what was sent and of what arrived, as sha256sum printed them. Raises WorkloadFailed."""
-    found = SUM.findall(sums)
-    if len(found) != 2 or len(sums.splitlines()) != 2:
-        raise WorkloadFailed(f"sha256sum did not print two sums: {sums[-LAST_WORDS:]!r}")
-    return found[0], found[1]
-
-
-def consistent(sums: tuple[str, str]) -> None:
-    """Raises WorkloadFailed where another file arrived than was sent."""
-    sent, arrived = sums
-    if sent != arrived:
-        raise WorkloadFailed("the file that arrived is not the one that was sent")

@@ -1,0 +1,116 @@
+"""The programs that speak QUIC: how each is called, and what its client says as it gets on."""
+
+from pathlib import PurePath
+from typing import NamedTuple
+
+from tunbench.runner.declare.recipe import GCC, Recipe
+from tunbench.runner.declare.tunnel import Addon, Needs
+from tunbench.runner.tunnels.shared.certificates import Pair
+
+NGTCP2 = Addon("ngtcp2", ("ngtcp2-client", "ngtcp2-server"))
+
+QUINN = Recipe(
+    "quinn",
+    version="0.11.12",
+    language="rust",
+    parts={"quinn-client": "quinn", "quinn-server": "quinn"},
+    oldest="1.85",
+    seconds=155,
+    space=0.5e9,
+    calls=GCC,
+    examples={"quinn-client": "client", "quinn-server": "server"},
+)
+
+HANDSHAKE_TIMEOUT = 10
+"""Seconds after which gtlsclient gives up a handshake: it is what it has unless it is told."""
+
+
+class Marks(NamedTuple):
+    """What a client says when it begins, when the handshake is over, and when an answer's first byte is there."""
+
+    begins: str
+    handshake: str
+    first_byte: str
+    failed: str
+
+    @property
+    def any(self) -> str:
+        """One pattern for all of them."""
+        return "|".join(self)
+
+
+class Implementation(NamedTuple):
+    """What stands for `impl`: what it needs, and what it says. `congestion` are its algorithms.
+
+    A client that `says_when` it has everything is believed: it stays for a while. Another ends as it has everything.
+    Where one `logs`, its server can tell which packets it took for lost.
+    """
+
+    needs: Needs
+    marks: Marks
+    congestion: tuple[str, ...]
+    says_when: bool
+    logs: bool
+
+
+IMPLEMENTATIONS = {
+    "ngtcp2": Implementation(
+        Needs(programs=("gtlsclient", "gtlsserver"), addons=(NGTCP2.name,)),
+        Marks(
+            r"pkt tx pkn=0 .*type=Initial",
+            r"QUIC handshake has completed",
+            r"frm rx \d+ 1RTT STREAM\(0x0[89a-f]\) id=0x0 .*offset=0 ",
+            r"ERR_[A-Z_]+",
+        ),
+        congestion=("cubic", "reno", "bbr", "bbr2"),
+        says_when=False,
+        logs=True,
+    ),
+    "quinn": Implementation(
+        Needs(programs=("quinn-client", "quinn-server"), tools=(QUINN.name,)),
+        Marks(r"connecting to", r"connected at", r"response received in", r"ERROR: "),
+        congestion=("cubic",),
+        says_when=True,
+        logs=False,
+    ),
+}
+
+
+class Served(NamedTuple):
+    """A server's address and port as both ends name them, the folder it serves, and its certificate."""
+
+    local_host: str
+    host: str
+    address: str
+    port: str
+    root: PurePath
+    pair: Pair
+    authority: PurePath
+
+
+def server(name: str, served: Served, congestion: str, log_folder: PurePath | None = None) -> list[str]:
+    """The server's command; it notes each packet in the folder where one is given."""
+    pair = served.pair
+    if name == "quinn":
+        where = ("--listen", f"{served.local_host}:{served.port}", str(served.root))
+        return ["quinn-server", "--key", str(pair.key), "--cert", str(pair.certificate), *where]
+    address = served.local_host.strip("[]")
+    noted = ("--qlog-dir", str(log_folder)) if log_folder else ()
+    return [
+        *("gtlsserver", "-q", "--htdocs", str(served.root), f"--cc={congestion}", *noted),
+        *(address, served.port, str(pair.key), str(pair.certificate)),
+    ]
+
+
+def client(name: str, served: Served, file: str, folder: PurePath | None, quiet: bool) -> list[str]:
+    """The client's command that fetches a file; quinn's writes it to its output, the other one to a folder."""
+    url = f"https://{served.host}:{served.port}/{file}"
+    if name == "quinn":
+        bind = "[::]:0" if ":" in served.address else "0.0.0.0:0"
+        return ["quinn-client", "--ca", str(served.authority), "--bind", bind, url]
+    said = ("-q",) if quiet else ("--no-quic-dump", "--no-http-dump")
+    return [
+        *("gtlsclient", *said, "--exit-on-all-streams-close", f"--handshake-timeout={HANDSHAKE_TIMEOUT}s"),
+        *(("--download", str(folder)) if folder else ()),
+        *(served.address, served.port, url),
+    ]
