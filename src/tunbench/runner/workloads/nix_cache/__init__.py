@@ -100,7 +100,7 @@ def needs(options: Options) -> Needs:
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     packages = float(options["packages"])
-    return 0.6 + packages * (0.01 + float(options["size"]) * 4e-8) + (0.3 if options["tls"] else 0)
+    return 0.3 + packages * (0.005 + float(options["size"]) * 3e-8) + (0.3 if options["tls"] else 0)
 
 
 def execute(trial: Trial) -> None:
