@@ -58,6 +58,7 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("quic", "cost"): "cost of a byte of QUIC",
     (BRING_UP, "connect"): "first connection",
     ("connect", "connect"): "connection from nothing",
+    ("join", "join"): "joining a mesh",
     ("recover", "blocked"): "without answers {event}",
     ("nix-cache", "duration"): "download from a Nix cache",
     ("recover", "recovery"): "recovery {event}",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, move_home, two_nodes
+from tests.helpers.fakes import Answer, Call, captured, FakeEvents, FakeShell, move_home, two_nodes
 from tunbench.runner import registry
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
@@ -25,7 +25,7 @@ LOG = (
     "200 GET 300 /aaa.narinfo\n200 GET 290 /bbb.narinfo\n"
     "200 GET 10 /nar/1.nar\n200 GET 20 /nar/2.nar\n"
 )
-STORE = json.dumps([{"path": "/nix/store/aaa", "narSize": 10, "valid": True}, {"narSize": 20, "valid": True}])
+STORE = json.dumps([{"path": "/nix/store/aaa", "narSize": 10}, {"path": "/nix/store/bbb", "narSize": 20}])
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +80,12 @@ def test_sizes_are_spread_and_have_the_mean_that_was_asked_for() -> None:
     assert 20 < max(found) / min(found) < 2000
 
 
+def test_what_nix_and_nginx_told_of_a_real_download() -> None:
+    cache = Made(TOP, 4, 2536 + 36616 + 30008 + 11304)
+    samples = download.parse(captured("nix-access.log"), captured("nix-store.json"), cache, 0.4)
+    assert samples == [Sample("duration", 0.4), Sample("requests", 11)]
+
+
 def test_a_download_has_its_time_and_its_requests() -> None:
     assert download.parse(LOG, STORE, CACHE, 1.5) == [Sample("duration", 1.5), Sample("requests", 5)]
 
@@ -94,7 +100,7 @@ def test_a_download_has_its_time_and_its_requests() -> None:
         (LOG + "no request\n", STORE, "nginx logged 'no request'"),
         (LOG, STORE.replace("20", "21"), "the store has 2 packages of 31 B, and the cache 2 of 30 B"),
         (LOG, "[]", "the store has 0 packages of 0 B, and the cache 2 of 30 B"),
-        (LOG, STORE.replace("true", "false"), "nix tells of no sound package"),
+        (LOG, STORE.replace('"narSize": 10', '"valid": false'), "nix tells of no sound package"),
         (LOG, STORE.replace("20", "-20"), "nix tells of a package of -20 B"),
         (LOG, "{}", "nix printed JSON that is no list of objects"),
     ],

@@ -28,8 +28,14 @@ class Request(NamedTuple):
     """A request, and how it was answered."""
 
     status: int
+    method: str
     size: int
     path: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it was answered with what it asked for, and not with a refusal or with headers alone."""
+        return self.status == OK and self.method == "GET"
 
 
 def made(text: str, packages: int) -> Made:
@@ -57,15 +63,19 @@ def read(log: str) -> list[Request]:
         found = REQUEST.fullmatch(line)
         if not found:
             raise WorkloadFailed(f"nginx logged {line[-LAST_WORDS:]!r}")
-        requests.append(Request(int(found[1]), int(found[3]), found[4]))
+        requests.append(_request(found))
     if log and not log.endswith("\n"):
         raise WorkloadFailed(f"the last line of nginx's log is torn: {log[-LAST_WORDS:]!r}")
     return requests
 
 
+def _request(found: re.Match[str]) -> Request:
+    return Request(int(found[1]), found[2], int(found[3]), found[4])
+
+
 def consistent(requests: list[Request], cache: Made) -> list[Request]:
     """The same, where each archive and each description was sent whole. Raises WorkloadFailed."""
-    sent = {one.path: one.size for one in requests if one.status == OK}
+    sent = {one.path: one.size for one in requests if one.is_whole}
     archives = [size for path, size in sent.items() if path.startswith("/nar/")]
     described = sum(path.endswith(".narinfo") for path in sent)
     if (len(archives), sum(archives)) != (cache.packages, cache.size):
@@ -89,7 +99,8 @@ def _check_store(text: str, cache: Made) -> None:
 
 def _size(package: dict[str, Any]) -> float:
     found = package.get("narSize")
-    if package.get("valid") is not True or isinstance(found, bool) or not isinstance(found, int):
+    # Of what is not there nix tells `"valid": false`, and of what is nothing of the kind.
+    if package.get("valid", True) is not True or isinstance(found, bool) or not isinstance(found, int):
         raise WorkloadFailed(f"nix tells of no sound package: {str(package)[:LAST_WORDS]}")
     if not 0 <= found <= MOST_IN_JSON:
         raise WorkloadFailed(f"nix tells of a package of {found} B")
@@ -99,8 +110,8 @@ def _size(package: dict[str, Any]) -> float:
 def in_words(log: str, cache: Made) -> str:
     """What had come when a download failed: of how many requests, and of how many bytes."""
     lines = [found for line in log.splitlines() if (found := REQUEST.fullmatch(line))]
-    requests = [Request(int(one[1]), int(one[3]), one[4]) for one in lines]
-    archives = {one.path: one.size for one in requests if one.status == OK and one.path.startswith("/nar/")}
+    requests = [_request(one) for one in lines]
+    archives = {one.path: one.size for one in requests if one.is_whole and one.path.startswith("/nar/")}
     refused = [one for one in requests if one.status != OK]
     answered = f"{len(requests)} requests were answered"
     first = f", the first of {len(refused)} refused ones by {refused[0].status}: {refused[0].path}" if refused else ""

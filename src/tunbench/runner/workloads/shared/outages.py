@@ -84,6 +84,13 @@ def restart(site: Site, node: Node) -> None:
     bring_up(site, node)
 
 
+def leave(site: Site, node: Node) -> None:
+    """Takes the stack down on one node, which then knows nothing of it any more. Raises CommandFailed."""
+    stack.lower(site.stack.layers, [node])
+    for layer in site.stack.layers:
+        layer.forget(node)
+
+
 def bring_up(site: Site, *rising: Node) -> None:
     """Brings the stack up on some nodes: each layer but the uppermost must answer before the next one begins.
 
