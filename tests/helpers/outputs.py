@@ -43,6 +43,7 @@ from tunbench.runner.workloads import (
     scp,
 )
 from tunbench.runner.workloads.nix_cache import download
+from tunbench.runner.workloads.quic.programs import IMPLEMENTATIONS
 from tunbench.runner.workloads.shared import arrivals, irtt, outages
 from tunbench.runner.workloads.shared.iperf3_report import load
 
@@ -150,11 +151,11 @@ def at_least_one(samples: list[Sample]) -> list[Sample]:
 
 
 def of_connections(text: str) -> list[Sample]:
-    return quic.report.parse(text, quic.IMPLEMENTATIONS["ngtcp2"].marks, 3)[0]
+    return quic.report.parse(text, IMPLEMENTATIONS["ngtcp2"].marks, 3)[0]
 
 
 def of_download(text: str) -> list[Sample]:
-    marks = quic.IMPLEMENTATIONS["ngtcp2"].marks
+    marks = IMPLEMENTATIONS["ngtcp2"].marks
     return [Sample("throughput", 8 * 2_000_000 / quic.report.duration(text, marks, says_when=False, beside=0.1))]
 
 

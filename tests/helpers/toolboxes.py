@@ -89,7 +89,7 @@ class FakeRun:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(crate)
         for word, program in pairwise(argv):
-            if word == "--bin":
+            if word in ("--bin", "--example"):
                 self._leave(f"{argv[argv.index('--root') + 1]}/bin/{program}", f"of {crate}")
         return Done(0, "", "")
 

@@ -89,6 +89,9 @@ def _growth(key: tuple[str, ...], points: Iterable[tuple[int, float]]) -> Growth
     every = [(math.log(n), math.log(value)) for n, some in sizes.items() for value in some if value > 0]
     if len(every) < sum(map(len, sizes.values())):
         return found._replace(why="some values are 0, which has no logarithm")
+    if len({y for _, y in every}) == 1:
+        # Values that are all alike do not grow, and have no order from which an interval follows.
+        return found._replace(exponent=0.0, low=0.0, high=0.0)
     # The median of slopes is Theil's (1950), its interval Sen's (1968): nothing is assumed of how values scatter.
     slope = theilslopes([y for _, y in every], [x for x, _ in every], CONFIDENCE)
     return found._replace(exponent=float(slope[0]), low=float(slope[2]), high=float(slope[3]))

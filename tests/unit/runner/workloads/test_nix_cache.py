@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fakes import Answer, Call, captured, FakeEvents, FakeShell, move_home, two_nodes
+from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home, two_nodes
 from tunbench.runner import registry
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve

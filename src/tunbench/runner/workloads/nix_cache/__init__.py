@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.declare.metrics import Metric, Question
+from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.tunnel import Addon, Needs, Sources
 from tunbench.runner.node import python
@@ -26,14 +26,7 @@ ABOUT = About(
         "tls": Option("switch", "off", "over TLS"),
     },
     metrics={
-        "duration": Metric(
-            "s",
-            "until all packages are in the store of the client",
-            question=Question.FAST,
-            main=True,
-            followed=True,
-            at_a_glance=True,
-        ),
+        "duration": Metric("s", "until all packages are in the store of the client", main=True, followed=True),
         "requests": Metric("count", "requests that were answered", more_is_better=None),
     },
     programs={"nginx": "nginx-light", "openssl": "openssl"},
@@ -123,12 +116,17 @@ def execute(trial: Trial) -> None:
         _check_result(trial, result, took, log, cache)
         arrived = _nix(trial, here, there, "path-info", "--store", _store(here), "--json", "--all")
         trial.outputs["store.json"] = arrived.stdout
-        trial.samples += download.parse(log, arrived.stdout, cache, took)
+        trial.samples += parse(log, arrived.stdout, cache, took)
     finally:
         # What is in a store may be read, and not changed or removed.
         trial.client.try_run("chmod", "-R", "u+w", str(here))
         trial.client.try_run("rm", "-rf", str(here))
         trial.server.try_run("rm", "-rf", str(there))
+
+
+def parse(log: str, store: str, cache: Made, took: float) -> list[Sample]:
+    """The samples of a download that took so long, by nginx's log and by nix's store. Raises WorkloadFailed."""
+    return download.parse(log, store, cache, took)
 
 
 def _store(folder: Path) -> str:

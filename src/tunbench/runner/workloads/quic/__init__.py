@@ -15,6 +15,7 @@ from tunbench.runner.tunnels.shared import certificates
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.quic import line_moments, programs, report
 from tunbench.runner.workloads.quic.programs import IMPLEMENTATIONS, NGTCP2, QUINN, Implementation, Served
+from tunbench.runner.workloads.quic.report import parse
 from tunbench.runner.workloads.shared import file_sums
 from tunbench.runner.workloads.shared.server_process import serving
 
@@ -151,7 +152,7 @@ def _connections(trial: Trial, one: Implementation, served: Served, here: Path) 
     command = programs.client(str(trial.options["impl"]), served, BYTE, None, quiet=False)
     text = _run(trial.client, here, count, limit, one.marks.any, command)
     trial.outputs["connections.txt"] = text
-    found, failure = report.parse(text, one.marks, count)
+    found, failure = parse(text, one.marks, count)
     trial.samples += found
     if failure and not found:
         raise WorkloadFailed(failure)
