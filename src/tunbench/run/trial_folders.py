@@ -19,7 +19,6 @@ from tunbench.labs.extras import images_beyond_base
 from tunbench.plan.axes import workload
 from tunbench.plan.axes.stack import parse
 from tunbench.runner.declare import access, topology
-from tunbench.runner.declare.metrics import BRING_UP
 from tunbench.runner.network import underlay
 
 COMMANDS = "commands.sh"
@@ -106,7 +105,7 @@ class TrialFolders:
         title = label_of_trial(self.spec, trial.workload)
         stack, form = parse(self.spec["stack"]), topology.read(self.spec["topology"])
         accesses = access.of_spec(self.spec.get("access", access.NONE))
-        workloads = [] if trial.workload == BRING_UP else [workload.parse(trial.workload)]
+        workloads = [workload.parse(one) for one in self.spec["workloads"] if one == trial.workload]
         names = underlay.of(stack.underlay, form, roles=stack.roles, accesses=accesses).names
         images = "".join(f" --with {name}" for name in images_beyond_base([stack, *workloads], accesses))
         head = HEAD.format(title=title, nodes=" ".join(names), images=images)

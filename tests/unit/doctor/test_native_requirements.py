@@ -1,6 +1,7 @@
 """What this machine lacks for the native lab, and which lab `auto` chooses by it."""
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from tunbench.plan.axes.tuning import Tuning
 from tunbench.plan.expand import expand
 from tunbench.plan.load import PlanError, check
 from tunbench.run.order import read_order
+from tunbench.runner import invocation
 from tunbench.runner.declare.access import Access, Accesses
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.network.underlay import WIRE
@@ -201,3 +203,16 @@ def test_the_command_line_asks_for_auto_and_keeps_the_clock_of_the_plan(path: Pa
 def test_other_plans_choose_nothing() -> None:
     plan = check(PLAN, "any.toml")
     assert choose_lab.auto(plan.lab, expand(plan), {}) is None
+
+
+def test_the_congestion_control_of_quic_is_none_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    lack = native_requirements.Lack
+    monkeypatch.setattr(native_requirements, "_congestion", lambda name: [lack(name, "")] if name else [])
+    monkeypatch.setattr(shutil, "which", lambda name: None if name.startswith("gtls") else name)
+    assert native_requirements.of_workload(invocation.read("quic:congestion=bbr")) == [
+        native_requirements.Lack("the program gtlsclient", "apt-get install ngtcp2-client"),
+        native_requirements.Lack("the program gtlsserver", "apt-get install ngtcp2-server"),
+    ]
+    assert native_requirements.of_workload(invocation.read("iperf3-tcp:congestion=bbr")) == [
+        native_requirements.Lack("bbr", "")
+    ]

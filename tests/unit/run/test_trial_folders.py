@@ -172,3 +172,13 @@ def test_hostile_names_of_captures_stay_in_the_folder(name: str, tmp_path: Path)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert {path.parent for path in files} == {folder}
     assert [content for path, content in files.items() if path.name != "commands.sh"] == [b"some"]
+
+
+def test_the_commands_name_the_image_of_their_own_workload(tmp_path: Path) -> None:
+    spec = shard("none", 1, "ping:count=5", "quic").spec()
+    folders = TrialFolders(tmp_path, spec)
+    for workload in ("ping:count=5", "quic", "up", "no such workload"):
+        folders.take(typed(trial(workload=workload)))
+    written = {path.parent.parent.name: path.read_text() for path in tmp_path.rglob("commands.sh")}
+    assert {name for name, text in written.items() if "lab shell --with ngtcp2 --script" in text} == {"quic"}
+    assert len(written) == 4

@@ -185,3 +185,11 @@ def test_a_build_that_was_broken_off_goes_on_with_the_next_program(name: str, ho
     assert rest.built and not set(first.built) & set(rest.built)
     assert sorted(path.name for path in (one.folder / "bin").iterdir()) == sorted(one.programs)
     assert [path.name for path in tools_folder().iterdir()] == [one.folder.name], "nothing waits any more"
+
+
+def test_examples_of_a_crate_are_programs_of_other_names(home: Path) -> None:
+    run = FakeRun(home)
+    install.install(TOOLS["quinn"], lambda _: None, run)
+    names = {path.name for path in (TOOLS["quinn"].folder / "bin").iterdir()}
+    assert names == {"quinn-client", "quinn-server"}
+    assert run.built == ["quinn"], "both come of one build"

@@ -10,10 +10,11 @@ from tests.helpers.runs import PLAN, ScriptedLab
 from tests.helpers.toolboxes import program, user_with_nothing
 from tunbench.labs import image
 from tunbench.labs import registry as labs
-from tunbench.labs.extras import Extra, needed
+from tunbench.labs.extras import Extra, images_beyond_base, needed
 from tunbench.labs.native.lab import NativeLab
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.stack import parse
+from tunbench.plan.axes.workload import parse as parse_workload
 from tunbench.run import execution, resume
 from tunbench.run import order as run_order
 from tunbench.run.order import RunError, read_order
@@ -51,6 +52,20 @@ def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) ->
     install("headscale")
     [line] = selection.needs_of(both, {}).notes
     assert line == "not installed: tailscale; install with: tunbench toolbox install tailscale"
+
+
+def test_the_tool_of_a_workload_is_told_and_taken_along_where_its_options_need_it() -> None:
+    by_quinn, by_ngtcp2 = parse_workload("quic:impl=quinn"), parse_workload("quic")
+    assert selection.needs_of([by_quinn], {}).notes == [
+        "not installed: quinn; install with: tunbench toolbox install quinn"
+    ]
+    assert selection.needs_of([by_ngtcp2], {}).notes == []
+    install("quinn")
+    got = selection.at_hand(selection.needs_of([by_quinn], {}))
+    assert needed([parse("none"), by_quinn], got) == [TOOLS["quinn"]]
+    assert needed([parse("none"), by_ngtcp2], got) == []
+    assert images_beyond_base([parse("none"), by_ngtcp2]) == ["ngtcp2"]
+    assert images_beyond_base([parse("none"), by_quinn]) == ["quinn"]
 
 
 @pytest.mark.parametrize("lab", [VmLab("virtual"), NativeLab()])

@@ -139,6 +139,17 @@ def test_the_add_on_of_a_gateway_that_opens_ports_is_checked_too(
     assert replace(one, values={**one.values, "access": opening}).addons == ["miniupnpd"]
 
 
+def test_the_add_on_of_a_workload_is_checked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    qemu_is_there(monkeypatch, tmp_path)
+    image_build.write_manifest_of(BASE, BASE.folder, {})
+    videos, pings = shard("none", 1, "rist"), shard("none", 1, "ping")
+    assert (videos.addons, pings.addons) == (["rist"], []), "another workload's VM is what it was"
+    assert VmLab("virtual").check(pings.needing)["addons"] == {}
+    with pytest.raises(image.ImageError, match="the image rist is not built"):
+        VmLab("virtual").check(videos.needing)
+    assert vm.images_of(videos, ()) == vm.addons_of(["rist"])
+
+
 def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vm, "ADDONS", {"addon": ADDON})
     about = registry.tunnel("ipip").about.needing(addons=("addon",))
