@@ -17,6 +17,7 @@ from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import nix_cache
 from tunbench.runner.workloads.nix_cache import cache_files, download
 from tunbench.runner.workloads.nix_cache.download import Made
+from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
 
 TOP = f"/nix/store/{'0' * 32}-package-0"
 CACHE = Made(TOP, 2, 30)
@@ -187,3 +188,26 @@ def test_a_download_over_tls_knows_the_certificate_of_the_shard() -> None:
 def test_a_download_that_fails_says_what_had_come(result: Result, reason: str) -> None:
     with pytest.raises(WorkloadFailed, match=reason):
         executed(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "had"),
+    [
+        (
+            "missing",
+            "does not exist in binary cache",
+            "10 requests were answered, with 0 of 1200696 B in 0 archives, the",
+        ),
+        ("absent", "there is no substituter that can build it", "the first of 1 refused ones by 404: /z5gl5d3mr5jx"),
+        ("torn", "error: non-zero padding", "14 requests were answered, with 974040 of 1200696 B in 5 archives"),
+        ("died", "curl error: Transferred a partial file", "10 requests were answered, with 568096 of 1200696 B in 1"),
+    ],
+)
+def test_what_nix_and_nginx_told_of_a_cache_that_is_broken(name: str, said: str, had: str) -> None:
+    log, stderr = captured(f"nix-{name}.log"), captured(f"nix-{name}.stderr")
+    cache = Made(TOP, 6, 1200696)
+    assert said in stderr.strip()[-LAST_WORDS:]
+    assert had in download.in_words(log, cache)
+    # What is left of it is no result, whatever the store says.
+    with pytest.raises(WorkloadFailed, match="nginx sent"):
+        download.parse(log, "[]", cache, 1.0)
