@@ -71,7 +71,7 @@ kind { match($0, /"packet_type":"[^"]*"/); type = substr($0, RSTART + 15, RLENGT
 END { print "sent", sent + 0 }' | sort -r"""
 """What picks from a qlog how many packets were sent, which were lost, and which probed the path's MTU."""
 
-SLOWEST = 20e6
+USUAL = 50e6
 """Bits a second by which the time of a download is estimated."""
 
 
@@ -92,12 +92,12 @@ def check(options: Options, given: Mapping[str, str]) -> None:
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
     downloads = 1 + IMPLEMENTATIONS[str(options["impl"])].logs
-    return 1.0 + 0.05 * float(options["connections"]) + downloads * 8 * float(options["size"]) / SLOWEST
+    return 1.0 + 0.05 * float(options["connections"]) + downloads * 8 * float(options["size"]) / USUAL
 
 
 def busy(options: Options) -> float:
-    """About how long it keeps a processor busy, in seconds: 20 ns a byte at each end."""
-    return 1.0 + 0.05 * float(options["connections"]) + 8e-8 * float(options["size"])
+    """About how long it keeps a processor busy, in seconds: keys, each connection, and a byte, which comes twice."""
+    return 1.0 + 0.1 * float(options["connections"]) + 2e-7 * float(options["size"])
 
 
 def execute(trial: Trial) -> None:

@@ -82,7 +82,7 @@ def seconds(options: Options) -> float:
 
 def busy(options: Options) -> float:
     """About how long it keeps a processor busy, in seconds: librist wakes each 5 ms at both ends."""
-    return 0.5 + seconds(options) * (0.03 + float(options["rate"]) * 3e-8)
+    return 0.1 + seconds(options) * (0.03 + float(options["rate"]) * 1e-8)
 
 
 def linger(options: Options) -> float:
