@@ -150,8 +150,8 @@ def at_least_one(samples: list[Sample]) -> list[Sample]:
     return samples
 
 
-def of_connections(text: str) -> list[Sample]:
-    return quic.report.parse(text, IMPLEMENTATIONS["ngtcp2"].marks, 3)[0]
+def of_connections(text: str, impl: str = "ngtcp2") -> list[Sample]:
+    return quic.report.parse(text, IMPLEMENTATIONS[impl].marks, 3)[0]
 
 
 def of_download(text: str) -> list[Sample]:
@@ -233,6 +233,7 @@ PARSERS: dict[str, Parser] = {
     "multicast": of("multicast", lambda text: multicast.parse(text, 100, "b"), some("multicast-heard.txt")),
     "multicast:sent": of("multicast", lambda text: [Sample("refused", multicast.refused(text, 100))], ["sent 100 3\n"]),
     "quic": of("quic", of_connections, some("quic-connections.txt")),
+    "quic:quinn": of("quic", lambda text: of_connections(text, "quinn"), some("quinn-connections.txt")),
     "quic:download": of("quic", of_download, some("quic-download.txt", "quic-hung.txt")),
     "quic:log": of(
         "quic", lambda text: [Sample("retransmits", quic.report.lost(text, 2_000_000))], some("quic-log.txt")

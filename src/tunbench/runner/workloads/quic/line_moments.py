@@ -2,14 +2,14 @@
 
     COUNT LIMIT PATTERN FILE COMMAND…
 
-Each takes so many seconds at most, and its standard output goes to the file. Of its standard error, what has the
-pattern counts.
+Each takes so many seconds at most, and its standard output goes to the file. Of its standard error, lines with the
+pattern count.
 
 A write to standard error is a datagram to this program, of which the kernel notes when it was written. It waits in the
 socket until the command has ended: nothing runs meanwhile that would take time from it. It prints
 
     run                     a run begins
-    said NANOSECONDS TEXT   since the first write of the run: one of the lines that count
+    said NANOSECONDS TEXT   since the first write of the run: when a line that counts began, and that line
     end STATUS NANOSECONDS  how it ended, 124 where its time was over, and how long it took
 
 and behind a run that failed what it said last.
@@ -38,7 +38,7 @@ TOO_LONG = 124
 """The status of a command whose time was over: as timeout(1) has it."""
 
 LAST, LENGTH = 12, 200
-"""Writes that stand behind a run that failed, and characters of each."""
+"""Lines that stand behind a run that failed, and characters of each."""
 
 
 def ear() -> socket.socket:
@@ -62,8 +62,23 @@ def written(ends: socket.socket) -> list[tuple[int, str]]:
         found.append((seconds * SECOND + nanoseconds, data.decode(errors="replace")))
 
 
+def lines(said: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The lines of what was written, however many writes they are, each with the moment of the first of these."""
+    found: list[tuple[int, str]] = []
+    open_line = False
+    for moment, text in said:
+        for part in text.splitlines(keepends=True):
+            if open_line:
+                began, before = found.pop()
+                found.append((began, before + part))
+            else:
+                found.append((moment, part))
+            open_line = not part.endswith("\n")
+    return found
+
+
 def run(command: list[str], limit: float, file: str) -> tuple[int, int, list[tuple[int, str]]]:
-    """Runs a command once: its status, the nanoseconds that it took, and what it wrote when."""
+    """Runs a command once: its status, the nanoseconds that it took, and what it wrote when, line by line."""
     with ear() as ends, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth, Path(file).open("wb") as out:
         mouth.connect(ends.getsockname())
         began = time.monotonic_ns()
@@ -75,7 +90,7 @@ def run(command: list[str], limit: float, file: str) -> tuple[int, int, list[tup
         os.close(end)
         process.kill()
         status = process.wait()
-        return status if in_time else TOO_LONG, took, written(ends)
+        return status if in_time else TOO_LONG, took, lines(written(ends))
 
 
 def main(count: str, limit: str, pattern: str, file: str, *command: str) -> None:

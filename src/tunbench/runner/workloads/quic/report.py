@@ -83,7 +83,7 @@ def _why(run: Run, marks: Marks, in_handshake: bool) -> str:
     """What a client said of its failure."""
     named = [found[0] + text[found.end() :] for _, text in run.said if (found := re.search(marks.failed, text))]
     what = "the handshake did not end" if in_handshake else "nothing came behind the handshake"
-    said = f", {named[0][:100]}" if named else ""
+    said = f", {named[0][:120]}" if named else ""
     return f"{what} (status {run.status} after {run.took:.3g} s{said})"
 
 
