@@ -29,6 +29,7 @@ from tunbench.runner.workloads import (
     iperf2_udp,
     iperf3_tcp,
     iperf3_udp,
+    join,
     loaded_latency,
     marks,
     multicast,
@@ -41,6 +42,7 @@ from tunbench.runner.workloads import (
     rr,
     scp,
 )
+from tunbench.runner.workloads.nix_cache import download
 from tunbench.runner.workloads.quic.programs import IMPLEMENTATIONS
 from tunbench.runner.workloads.shared import arrivals, irtt, outages
 from tunbench.runner.workloads.shared.iperf3_report import load
@@ -89,6 +91,16 @@ def of_irtt(text: str) -> list[Sample]:
 
 def of_flows(text: str) -> list[Sample]:
     return [Sample("throughput-up", loaded_latency.throughput(loaded_latency.parse(text), 2.0))]
+
+
+def of_nix(text: str) -> list[Sample]:
+    log, store = split(text)
+    return download.parse(log, store, download.Made(f"/nix/store/{'0' * 32}-package-0", 4, 80464), 0.4)
+
+
+def of_join(text: str) -> list[Sample]:
+    before, after = ([idle.parse(captured(f"idle-{number}.txt"), moment)] for number, moment in ((1, 0.0), (2, 60.0)))
+    return join.parse(text, 0.0, 0.0, before, after)
 
 
 def of_rates(text: str) -> list[Sample]:
@@ -211,6 +223,8 @@ PARSERS: dict[str, Parser] = {
         some("route-learned.json", "route-plain.json", "route6-learned.json"),
     ),
     "idle": of("idle", of_rest, [FEED.join(some("idle-1.txt", "idle-2.txt"))]),
+    "nix-cache": of("nix-cache", of_nix, [FEED.join(some("nix-access.log", "nix-store.json"))]),
+    "join": of("join", of_join, PROBES),
     "recover": of("recover", of_probes, PROBES),
     "connect": of("connect", lambda text: [connect.parse(text, 0.0, 0.0)], PROBES),
     "scp": of("scp", lambda text: scp.parse(text, 2_000_000, 0.1, 0.2), some("scp-sha256sum.txt", "scp-lost.txt")),

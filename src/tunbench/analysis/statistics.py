@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scipy.special import bdtr
+from scipy.stats import binomtest
 
 CONFIDENCE = 0.95
 """The least probability with which an interval holds the population's median."""
@@ -68,3 +69,18 @@ def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimat
     low, high = ordered[max(rank, 1) - 1], ordered[n - max(rank, 1)]
     kind = interval(confidence) if rank else RANGE
     return Estimate(n, statistics.median(ordered), low, high, coverage(n, max(rank, 1)), kind)
+
+
+def share(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """The share of ones among zeros and ones, with its interval; it stands where the median of other values does.
+
+    The interval is exact: it holds the true share at least as often as it says. Source: Clopper and Pearson, The Use of
+    Confidence or Fiducial Limits Illustrated in the Case of the Binomial, Biometrika 26 (1934). Raises ValueError where
+    there is no value.
+    """
+    if not values:
+        raise ValueError("there is no share of nothing")
+    found = binomtest(round(sum(values)), len(values)).proportion_ci(confidence, "exact")
+    return Estimate(
+        len(values), sum(values) / len(values), float(found.low), float(found.high), confidence, interval(confidence)
+    )

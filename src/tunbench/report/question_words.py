@@ -58,7 +58,9 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("quic", "cost"): "cost of a byte of QUIC",
     (BRING_UP, "connect"): "first connection",
     ("connect", "connect"): "connection from nothing",
+    ("join", "join"): "joining a mesh",
     ("recover", "blocked"): "without answers {event}",
+    ("nix-cache", "duration"): "download from a Nix cache",
     ("recover", "recovery"): "recovery {event}",
 }
 """What a metric of a workload is called. What is not here is called by its metric and its workload."""
@@ -68,6 +70,7 @@ EVENTS = {
     "link": "after a cut of the link",
     "address": "after a change of address",
     "reboot": "after a reboot of the peer",
+    "reboot-all": "after all nodes rebooted",
     "nat-rebind": "after the NAT forgot its mappings",
     "udp-block": "after UDP was blocked",
     "udp-unblock": "after UDP passed again",

@@ -17,10 +17,11 @@ from tunbench.report.charts import (
     option_sweeps,
     pareto_fronts,
 )
+from tunbench.report.charts import growth as growth_charts
 from tunbench.report.charts.figure import Figure
 from tunbench.report.charts.study import predictions, rank_slopes
 from tunbench.report.charts.time import over_time, recoveries
-from tunbench.report.tables import costs, every_cell, matrix, medians, narrow, paths, ratios, study
+from tunbench.report.tables import costs, every_cell, growth, matrix, medians, narrow, paths, ratios, study
 from tunbench.report.tables.table import Table
 from tunbench.report.view import View
 from tunbench.runner.declare.metrics import Question
@@ -165,6 +166,17 @@ SECTIONS = (
             "A curve a stack: medians, with the interval of each as a band. Where profiles or workloads differ in "
             "one number alone, it is what they are drawn over; else they stand in the order of the plan, and the "
             "line between them only leads the eye."
+        ),
+    ),
+    Section(
+        "growth",
+        "How it grows",
+        charts=(Exhibit(growth_charts.figures),),
+        long_tables=(Exhibit(growth.tables, Medium.PAGE | Medium.EXPORT | Medium.TERMINAL),),
+        reading=(
+            "Of meshes of several sizes: medians over the number of nodes. The exponent is the slope of the "
+            "logarithms, the median of those of all pairs of trials, with its 95 % interval: 0 is no growth, 1 in "
+            "proportion to the nodes, 2 to their pairs."
         ),
     ),
     Section(

@@ -113,7 +113,8 @@ def estimate_in_words(found: Estimate, unit: str) -> str:
 def comparison_in_words(comparison: Comparison, unit_of: Mapping[str, str]) -> str:
     """A comparison before it is made, in words; `unit_of` are the units of metrics."""
     left, right = comparison.cells["left"], comparison.cells.get("right")
-    unit = "" if right is not None else unit_of.get(left.get("metric", METRIC), "")
+    unit = "ratio" if "verdict" in left else unit_of.get(left.get("metric", METRIC), "")
+    unit = "" if right is not None else unit
     return f"{_subject(left, right)} {expected(comparison.expect, unit)}"
 
 
@@ -186,7 +187,7 @@ def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: S
     """The sides by what they differ in, and what both have of what varies."""
     differ = _differ(left, right)
     sides = [_side_named(side, differ) for side in (left, right) if side is not None]
-    metric = "" if "metric" in differ else left.get("metric", METRIC)
+    metric = "" if "metric" in differ else _measured(left)
     statistic = "" if "statistic" in differ or left.get("statistic") in (None, "value") else f"{left['statistic']} "
     workload = f" of {left['workload']}" if "workload" in left and "workload" not in differ else ""
     said = [key for key in SIDES if key in left and key not in (*differ, *NAMED) and (key in varied or key in PLACE)]
@@ -195,6 +196,11 @@ def _subject(left: Mapping[str, str], right: Mapping[str, str] | None, varied: S
         for part in (" ÷ ".join(sides), f"{statistic}{metric}{workload}".strip(), *(left[key] for key in said))
         if part
     )
+
+
+def _measured(side: Mapping[str, str]) -> str:
+    """The metric of a cell, or of which trials it is the share."""
+    return f"{side['verdict']} trials" if "verdict" in side else side.get("metric", METRIC)
 
 
 def _differ(left: Mapping[str, str], right: Mapping[str, str] | None) -> list[str]:

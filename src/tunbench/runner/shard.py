@@ -66,7 +66,7 @@ def live(spec: Spec, network: Network, events: Events) -> None:
             built_stack = stack.build(
                 spec["stack"], under.endpoints, under.topology, under.roles, under.closed, under.asking
             )
-            _live_on_nodes(Site(nodes, under, built_stack), network, spec, pending, events)
+            _live_on_nodes(Site(nodes, under, built_stack, spec["seed"]), network, spec, pending, events)
     except FAILURES as reason:
         pending.close_all(Verdict.FAILED, reason)
     except Exception as mistake:

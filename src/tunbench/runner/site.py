@@ -11,11 +11,12 @@ from tunbench.runner.stack import Stack
 
 
 class Site(NamedTuple):
-    """Its nodes by name, the underlay, and the stack over it."""
+    """Its nodes by name, the underlay, the stack over it, and the seed of the shard."""
 
     nodes: Mapping[str, Node]
     underlay: Underlay
     stack: Stack
+    seed: int = 0
 
     @property
     def endpoints(self) -> list[Node]:

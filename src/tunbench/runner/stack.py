@@ -148,14 +148,14 @@ def up(stack: Stack, nodes: Sequence[Node]) -> Iterator[None]:
 
 
 def lift(
-    stack: Stack, nodes: Sequence[Node], wait: Wait, begun: list[Tunnel] | None = None, alone: Node | None = None
+    stack: Stack, nodes: Sequence[Node], wait: Wait, begun: list[Tunnel] | None = None, rising: Sequence[Node] = ()
 ) -> None:
     """Brings every layer up on these nodes, the lowest first, waits for each before the next begins, and adds routes.
 
-    With `alone` it is one of them on which they come up, and they are up already on all others. `begun` gets each layer
-    before anything of it is there. Raises StackFailed, CommandFailed and Unsupported.
+    With `rising` it is some of them on which they come up, and they are up already on all others. `begun` gets each
+    layer before anything of it is there. Raises StackFailed, CommandFailed and Unsupported.
     """
-    rising = [alone] if alone else nodes
+    rising = rising or nodes
     for layer, overlay in zip(stack.layers, stack.overlays[1:], strict=True):
         if begun is not None:
             begun.append(layer)

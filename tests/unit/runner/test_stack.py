@@ -211,7 +211,7 @@ def test_one_node_can_come_up_alone() -> None:
         built_stack,
         nodes,
         lambda layer, overlay: waited.append((layer.about.name, overlay["b"].address)),
-        alone=nodes[1],
+        rising=[nodes[1]],
     )
     assert [text.split()[3] for text in shell.texts if "link add" in text] == [interface("ipip"), interface("gre", 1)]
     assert waited == [("ipip", "10.10.0.2"), ("gre", "10.11.0.2")]

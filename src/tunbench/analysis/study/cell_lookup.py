@@ -7,9 +7,10 @@ import polars as pl
 
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.run_analysis import RunAnalysis
+from tunbench.analysis.study.trial_series import of_series, spread
 from tunbench.journal.record import TrialResult
 from tunbench.plan.model import Plan
-from tunbench.plan.study.cell import Cell
+from tunbench.plan.study.cell import OF_SERIES, SPREAD, Cell
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.verdicts import Verdict
@@ -41,13 +42,16 @@ class TrialCounts(NamedTuple):
 class MeasuredCells(NamedTuple):
     """A run as it is looked up: the cells of its plan, the values of each, and what became of those without any.
 
-    `trials` are the numbers of trials of each cell that are ok, and that were executed.
+    `trials` are the numbers of trials of each cell that are ok, and that were executed; `verdicts` tell of each trial.
+    `samples` are all that count, for what a claim asks of a series.
     """
 
     grid: Grid
     values: Mapping[tuple[object, ...], pl.DataFrame]
     failed: Mapping[tuple[object, ...], str]
     trials: Mapping[tuple[object, ...], TrialCounts]
+    verdicts: Mapping[tuple[object, ...], Mapping[Pair, str]]
+    samples: pl.DataFrame
 
 
 class CellValues(NamedTuple):
@@ -74,7 +78,12 @@ def measured(analysis: RunAnalysis, plan: Plan) -> MeasuredCells:
         for trial in reversed(analysis.record.trials)
         if trial.verdict != Verdict.OK
     }
-    return MeasuredCells(grid(plan), found, failed, executed(analysis.record.trials))
+    verdicts: dict[tuple[object, ...], dict[Pair, str]] = {}
+    for trial in analysis.record.trials:
+        key = tuple(trial.cell[axis] for axis in axes.NAMES)
+        verdicts.setdefault(key, {})[trial.cell["repeat"], trial.cell["seed"]] = trial.verdict
+    trials = executed(analysis.record.trials)
+    return MeasuredCells(grid(plan), found, failed, trials, verdicts, analysis.samples)
 
 
 def executed(trials: Iterable[TrialResult]) -> dict[tuple[object, ...], TrialCounts]:
@@ -93,24 +102,50 @@ def look_up(cell: Cell, run: MeasuredCells) -> CellValues:
         resolved = resolve(cell, run.grid)
     except NoCell:
         return CellValues(dict(cell), "", True, {}, ABSENT, absent=True)
-    metric = metric_of(resolved, run.grid)
     key = tuple(resolved[axis] for axis in axes.NAMES)
     varied = tuple(axis for axis in axes.NAMES if len(run.grid.values[axis]) > 1)
+    if "verdict" in resolved:
+        return _shared(resolved, varied, run.verdicts.get(key, {}))
+    metric = metric_of(resolved, run.grid)
     nothing = CellValues(resolved, metric.unit, metric.more_is_better, {}, varied=varied)
     nothing = nothing._replace(trials=run.trials.get(key, TrialCounts()))
     rows = run.values[key].filter(pl.col("metric") == resolved["metric"]) if key in run.values else None
     if rows is None or rows.is_empty():
         return nothing._replace(why=f"no trial is ok: {run.failed[key]}" if key in run.failed else "not measured")
-    there = rows["statistic"].unique().to_list()
-    resolved.setdefault("statistic", WHOLE if WHOLE in there else MEDIAN)
-    for column in ("statistic", "pair", "node"):
+    statistic = resolved.setdefault("statistic", _central(rows))
+    if statistic in OF_SERIES:
+        rows = of_series(run.samples, key, resolved["metric"], statistic)
+    rows = rows.filter(pl.col("statistic") == (_central(rows) if statistic == SPREAD else statistic))
+    for column in ("pair", "node"):
         if column in resolved:
             rows = rows.filter(pl.col(column) == resolved[column])
     places = rows.select("pair", "node").unique().sort("pair", "node").rows()
     if not places:
         return nothing._replace(why="its trials have no such statistic, node or pair")
+    if statistic == SPREAD:
+        return _spread(nothing, rows, len(places))
     if len(places) > 1:
         where = "; ".join(f"pair {pair}, node {node}" for pair, node in places)
         return nothing._replace(why=f"it was measured at several places, name one: {where}")
     values = {(repeat, seed): value for repeat, seed, value in rows.select("repeat", "seed", "value").iter_rows()}
     return nothing._replace(values=values)
+
+
+def _central(rows: pl.DataFrame) -> str:
+    """The statistic that is meant where none is named."""
+    return WHOLE if WHOLE in rows["statistic"].unique().to_list() else MEDIAN
+
+
+def _shared(resolved: Mapping[str, str], varied: tuple[str, ...], verdicts: Mapping[Pair, str]) -> CellValues:
+    """1 for each trial that has the verdict, and 0 for each other one that is not unsupported."""
+    tried = {pair: one for pair, one in verdicts.items() if one != Verdict.UNSUPPORTED}
+    values = {pair: float(one == resolved["verdict"]) for pair, one in tried.items()}
+    why = "" if tried else "all trials are unsupported" if verdicts else "not measured"
+    return CellValues(resolved, "ratio", None, values, why, varied=varied)
+
+
+def _spread(nothing: CellValues, rows: pl.DataFrame, places: int) -> CellValues:
+    """How far apart the places of each trial are."""
+    if places < 2:
+        return nothing._replace(why="it was measured at one place alone, which has no spread")
+    return nothing._replace(unit="ratio", values=spread(rows))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tunbench.analysis.statistics import CONFIDENCE, Estimate, estimate
+from tunbench.analysis.statistics import CONFIDENCE, RANGE, Estimate, estimate, share
 from tunbench.analysis.study.cell_lookup import NOT_RUN, CellValues, MeasuredCells, Pair, look_up
 from tunbench.plan.study.cell import Expected
 from tunbench.plan.study.claim import Comparison, StudyClaim
@@ -16,6 +16,16 @@ NOT_TESTABLE = "not testable here"
 
 FEWEST_TO_DECIDE = 3
 """Trials without which nothing is decided: so few have the quick scales. Below six, the interval is their range."""
+
+EQUIVALENCE_CONFIDENCE = 0.9
+"""The confidence of the interval that lies within a margin where two are equal: two one-sided tests at 5 % each.
+
+Source: Schuirmann, A Comparison of the Two One-Sided Tests Procedure and the Power Approach for Assessing the
+Equivalence of Average Bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987).
+"""
+
+FEWEST_FOR_EQUIVALENCE = 5
+"""Trials from which on the range of all of them is such an interval: 1 − 2 × 0.5⁵ = 93.75 %, and 87.5 % of four."""
 
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_RUN, NOT_TESTABLE)
 """The verdicts of a claim."""
@@ -75,7 +85,8 @@ def compare(comparison: Comparison, run: MeasuredCells, among: int = 1) -> Compa
     values = list(left.values.values()) if right is None else ratios(left.values, right.values)
     if not values:
         return ComparisonResult(comparison, left, right, None, UNDECIDED, "no trials share a seed")
-    found = estimate(values)
+    estimated = share if "verdict" in left.cell else estimate
+    found = estimated(values)
     if len(values) < FEWEST_TO_DECIDE:
         return ComparisonResult(
             comparison, left, right, found, UNDECIDED, f"it takes {FEWEST_TO_DECIDE} trials to decide"
@@ -83,9 +94,21 @@ def compare(comparison: Comparison, run: MeasuredCells, among: int = 1) -> Compa
     verdict = verdict_of(found, comparison.expect)
     if verdict == NOT_REPRODUCED:
         # What is told is the interval that decides.
-        found = estimate(values, 1 - (1 - CONFIDENCE) / among)
+        found = estimated(values, 1 - (1 - CONFIDENCE) / among)
         verdict = verdict_of(found, comparison.expect)
+    elif comparison.expect.equal:
+        return _equal(ComparisonResult(comparison, left, right, found, verdict), values)
     return ComparisonResult(comparison, left, right, found, verdict)
+
+
+def _equal(of: ComparisonResult, values: Sequence[float]) -> ComparisonResult:
+    """Reproduced where the interval of two one-sided tests lies within the margin, and undecided where it does not."""
+    found = estimate(values, EQUIVALENCE_CONFIDENCE)
+    if found.kind == RANGE:
+        why = f"it takes {FEWEST_FOR_EQUIVALENCE} trials to show that two are equal"
+        return of._replace(verdict=UNDECIDED, why=why)
+    within = verdict_of(found, of.comparison.expect) == REPRODUCED
+    return of._replace(estimate=found, verdict=REPRODUCED if within else UNDECIDED)
 
 
 def ratios(left: Mapping[Pair, float], right: Mapping[Pair, float]) -> list[float]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tunbench.plan.study.cell import CELL_EXAMPLE, Cell, Expected, read_cell, read_expected
 from tunbench.plan.study.publication import check_names
+from tunbench.plan.toml.mistakes import MistakeAt
 from tunbench.plan.toml.tables import Key, alone, read_list, read_table, unknown_in
 from tunbench.plan.toml.values import matching, read_text
 
@@ -57,7 +58,12 @@ def read_claim(value: object) -> StudyClaim:
 def read_comparison(value: object) -> Comparison:
     """The comparison of a table. Raises ValueError and Mistakes."""
     unknown = unknown_in("claim.compare", COMPARISON_KEYS)
-    return Comparison(**read_table(value, COMPARISON_KEYS, COMPARE_EXAMPLE, unknown))
+    comparison = Comparison(**read_table(value, COMPARISON_KEYS, COMPARE_EXAMPLE, unknown))
+    if comparison.expect.equal and comparison.right is None:
+        raise MistakeAt(f'"{comparison.expect.text}" is about two cells: name right, or write "0.9..1.1"', "expect")
+    if comparison.right is not None and "verdict" in {**comparison.left, **comparison.right}:
+        raise MistakeAt("the share of a verdict is compared with a number alone: take right away", "right")
+    return comparison
 
 
 CLAIM_EXAMPLE = '[[claim]] and below it name = "ipip-before-gre"'

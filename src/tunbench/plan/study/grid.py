@@ -52,7 +52,7 @@ def metrics_of(about: About, probes: Sequence[str]) -> dict[str, Metric]:
 
 
 def resolve(cell: Cell, of: Grid) -> dict[str, str]:
-    """All axes and the metric of the one cell that `cell` means.
+    """All axes and the metric of the one cell that `cell` means; of a verdict there is no metric.
 
     Raises NoCell where the plan has none, and MistakeAt where it has several; each at the key that is wrong.
     """
@@ -60,11 +60,14 @@ def resolve(cell: Cell, of: Grid) -> dict[str, str]:
     if not _within(asked, of):
         raise NoCell(f"the plan has no cell with {_written(cell)}: what it includes and excludes took it away")
     metric = cell.get("metric", METRIC)
-    workloads = asked.get("workload", of.values["workload"])
-    found = _within({**asked, "workload": [one for one in workloads if metric in of.metrics[one]]}, of)
+    if "verdict" in cell:
+        found = _within({"workload": [one for one in of.values["workload"] if one != BRING_UP], **asked}, of)
+    else:
+        workloads = asked.get("workload", of.values["workload"])
+        found = _within({**asked, "workload": [one for one in workloads if metric in of.metrics[one]]}, of)
     if not found:
         raise _unmeasured(metric, cell, of)
-    whole = {**cell, "metric": metric}
+    whole = dict(cell) if "verdict" in cell else {**cell, "metric": metric}
     for axis, each in zip(NAMES, zip(*found, strict=True), strict=True):
         several = list(dict.fromkeys(chain.from_iterable(each)))
         if len(several) > 1:

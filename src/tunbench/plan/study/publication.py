@@ -84,6 +84,8 @@ def read_clustering(value: object) -> Clustering:
     clustering = Clustering(**read_table(value, CLUSTERING_KEYS, CLUSTERING_EXAMPLE, unknown))
     if "stack" in clustering.cell:
         raise MistakeAt("a clustering's stacks are the study's systems: take it away", "cell", "stack")
+    if "verdict" in clustering.cell:
+        raise MistakeAt("a clustering is of series, and claims have verdicts: take it away", "cell", "verdict")
     cluster_of: dict[str, str] = {}
     for cluster, place, name in clustering.members:
         if name in cluster_of:

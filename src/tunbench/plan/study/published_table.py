@@ -44,6 +44,8 @@ def read_published_table(value: object) -> PublishedTable:
     ):
         if "stack" in cell:
             raise MistakeAt("a table's stacks are its systems: take it away", *path, "stack")
+        if "verdict" in cell:
+            raise MistakeAt("a table has numbers of trials, and claims have verdicts: take it away", *path, "verdict")
     return table
 
 

@@ -124,8 +124,9 @@ def computed(before: Counters, after: Counters) -> int:
 
 def _look(trial: Trial, began: float) -> list[Counters]:
     ends = trial.site.endpoints if trial.site else [trial.client, trial.server]
-    return [_state(node, began) for node in ends]
+    return [state(node, began) for node in ends]
 
 
-def _state(node: Node, began: float) -> Counters:
+def state(node: Node, began: float) -> Counters:
+    """What a node has sent and computed by now; the trial `began` before. Raises WorkloadFailed."""
     return parse(node.ask("sh", "-c", READ_COUNTERS).stdout, now() - began)

@@ -1,5 +1,6 @@
 """TCP throughput by iperf3."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -39,9 +40,15 @@ ABOUT = About(
             followed=True,
             at_a_glance=True,
         ),
+        "sent": Metric(
+            "bit/s",
+            "payload that the sender handed to TCP, over the time that it took, whether it has arrived or not",
+            more_is_better=True,
+        ),
         "retransmits": Metric(
             "count", "TCP segments sent again; with a moment: in that second", question=Question.FAST
         ),
+        "resent": Metric("ratio", "segments sent again, of all that were sent", question=Question.FAST),
         "cwnd": Metric(
             "B",
             "congestion window of each stream of the client, each second",
@@ -96,6 +103,10 @@ def execute(trial: Trial) -> None:
     trial.samples += found
 
 
+LEAST_SEGMENT, LARGEST_SEGMENT = 48, 65535
+"""Bytes of a full segment: Linux's TCP_MIN_SND_MSS (include/net/tcp.h), and what a window without scaling can hold."""
+
+
 class TcpState(NamedTuple):
     """What the client's TCP tells of an interval: retransmits; window in bytes and round-trip time in s by stream."""
 
@@ -104,7 +115,7 @@ class TcpState(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """What one direction of a test has. It goes `back` where the server sends.
+    """What one direction of a test has. It goes `back` where the server sends. A full segment has `segment` bytes.
 
     `client` is what the client counted of it. `unfinished` are the bytes at most that its streams had handed to TCP in
     writes that had not come to an end: iperf3 counts a write when it is done. Of each interval there is a state of TCP
@@ -116,6 +127,7 @@ class Direction(NamedTuple):
     received: Total
     client: Total
     unfinished: float
+    segment: float
     retransmits: float
     of_streams: float
     intervals: list[Interval]
@@ -148,11 +160,21 @@ def read(data: dict[str, Any], suffix: str) -> Direction:
         received,
         iperf3_report.received_back(data, suffix) if back else sent,
         iperf3_report.number(data, "start", "test_start", "blksize") * max(1, len(streams)),
+        segment_size(data),
         iperf3_report.whole(data, "end", f"sum_sent{suffix}", "retransmits"),
         sum(iperf3_report.whole(one, "retransmits") for one in streams),
         intervals,
         [None if suffix else _state(one.report) for one in intervals],
     )
+
+
+def segment_size(data: Any) -> float:
+    """The bytes of a full segment, as asked for or as the client's first connection has it. Raises WorkloadFailed."""
+    asked = isinstance(data.get("start"), dict) and "tcp_mss" in data["start"]
+    size = iperf3_report.whole(data, "start", "tcp_mss" if asked else "tcp_mss_default")
+    if not LEAST_SEGMENT <= size <= LARGEST_SEGMENT:
+        raise WorkloadFailed(f"iperf3 told of segments of {size:.0f} B")
+    return size
 
 
 def consistent(one: Direction) -> Direction:
@@ -187,7 +209,9 @@ def samples(one: Direction, sender: str, receiver: str) -> list[Sample]:
     """The samples of a direction, with the nodes of its ends."""
     found = [
         Sample("throughput", one.client.rate if one.back else one.received.rate, None, receiver),
+        Sample("sent", one.sent.rate, None, sender),
         Sample("retransmits", one.retransmits, None, sender),
+        Sample("resent", resent(one), None, sender),
     ]
     for interval, state in zip(one.intervals, one.states, strict=True):
         at = round(interval.begin, 3)
@@ -196,6 +220,12 @@ def samples(one: Direction, sender: str, receiver: str) -> list[Sample]:
         for window, rtt in state.streams if state else ():
             found += [Sample("cwnd", window, at, sender), Sample("tcp-rtt", rtt, at, sender)]
     return found
+
+
+def resent(one: Direction) -> float:
+    """The segments that were sent again as a ratio of all: those that the payload fills, and they themselves."""
+    segments = math.ceil(one.sent.size / one.segment) + one.retransmits
+    return one.retransmits / segments if segments else 0.0
 
 
 def _state(interval: dict[str, Any]) -> TcpState | None:

@@ -14,10 +14,10 @@ from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.site import Site
 from tunbench.runner.workload import About, Sample, Trial, now
-from tunbench.runner.workloads.shared import blocked_time, blocks, first_packets, new_keys, outages
+from tunbench.runner.workloads.shared import blocked_time, blocks, first_packets, new_keys, outages, reboot_all
 from tunbench.runner.workloads.shared.first_packets import Watched
 
-EVENTS = ("restart", "link", "address", "reboot", "nat-rebind", "udp-block", "udp-unblock", "rekey")
+EVENTS = ("restart", "link", "address", "reboot", "reboot-all", "nat-rebind", "udp-block", "udp-unblock", "rekey")
 
 ABOUT = About(
     name="recover",
@@ -31,7 +31,8 @@ ABOUT = About(
     metrics={
         "blocked": Metric(
             "s",
-            "longest time without an answer around an event, less the interval of the probes",
+            "longest time without an answer around an event, less the interval of the probes; with event=reboot-all: "
+            "of each node, from its start until the first of its peers answered",
             question=Question.RECOVERS,
             main=True,
         ),
@@ -76,7 +77,7 @@ more. ZeroTier took 3 to 4 minutes for the former in a published study."""
 BUSY_WAITING = 0.1
 """The part of a second that the stream of probes takes, about."""
 
-LASTS = {"udp-block": 60.0, "udp-unblock": 90.0, "rekey": 130.0}
+LASTS = {"udp-block": 60.0, "udp-unblock": 90.0, "rekey": 130.0, "reboot-all": 5.0}
 """Seconds that an event takes, about; any other one takes 1."""
 
 
@@ -139,12 +140,19 @@ def execute(trial: Trial) -> None:
         recovered = False
         try:
             with outages.closed(site):
-                happened = _endure(trial, event, number)
-            text, interval = trial.outputs[_output(number)], float(trial.options["interval"])
-            trial.samples += parse(text, happened, began, interval, recovery_timeout(event))
+                trial.samples += _measured(trial, event, number, began)
             recovered = True
         finally:
             _tidy(trial, event, recovered)
+
+
+def _measured(trial: Trial, event: str, number: int, began: float) -> list[Sample]:
+    """Lets the event happen, and says what came of it; the trial `began` before."""
+    if event == "reboot-all":
+        return reboot_all.measure(trial, f"probe-{number}", began)
+    happened = _endure(trial, event, number)
+    text, interval = trial.outputs[_output(number)], float(trial.options["interval"])
+    return parse(text, happened, began, interval, recovery_timeout(event))
 
 
 def _endure(trial: Trial, event: str, number: int) -> Event:

@@ -35,7 +35,7 @@ ABOUT = About(
         ),
         "login": Metric("s", "connecting, key exchange, authentication, and the command true"),
         "copy": Metric("s", "the copy, logging in apart"),
-        "duration": Metric("s", "logging in and the copy"),
+        "duration": Metric("s", "logging in and the copy", main=True, followed=True),
     },
     programs={
         "scp": "openssh-client",

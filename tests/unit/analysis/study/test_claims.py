@@ -9,7 +9,7 @@ from tests.helpers import studies
 from tests.helpers.records import cell, record, trial
 from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.statistics import estimate
-from tunbench.analysis.study.cell_lookup import NOT_RUN
+from tunbench.analysis.study.cell_lookup import NOT_RUN, MeasuredCells
 from tunbench.analysis.study.claims import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
@@ -184,6 +184,124 @@ def test_values_of_several_nodes_are_undecided_until_one_is_named(tmp_path: Path
     assert compare(comparison("> 2e6", right=None, metric="memory", node="a"), run).verdict == REPRODUCED
     assert compare(comparison("> 2e6", right=None, metric="memory", node="b"), run).verdict == NOT_REPRODUCED
     assert compare(comparison("> 2e6", right=None, metric="memory", node="c"), run).verdict == UNDECIDED
+
+
+def of_pings(tmp_path: Path, times: list[list[float]]) -> MeasuredCells:
+    """A run of one cell, of which each trial has this series."""
+    series = [[("rtt", "s", value, 0.1 * number) for number, value in enumerate(one)] for one in times]
+    made = [trial(cell("ipip", "baseline", studies.PING, repeat + 1), one) for repeat, one in enumerate(series)]
+    return studies.run(tmp_path, analyse(record(made)))
+
+
+@pytest.mark.parametrize(("statistic", "value"), [("max", 9.0), ("mean", 4.0), ("sd", math.sqrt(12)), ("median", 3.0)])
+def test_more_may_be_asked_of_a_series_than_reports_show(tmp_path: Path, statistic: str, value: float) -> None:
+    run = of_pings(tmp_path, [[1.0, 9.0, 3.0, 3.0]] * 3)
+    asked = {"metric": "rtt", "workload": studies.PING, "statistic": statistic}
+    found = compare(comparison("> 0", right=None, **asked), run)
+    assert found.estimate and found.estimate.median == pytest.approx(value) and found.left.unit == "s"
+
+
+def test_the_longest_is_told_beside_the_mean(tmp_path: Path) -> None:
+    run = of_pings(tmp_path, [[1.0, 1.0, 1.0, 13.0]] * 3)
+    left = {"stack": "ipip", **BASELINE, "metric": "rtt", "workload": studies.PING, "statistic": "max"}
+    one = read_comparison({"left": left, "right": {"statistic": "mean"}, "expect": "> 3"})
+    found = compare(one, run)
+    assert found.verdict == REPRODUCED and found.estimate and found.estimate.median == 13 / 4
+    assert study_wording.subject(found) == "max ÷ mean, rtt of ping:count=10, baseline, ipip"
+
+
+def test_one_value_has_no_deviation(tmp_path: Path) -> None:
+    asked = {"metric": "rtt", "workload": studies.PING, "statistic": "sd"}
+    found = compare(comparison("> 0", right=None, **asked), of_pings(tmp_path, [[1.0]] * 3))
+    assert (found.verdict, found.why) == (UNDECIDED, "its trials have no such statistic, node or pair")
+
+
+def test_the_spread_over_pairs_is_the_largest_by_the_smallest(tmp_path: Path) -> None:
+    samples = [("throughput", "bit/s", value, None, "b", pair) for pair, value in (("a-b", 6e6), ("b-c", 2e6))]
+    both = [trial(cell("ipip", "baseline", studies.TCP, repeat), samples) for repeat in (1, 2, 3)]
+    run = studies.run(tmp_path, analyse(record(both)))
+    found = compare(comparison("> 2", right=None, statistic="spread"), run)
+    assert found.verdict == REPRODUCED and found.estimate and found.estimate.median == 3
+    assert study_wording.outcome(found).startswith("3")
+    alone = compare(comparison("> 2", right=None, statistic="spread"), studies.run(tmp_path, studies.found()))
+    assert alone.why == "it was measured at one place alone, which has no spread"
+
+
+def of_verdicts(tmp_path: Path, verdicts: str) -> MeasuredCells:
+    """A run of one cell: each letter is a trial that is ok, failed or unsupported."""
+    words = {"o": "ok", "f": "failed", "u": "unsupported"}
+    trials = [
+        trial(cell("ipip", "baseline", studies.TCP, number + 1), verdict=words[one])
+        for number, one in enumerate(verdicts)
+    ]
+    return studies.run(tmp_path, analyse(record(trials)))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expect", "verdict"),
+    [
+        ("ffffff", "< 0.5", REPRODUCED),
+        ("oooooo", "< 0.5", NOT_REPRODUCED),
+        ("offfff", "< 0.5", UNDECIDED),
+        ("ooooooooof", "< 1", REPRODUCED),
+        # Ten of ten may well be nine of ten.
+        ("oooooooooo", "< 1", UNDECIDED),
+        ("oooooooooo", "> 0.69", REPRODUCED),
+        # What was not there was not tried.
+        ("ffffffuuuu", "< 0.5", REPRODUCED),
+        ("uuuuuu", "< 0.5", UNDECIDED),
+        ("ff", "< 0.9", UNDECIDED),
+    ],
+)
+def test_a_claim_may_ask_for_the_share_of_a_verdict(tmp_path: Path, verdicts: str, expect: str, verdict: str) -> None:
+    one = comparison(expect, right=None, verdict="ok")
+    found = compare(one, of_verdicts(tmp_path, verdicts))
+    assert found.verdict == verdict
+    assert study_wording.subject(found) == "ipip, ok trials of iperf3-tcp:duration=1, baseline"
+
+
+def test_the_share_of_a_verdict_is_told_in_percent(tmp_path: Path) -> None:
+    one = comparison("< 1", right=None, verdict="failed")
+    told = study_wording.compared(compare(one, of_verdicts(tmp_path, "ooof")))
+    assert told.replace("\N{NO-BREAK SPACE}", " ") == (
+        "ipip, failed trials of iperf3-tcp:duration=1, baseline: 25.0 % [0.631, 80.6], 95 % interval of 4 trials; "
+        "expected < 100 %"
+    )
+    nothing = compare(one, of_verdicts(tmp_path, "uuu"))
+    assert nothing.why == "all trials are unsupported"
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "why"),
+    [
+        ([0.96, 0.98, 1.0, 1.02, 1.04], REPRODUCED, ""),
+        # One of five is beyond, and their range is the interval.
+        ([0.96, 0.98, 1.0, 1.02, 1.06], UNDECIDED, ""),
+        # The 90 % interval of eight leaves out the outermost.
+        ([0.5, 0.98, 0.99, 1.0, 1.0, 1.01, 1.02, 1.4], REPRODUCED, ""),
+        # Equal in all four, and too few to show it.
+        ([1.0, 1.0, 1.0, 1.0], UNDECIDED, "it takes 5 trials to show that two are equal"),
+        ([1.2, 1.2, 1.2, 1.2], NOT_REPRODUCED, ""),
+        ([0.94, 0.94, 0.94, 0.94, 0.94], NOT_REPRODUCED, ""),
+        # 0.955 is within: as far as 1.047 is to the other side.
+        ([0.955, 0.955, 0.955, 0.955, 0.955], REPRODUCED, ""),
+    ],
+)
+def test_two_are_equal_where_the_interval_is_within_the_margin(
+    tmp_path: Path, values: list[float], verdict: str, why: str
+) -> None:
+    made = [
+        trial(cell(stack, "baseline", studies.TCP, number + 1), [("throughput", "bit/s", 1e6 * value)])
+        for number, ratio in enumerate(values)
+        for stack, value in (("ipip", ratio), ("gre", 1.0))
+    ]
+    found = compare(comparison("equal within 5%"), studies.run(tmp_path, analyse(record(made))))
+    assert (found.verdict, found.why) == (verdict, why)
+
+
+def test_a_margin_is_as_wide_to_both_sides() -> None:
+    expect = read_expected("equal within 25%")
+    assert (expect.low, expect.high, expect.equal) == (0.8, 1.25, True)
 
 
 def test_bringing_a_stack_up_can_be_compared(tmp_path: Path) -> None:

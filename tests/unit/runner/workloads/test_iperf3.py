@@ -1,6 +1,7 @@
 """What the iperf3 workloads can do beyond one TCP stream there, or one UDP stream there."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ def test_the_client_tells_the_state_of_its_tcp_for_each_stream_and_second() -> N
     samples = iperf3_tcp.parse(loaded("tcp-bbr"))
     assert samples == [
         Sample("throughput", 4523332238.78269),
+        Sample("sent", 4524553589.67744),
         Sample("retransmits", 0),
+        Sample("resent", 0),
         Sample("throughput", 4524553640.211008, 0),
         Sample("retransmits", 0, 0),
         Sample("cwnd", 309872, 0),
@@ -67,6 +70,21 @@ def test_both_directions_at_once_have_the_nodes_that_received_and_sent() -> None
     assert of(samples, "cwnd", "a", whole=False)[2:] == [7587520, 1892536]
     assert of(samples, "tcp-rtt", "a", whole=False)[2:] == [1239e-6, 1074e-6]
     assert not of(samples, "cwnd", "b", whole=False)
+
+
+def test_segments_sent_again_are_a_share_of_all_that_were_sent() -> None:
+    data = loaded("tcp-reverse")
+    sent, ends = data["end"]["sum_sent"], data["end"]["streams"]
+    for one in (sent, *(stream["sender"] for stream in ends)):
+        one["retransmits"] = 100 if one is sent else 100 / len(ends)
+    again = of(iperf3_tcp.parse(data), "resent", "")
+    assert again == [100 / (math.ceil(sent["bytes"] / 1448) + 100)]
+    # Smaller segments are more of them.
+    data["start"]["tcp_mss"] = 536
+    assert of(iperf3_tcp.parse(data), "resent", "") == [100 / (math.ceil(sent["bytes"] / 536) + 100)]
+    data["start"]["tcp_mss"] = 0
+    with pytest.raises(WorkloadFailed, match="iperf3 told of segments of 0 B"):
+        iperf3_tcp.parse(data)
 
 
 def test_one_direction_is_no_result_for_two() -> None:

@@ -17,7 +17,7 @@ from tunbench.runner.node.shell import Result
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import connect, recover
-from tunbench.runner.workloads.shared import blocked_time, outages
+from tunbench.runner.workloads.shared import blocked_time, outages, reboot_all
 
 CONNECT, LINK, RESTART, SILENT = (captured(f"probe-{name}.txt") for name in ("connect", "link", "restart", "silent"))
 
@@ -298,3 +298,38 @@ def test_who_gets_no_new_keys_is_not_asked_for_them(spelling: str, can: bool) ->
     assert invocation.read("recover:event=restart").misfit(abouts) == ""
     if not can:
         assert reason.endswith("those that do: ipsec, openvpn:rekey=60, tinc:key-expire=60, wireguard")
+
+
+@pytest.mark.usefixtures("calm")
+def test_all_endpoints_are_down_before_one_of_them_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reboot_all, "CALM_SECONDS", 0)
+    monkeypatch.setattr(reboot_all, "now", lambda: 2.76)
+    lab = Lab("vxlan", CONNECT)
+    commands = lab.execute("recover", event="reboot-all", times="1")
+    steps = [
+        re.sub(r" (dev|type|dstport|id) .*", "", one.splitlines()[min(1, one.count("\n"))] if "batch" in one else one)
+        for one in commands
+        if re.search("link set eth0|kill|link add|link del", one)
+    ]
+    down, up = steps[: steps.index("link set eth0 up")], steps[steps.index("link set eth0 up") :]
+    assert [one for one in down if "pids" in one] == [
+        f"ip netns pids {node} | xargs --no-run-if-empty kill -KILL" for node in "ab"
+    ]
+    assert up[:2] == ["link set eth0 up"] * 2
+    assert [one for one in up if "link add" in one] == [f"{node} ip link add {named('vxlan')}" for node in "ab"]
+
+
+PROBES = {("a", "b"): CONNECT, ("a", "c"): SILENT, ("b", "a"): CONNECT, ("c", "a"): CONNECT}
+
+
+def test_each_node_has_the_time_until_its_first_peer_answered() -> None:
+    samples = reboot_all.parse(PROBES, 2.7, 0.5)
+    assert [(one.metric, one.at, one.node) for one in samples] == [("blocked", 0.5, node) for node in "abc"]
+    assert [one.value for one in samples] == pytest.approx([2.769814557 - 2.7] * 3)
+
+
+def test_a_node_that_no_peer_answers_is_told() -> None:
+    with pytest.raises(WorkloadFailed, match="no peer answered d within 180 s of the restart of all"):
+        reboot_all.parse({**PROBES, ("d", "a"): SILENT}, 2.7, 0.5)
+    with pytest.raises(WorkloadFailed, match="a probe of a was answered before the restart"):
+        reboot_all.parse(PROBES, 3.0, 0.5)

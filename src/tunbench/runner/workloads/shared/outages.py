@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from ipaddress import ip_address, ip_interface, ip_network
+from itertools import product
 
 from tunbench.runner import stack
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
@@ -92,10 +93,17 @@ def restart(site: Site, node: Node) -> None:
     bring_up(site, node)
 
 
-def bring_up(site: Site, node: Node) -> None:
-    """Brings the stack up on one node: each layer but the uppermost must answer before the next one begins.
+def leave(site: Site, node: Node) -> None:
+    """Takes the stack down on one node, which then knows nothing of it any more. Raises CommandFailed."""
+    stack.lower(site.stack.layers, [node])
+    for layer in site.stack.layers:
+        layer.forget(node)
 
-    Through that the node speaks first, where nothing reaches it before.
+
+def bring_up(site: Site, *rising: Node) -> None:
+    """Brings the stack up on some nodes: each layer but the uppermost must answer before the next one begins.
+
+    Through that each of them speaks first, where nothing reaches it before.
     """
 
     def wait(layer: Tunnel, overlay: object) -> None:
@@ -103,11 +111,11 @@ def bring_up(site: Site, node: Node) -> None:
         if layer is not site.stack.layers[-1]:
             stack.wait_for_answers(layer, above, site.endpoints, closed)
         else:
-            for peer in site.endpoints:
+            for node, peer in product(rising, site.endpoints):
                 if peer is not node:
                     stack.speak_first(node, above, peer.name, closed)
 
-    stack.lift(site.stack, site.members, wait, alone=node)
+    stack.lift(site.stack, site.members, wait, rising=rising)
 
 
 def cut(site: Site, node: Node, seconds: float) -> float:
@@ -182,6 +190,12 @@ def move(node: Node, old: Overlay, new: Overlay) -> None:
 
 def reboot(site: Site, node: Node) -> None:
     """Lets a node lose all but its files, without a word of farewell, and come back. Raises CommandFailed."""
+    rejoin(site, node, go_down(site, node))
+    bring_up(site, node)
+
+
+def go_down(site: Site, node: Node) -> str:
+    """Lets a node lose all but its files, without a word of farewell; returns its gateway. Raises CommandFailed."""
     leaf = site.underlay.endpoints[node.name]
     gateway = _gateway(node, leaf)
     node.ip(f"link set {leaf.interface} down")
@@ -196,12 +210,17 @@ def reboot(site: Site, node: Node) -> None:
     node.ip("xfrm state flush", "xfrm policy flush", f"address flush dev {leaf.interface}")
     node.try_run("nft", "flush", "ruleset")
     forget([node])
+    return gateway
+
+
+def rejoin(site: Site, node: Node, gateway: str) -> None:
+    """Gives a node that was down its network back. Raises CommandFailed."""
+    leaf = site.underlay.endpoints[node.name]
     node.ip(
         f"link set {leaf.interface} up",
         f"address add {leaf.address_words}",
         f"route replace default via {gateway}",
     )
-    bring_up(site, node)
 
 
 def forget(nodes: list[Node]) -> None:

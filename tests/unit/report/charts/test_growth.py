@@ -1,0 +1,40 @@
+"""Curves over the number of nodes, and the table of exponents beside them."""
+
+from tests.helpers.pages import view_of
+from tests.helpers.records import cell, record, trial
+from tunbench.report.charts import growth as charts
+from tunbench.report.tables import growth as tables
+from tunbench.report.view import View
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+def meshes(*sizes: int) -> View:
+    trials = []
+    for n in sizes:
+        for stack, power in (("nebula", 1), ("wireguard", 2)):
+            here = {**cell(stack, "baseline", "idle:duration=60"), "topology": f"mesh:nodes={n}"}
+            trials.append(trial(here, [("idle-rate", "bit/s", 100.0 * n**power)]))
+    return view_of(record(trials))
+
+
+def test_each_stack_has_a_curve_with_its_exponent() -> None:
+    [figure] = charts.figures(meshes(2, 4, 8, 16))
+    assert (figure.heading, figure.about) == ("idle-rate", "over the number of nodes")
+    [panel] = figure.panels
+    drawn = panel.draw()
+    assert panel.heading.startswith("idle:duration=60, mesh, baseline")
+    for words in ("nebula: n^1.00", "wireguard: n^2.00", ">nodes</text>"):
+        assert words in drawn
+
+
+def test_the_table_has_sizes_and_exponents() -> None:
+    [table] = tables.tables(meshes(2, 4, 8, 16))
+    rows = [[field.text.replace(NBSP, " ") for field in row.fields] for row in table.rows]
+    assert sorted(row[0] for row in rows) == ["nebula", "wireguard"]
+    assert next(row for row in rows if row[0] == "nebula")[4:8] == ["2, 4, 8, 16", "200 bit/s", "1.60 kbit/s", "1.00"]
+
+
+def test_a_run_of_one_size_has_no_growth() -> None:
+    one = meshes(4)
+    assert charts.figures(one) == [] and tables.tables(one) == []
