@@ -9,6 +9,7 @@ from tunbench.labs.extras import ExtraKind
 from tunbench.plan.cache_folder import cache
 from tunbench.plugins import taken
 from tunbench.runner import registry
+from tunbench.runner.declare import cluster
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.recipe import Recipe
 
@@ -44,8 +45,9 @@ class Tool(Recipe):
 
 
 def _recipes() -> Iterator[Recipe]:
-    """The recipes of all tunnels; several may need one tool."""
-    return (recipe for name in registry.tunnel_names() for recipe in registry.tunnel(name).about.sources.recipes)
+    """The recipes of all tunnels, of which several may need one tool, and those of what clusters are made of."""
+    of_tunnels = (registry.tunnel(name).about.sources.recipes for name in registry.tunnel_names())
+    return (recipe for recipes in (*of_tunnels, cluster.RECIPES) for recipe in recipes)
 
 
 TOOLS: dict[str, Tool] = {}
