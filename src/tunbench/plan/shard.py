@@ -60,6 +60,11 @@ class Shard:
         return sorted({*self.stack.addons, *self.access.addons})
 
     @property
+    def memory(self) -> int:
+        """What it takes of a VM's memory beyond the usual, in GiB."""
+        return self.stack.memory
+
+    @property
     def tuning(self) -> Tuning:
         """What the endpoints are told."""
         return cast(Tuning, self.values["tuning"])

@@ -15,8 +15,8 @@ from tunbench.labs.lab import TEMPLATE
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
-from tunbench.labs.vm import host_core, qemu
-from tunbench.labs.vm.boot import FULL, Boot
+from tunbench.labs.vm import host_core, host_memory, qemu
+from tunbench.labs.vm.boot import FULL, GUEST_MEMORY, Boot
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.axes.machine import Machine
@@ -33,6 +33,7 @@ DECIDING_FACTS = {
     **DECIDING_EXTRAS,
     "qemu": "version of QEMU",
     "command": "command line of QEMU",
+    "memory": "memory of a VM",
     "start": "start of shards (a template or a fresh boot)",
 }
 
@@ -70,6 +71,8 @@ class VmLab:
     ) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these stacks."""
         qemu.check_installed()
+        stacks = list(stacks)
+        host_memory.check(stacks)
         addons = addons_of(name for some in (stacks, accesses) for one in some for name in one.addons)
         manifests = {definition.name: image.check(definition) for definition in (BASE, *addons)}
         base = manifests.pop(BASE.name)
@@ -86,6 +89,8 @@ class VmLab:
             "command": {
                 name: [word.replace(str(cache()), "CACHE") for word in boot.command()] for name, boot in boots.items()
             },
+            # Beyond the usual, which stands in the command line.
+            "memory": {one.name: f"{GUEST_MEMORY + one.memory} GiB" for one in stacks if one.memory},
             "start": begins,
         }
 
@@ -98,7 +103,7 @@ class VmLab:
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts a VM that executes the shard; what it writes goes to the folder."""
         images = (BASE, *images_of(shard, self.extras))
-        boot = Boot(self.clock, folder, images, shard.machine, carried(shard, self.plugins))
+        boot = Boot(self.clock, folder, images, shard.machine, carried(shard, self.plugins), shard.memory)
         boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
         return started(boot)
 
