@@ -19,6 +19,9 @@ COLUMN = 56
 WIDEST, NARROWEST, NUMBER = 20, 11, 18
 """Characters of a line of a name at most, of a line of a heading at least, and of a number with its interval."""
 
+MOST_PLACES = 4
+"""Columns that a part begins with at most: stack, condition, workload and metric say whose a number is."""
+
 MOST_WHOLE = 2**53
 """Up to which a number tells each whole one from the next (IEEE 754 binary64)."""
 
@@ -80,17 +83,17 @@ def latex(table: Table) -> str:
     same = _same(table)
     left_out = {*LEFT_OUT, *same}
     kept = [at for at, column in enumerate(table.columns) if column.heading not in left_out]
-    places = max(1, sum(_is_place(table, at) for at in kept))
-    most = min(WIDEST, (COLUMN - NUMBER) // places - 1)
-    first = [_column(table, at, most) for at in kept if _is_place(table, at)]
-    room = COLUMN - sum(one.characters for one in first) - 1
-    columns = [*first, *(_column(table, at, most, room) for at in kept if not _is_place(table, at))]
-    bodies = [_tabular(part, rows) for part in _parts(columns) for rows in _pages(part)]
+    leading = [at for at in kept if not any(one.number for one in table.columns[: at + 1])][:MOST_PLACES]
+    most = min(WIDEST, (COLUMN - NUMBER) // max(1, len(leading)) - 1)
+    places = [_column(table, at, most) for at in leading]
+    room = COLUMN - sum(one.characters for one in places) - 1
+    others = [_column(table, at, min(WIDEST, room), room) for at in kept if at not in leading]
+    bodies = [_tabular(part, rows) for part in _parts(places, others) for rows in _pages(part)]
     lines = [
         f"% {CONTROL.sub(' ', table.caption)}",
         *(f"% {heading}: {text}" for heading, text in same.items()),
         r"% Needs \usepackage{booktabs}.",
-        r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}%",
+        r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\parindent}{0pt}%",
         "\n\\par\\medskip\n".join(bodies),
         r"\endgroup",
     ]
@@ -110,12 +113,11 @@ def _same(table: Table) -> dict[str, str]:
 
 
 class PaperColumn(NamedTuple):
-    """A column as a paper has it: its heading and fields in lines, whether they are numbers or say where a row is."""
+    """A column as a paper has it: its heading and fields in lines, and whether they are numbers."""
 
     head: list[str]
     fields: list[list[str]]
     number: bool
-    place: bool
 
     @property
     def characters(self) -> int:
@@ -123,14 +125,9 @@ class PaperColumn(NamedTuple):
         return max(len(line) for lines in (self.head, *self.fields) for line in lines) + 1
 
 
-def _is_place(table: Table, at: int) -> bool:
-    """Whether a column stands before all numbers, and says where a row is from."""
-    return not any(one.number for one in table.columns[: at + 1])
-
-
 def _column(table: Table, at: int, most: int, room: int = COLUMN) -> PaperColumn:
     """A column whose names have `most` characters a line, and whose numbers have `room` for themselves."""
-    column, place = table.columns[at], _is_place(table, at)
+    column = table.columns[at]
     texts = [CONTROL.sub(" ", row.fields[at].text) for row in table.rows]
     heading = CONTROL.sub(" ", column.heading)
     if column.number:
@@ -144,7 +141,7 @@ def _column(table: Table, at: int, most: int, room: int = COLUMN) -> PaperColumn
     below = any(len(text) > room for text in texts)
     fields = [_lines(text, most) if not column.number else _number(text, below, room) for text in texts]
     widest = max((len(line) for lines in fields for line in lines), default=0)
-    return PaperColumn(_lines(heading, max(NARROWEST, widest)), fields, column.number, place)
+    return PaperColumn(_lines(heading, max(NARROWEST, widest)), fields, column.number)
 
 
 def _number(text: str, below: bool, room: int) -> list[str]:
@@ -166,11 +163,10 @@ def _lines(text: str, most: int) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def _parts(columns: Sequence[PaperColumn]) -> list[list[PaperColumn]]:
+def _parts(places: list[PaperColumn], others: Sequence[PaperColumn]) -> list[list[PaperColumn]]:
     """The columns in parts that are no wider than a column of a paper, each behind those that say where a row is."""
-    places = [one for one in columns if one.place]
     parts: list[list[PaperColumn]] = []
-    for column in (one for one in columns if not one.place):
+    for column in others:
         if not parts or sum(one.characters for one in (*parts[-1], column)) > COLUMN:
             parts.append([*places])
         parts[-1].append(column)

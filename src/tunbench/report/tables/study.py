@@ -126,9 +126,10 @@ def _head(one: ClaimResult) -> tuple[Field, ...]:
 def _compared(each: ComparisonResult) -> tuple[Field, ...]:
     found = each.estimate
     lacking = study_wording.lacking(each) if found else []
-    numbers = (found.n, found.median, found.low, found.high) if found else (None,) * 4
+    numbers = (found.median, found.low, found.high) if found else (None,) * 3
     return (
         *(Field(study_wording.subject(each)), Field(each.verdict)),
+        Field(str(found.n), found.n) if found else Field(""),
         *(Field("" if value is None else units.number(value, 3), value) for value in numbers),
         *(Field(_expected(each)), Field("; ".join(part for part in (each.why, *lacking) if part))),
     )

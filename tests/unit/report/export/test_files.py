@@ -122,6 +122,9 @@ def test_whole_numbers_are_whole_in_a_spreadsheet() -> None:
 def test_no_table_is_wider_than_a_column_of_a_paper() -> None:
     made = {table.id: latex(table) for table in tables_on(Medium.EXPORT, view_of(five(3))) if table.rows}
     assert {"matrix", "measured", "costs"} <= set(made)
+    words = tuple(Field("words of a sentence that says much") for _ in range(7))
+    columns = (*(Column(name) for name in "abcdefg"), Column("n", True))
+    made["words"] = latex(Table("words", "", columns, [TableRow((*words, Field("2", 2)))]))
     for text in made.values():
         for part in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, re.DOTALL):
             rows = [row.split(" & ") for row in part.replace("\\midrule\n", "").split(" \\\\\n") if "&" in row]
