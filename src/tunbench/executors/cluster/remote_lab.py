@@ -12,11 +12,10 @@ from tunbench.executors.cluster import on_worker_task
 from tunbench.executors.cluster.crew import Crew
 from tunbench.executors.cluster.remote_execution import RemoteExecution
 from tunbench.labs.execution import Execution
-from tunbench.labs.extras import Extra
+from tunbench.labs.extras import Extra, Needing
 from tunbench.labs.lab import Lab
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard
 from tunbench.plugins.folder import Plugin
 from tunbench.runner.declare.access import Accesses
@@ -144,10 +143,10 @@ class RemoteLab:
         return self
 
     def check(
-        self, stacks: Iterable[PlannedStack], machines: Iterable[Machine], accesses: Iterable[Accesses]
+        self, needing: Iterable[Needing], machines: Iterable[Machine], accesses: Iterable[Accesses]
     ) -> dict[str, Any]:
         """What the manifest says of the lab."""
-        return self.lab.check(stacks, machines, accesses)
+        return self.lab.check(needing, machines, accesses)
 
     def examine(self, shards: Sequence[Shard]) -> HostState | None:
         """The state of this machine has no part in the numbers."""
