@@ -50,7 +50,7 @@ def joined(
     if said := caution(choice):
         tell(said)
     with connected(choice) as client:
-        images = images_of(lab, plan.values["stack"], plan.values["access"])
+        images = images_of(lab, plan.values["stack"], plan.workloads, plan.values["access"])
         work = {
             "text": loaded.text,
             "file": loaded.path.name,
