@@ -119,6 +119,7 @@ def test_the_digest_of_a_definition_is_the_same_in_every_version() -> None:
         "libreswan": "1d5e4f312a4d",
         "miniupnpd": "66c6035faaa7",
         "mosquitto": "87f8c589c9be",
+        "tayga": "cd38bf42ea23",
     }, "who has built an image would have to build it anew"
 
 
