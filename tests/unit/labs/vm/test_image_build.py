@@ -123,6 +123,7 @@ def test_the_digest_of_a_definition_is_the_same_in_every_version() -> None:
         "ngtcp2": "df7274341e51",
         "nix": "e2f63c4f6993",
         "rist": "cd6826675a0c",
+        "tayga": "cd38bf42ea23",
     }, "who has built an image would have to build it anew"
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import partial
-from itertools import combinations
+from itertools import permutations
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
@@ -227,13 +227,13 @@ class Headscale(Tunnel):
 
     def joined(self, nodes: Nodes) -> None:
         """Waits for the path that a plan demands: the client's own ping says by which one an answer came."""
-        for first, second in combinations(self.context.above, 2):
+        for first, second in permutations(self.context.above, 2):
             node, there = nodes[first], self.context.above[second].address
             paths.wait(self, node, partial(self._asking, node, there), second, partial(self._tried, node, there))
 
     def searched(self, nodes: Nodes) -> None:
-        """Waits for direct paths where any will do."""
-        for first, second in combinations(self.context.above, 2):
+        """Waits for direct paths where any will do, each way: one end may have found one that the other has not yet."""
+        for first, second in permutations(self.context.above, 2):
             node, there = nodes[first], self.context.above[second].address
             paths.search(self, node, partial(self._asking, node, there))
 
