@@ -34,7 +34,6 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("http", "latency"): "latency of HTTP requests",
     ("quic", "handshake"): "handshake of QUIC",
     ("rist", "delivered"): "video that arrives (RIST)",
-    ("rist", "quality"): "quality of video as librist counts it",
     ("rist", "rtt"): "round-trip time of RIST",
     ("http", "failures"): "HTTP requests that failed",
     ("iperf3-udp", "jitter"): "jitter of UDP",
