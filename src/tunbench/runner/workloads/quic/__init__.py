@@ -41,10 +41,8 @@ ABOUT = About(
             followed=True,
             at_a_glance=True,
         ),
-        "handshake": Metric(
-            "s", "from a client's first packet until its handshake is over", main=True, followed=True, at_a_glance=True
-        ),
-        "first-byte": Metric("s", "from a client's first packet until the first byte of an answer", followed=True),
+        "handshake": Metric("s", "from a client's first packet until its handshake is over", main=True, followed=True),
+        "first-byte": Metric("s", "from a client's first packet until the first byte of an answer"),
         "retransmits": Metric(
             "count",
             "packets that the server took for lost, of a second download that it logs",

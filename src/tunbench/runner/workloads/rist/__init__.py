@@ -36,14 +36,12 @@ ABOUT = About(
             question=Question.LATE,
             main=True,
             followed=True,
-            at_a_glance=True,
         ),
         "quality": Metric(
             "ratio",
             "received by received and missing, as librist counts before it recovers; with a moment: in that second",
             more_is_better=True,
             question=Question.LATE,
-            followed=True,
         ),
         "recovered": Metric(
             "count", "missing packets that came when they were asked for again", None, question=Question.LATE
