@@ -59,6 +59,7 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("connect", "connect"): "connection from nothing",
     ("join", "join"): "joining a mesh",
     ("recover", "blocked"): "without answers {event}",
+    ("scp", "duration"): "log-in and copy by scp",
     ("nix-cache", "duration"): "download from a Nix cache",
     ("recover", "recovery"): "recovery {event}",
 }

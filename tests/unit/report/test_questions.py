@@ -54,7 +54,7 @@ def test_metrics_stand_in_the_order_of_workloads_as_each_declares_them() -> None
 def test_what_is_drawn_over_profiles_is_declared() -> None:
     *first, loss, delay = questions.followed()
     assert set(first) == {
-        *("throughput", "goodput", "request-rate", "transactions"),
+        *("throughput", "goodput", "request-rate", "transactions", "duration"),
         *("rtt", "latency", "handshake", "delivered"),
     }
     assert (loss, delay) == ("loss", "one-way-delay")

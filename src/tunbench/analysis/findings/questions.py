@@ -15,12 +15,12 @@ from tunbench.runner.network.underlay import UNDERLAY_KINDS
 
 ASKED = (
     *("throughput", "throughput-down", "throughput-up", "throughput-both"),
-    *("goodput", "request-rate", "transactions"),
+    *("goodput", "request-rate", "transactions", "duration"),
     *("rtt", "rtt-idle", "rtt-down", "rtt-up", "rtt-both", "latency", "handshake", "jitter"),
     *("loss", "delivered", "failures"),
     *("pmtu", "black-hole", "overhead", "dscp-outside", "idle-rate"),
     *("cost", "idle-cpu"),
-    *("connect", "blocked", "recovery"),
+    *("connect", "join", "blocked", "recovery"),
 )
 """The metrics of the first screen, in its order; of a workload that has none of them, those that sum it up."""
 

@@ -33,19 +33,23 @@ def exponent(one: Growth) -> str:
     """The exponent with its interval, such as `n^1.02 [0.98, 1.07]`, or that there is none."""
     if one.exponent is None or one.low is None or one.high is None:
         return "no exponent"
-    low, high = (f"{bound:.2f}".replace("-", units.MINUS) for bound in (one.low, one.high))
-    return f"n^{one.exponent:.2f} [{low}, {high}]".replace("-", units.MINUS)
+    middle, low, high = (_decimals(value) for value in (one.exponent, one.low, one.high))
+    return f"n^{middle} [{low}, {high}]"
+
+
+def _decimals(value: float | None) -> str:
+    """A number with two decimals; what rounds to nothing has no sign."""
+    return "" if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", units.MINUS)
 
 
 def _row(one: Growth) -> TableRow:
     first, *_, last = one.sizes.values()
-    numbers = ((one.exponent, "{:.2f}"), (one.low, "{:.2f}"), (one.high, "{:.2f}"))
     return TableRow(
         (
             *(Field(one.stack), Field(one.workload), Field(one.metric), Field(one.condition)),
             Field(", ".join(map(str, one.sizes))),
             *(Field(units.quantity(value, one.unit), value) for value in (first, last)),
-            *(Field("" if value is None else form.format(value), value) for value, form in numbers),
+            *(Field(_decimals(value), value) for value in (one.exponent, one.low, one.high)),
             Field(one.why),
         )
     )
