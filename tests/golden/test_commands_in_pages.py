@@ -90,6 +90,6 @@ def test_what_the_page_installs_by_hand_is_what_the_set_up_does() -> None:
     by_hand = text.partition("apt-get install --no-install-recommends")[2].partition("\n\n")[0]
     wanted = {"make", "git", "python3-venv", *variables["vm"].split(), *variables["native"].split()}
     assert set(by_hand.replace("\\", " ").split()) == wanted
-    [for_tests] = re.findall(r'^ *tests\) tests="([^"]+)"', setup, re.MULTILINE)
+    [for_tests] = re.findall(r'^ *tests="([^"]+)"', setup, re.MULTILINE)
     [told] = re.findall(r"`make test` needs (.*?) besides", text, re.DOTALL)
     assert set(named(told)) == set(for_tests.split())

@@ -46,7 +46,7 @@ def test_what_a_shipped_plan_needs_beyond_the_images_is_said(name: str) -> None:
     needs += [invocation.read(one).needs for one in load(name).plan.axes["workload"]]
     assert any(one.tools for one in needs) == ("tools" in text)
     assert any(one.brought for one in needs) == ("brought" in text)
-    built = set(re.findall(r"for image in (.*?);", (ROOT / "scripts/setup").read_text())[0].split())
+    built = set(re.findall(r'^images="(.*?)"', (ROOT / "scripts/setup").read_text(), re.MULTILINE)[0].split())
     missing = {addon for one in needs for addon in one.addons} - built
     assert missing == {addon for addon in ADDONS if f"tunbench lab build {addon}" in text}
 

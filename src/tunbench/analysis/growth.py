@@ -14,7 +14,7 @@ from scipy.stats import theilslopes
 
 from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.statistics import CONFIDENCE
-from tunbench.runner.declare import topology
+from tunbench.runner.declare import axes, topology
 
 FEWEST_SIZES = 3
 """Numbers of nodes from which on there is an exponent: two points are on a line whatever they are."""
@@ -72,9 +72,8 @@ def nodes_of(spelling: str) -> int:
 def _rest(row: Mapping[str, Any]) -> str:
     """What a cell has besides its number of nodes."""
     kind = str(row["topology"]).partition(":")[0]
-    return ", ".join(
-        (kind, *(str(row[axis]) for axis in ("profile", "link", "access", "tuning", "machine") if axis in row))
-    )
+    others = (axis for axis in axes.CONDITION if axis != "topology" and axis in row)
+    return ", ".join((kind, *(str(row[axis]) for axis in others)))
 
 
 def _growth(key: tuple[str, ...], points: Iterable[tuple[int, float]]) -> Growth:

@@ -118,7 +118,8 @@ def _metrics(value: object, known: Known) -> tuple[str, ...]:
     probes = registry.probe_names() if known["probes"] is None else known["probes"]
     if value is not None:
         return _named(value, sorted({*of_workloads, *probe.metrics(probes)}))
-    found = tuple(sorted(name for name, metric in of_workloads.items() if metric.unit in STOPPING_UNITS))
+    judged = {name: metric for name, metric in of_workloads.items() if metric.more_is_better is not None}
+    found = tuple(sorted(name for name, metric in judged.items() if metric.unit in STOPPING_UNITS))
     if not found:
         example = f"metrics = {quoted(sorted(of_workloads)[:1])}"
         raise ValueError(

@@ -6,7 +6,7 @@ from tunbench.analysis.growth import Growth
 from tunbench.report.charts import curves
 from tunbench.report.charts.curves import Curve, CurveAxis, Point
 from tunbench.report.charts.figure import Figure, Panel, marks
-from tunbench.report.tables.growth import exponent, of_runs
+from tunbench.report.growth_wording import exponent, of_runs
 from tunbench.report.view import View
 
 

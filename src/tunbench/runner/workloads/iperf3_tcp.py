@@ -43,7 +43,7 @@ ABOUT = About(
         "sent": Metric(
             "bit/s",
             "payload that the sender handed to TCP, over the time that it took, whether it has arrived or not",
-            more_is_better=True,
+            more_is_better=None,
         ),
         "retransmits": Metric(
             "count", "TCP segments sent again; with a moment: in that second", question=Question.FAST

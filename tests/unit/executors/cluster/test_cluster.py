@@ -248,16 +248,17 @@ def test_two_runs_share_a_cluster(two: ClusterProcesses, tmp_path: Path) -> None
 def test_a_worker_that_comes_later_takes_part_and_one_that_dies_gives_its_shard_back(
     own: ClusterProcesses, tmp_path: Path
 ) -> None:
-    own.start_worker("first", STUB_SECONDS="1")
+    # Longer than all that another one does.
+    own.start_worker("first", STUB_SECONDS="600")
     own.wait_for_workers()
     told: list[str] = []
 
     def watch(one: pool.ShardEvent) -> None:
-        told.append(str(one.line["event"]))
-        if told == ["shard"]:
+        told.append(str(one.line.get("state")))
+        if told == ["started"]:
             own.start_worker("later", STUB_SECONDS="0.2")
             own.wait_for_workers()
-        elif told.count("trial") == 3:
+        elif told[-1] == "finished" and told.count("finished") == 1:
             own.kill("first")
 
     said = run(own, tmp_path / "run", watch)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import captured, move_home
-from tests.unit.runner.workloads.test_recover_events import Lab
+from tests.helpers.probed_lab import ProbedLab
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.workloads import join
 from tunbench.runner.workloads.idle import Counters
@@ -39,7 +39,7 @@ def test_a_node_that_nobody_answers_has_not_joined() -> None:
 def test_the_last_node_goes_and_comes_back_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocked_time, "answered_since", lambda node, log, moment: True)
     monkeypatch.setattr(join, "now", lambda: 2.7)
-    lab = Lab("vxlan", CONNECT, answers={"grep -Hs": captured("idle-1.txt")})
+    lab = ProbedLab("vxlan", CONNECT, answers={"grep -Hs": captured("idle-1.txt")})
     commands = lab.execute("join", times="1", settle="2s")
     links = [one.split(" type")[0] for one in commands if "link del" in one or "link add" in one]
     assert [one[:13] for one in links] == ["b ip link del", "b ip link add"]
@@ -48,4 +48,4 @@ def test_the_last_node_goes_and_comes_back_alone(monkeypatch: pytest.MonkeyPatch
 
 def test_without_a_tunnel_there_is_nothing_to_join() -> None:
     with pytest.raises(Unsupported, match="there is no tunnel that could be joined"):
-        Lab("none", CONNECT).execute("join", times="1")
+        ProbedLab("none", CONNECT).execute("join", times="1")

@@ -5,17 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home
+from tests.helpers.fakes import Answer, captured, move_home
 from tests.helpers.fakes import interface as named
-from tunbench.runner import invocation, registry, stack
+from tests.helpers.probed_lab import ProbedLab
+from tunbench.runner import invocation, stack
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
-from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node import forget_flows
-from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
-from tunbench.runner.site import Site
-from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import connect, recover
 from tunbench.runner.workloads.shared import blocked_time, outages, reboot_all
 
@@ -25,40 +22,6 @@ CONNECT, LINK, RESTART, SILENT = (captured(f"probe-{name}.txt") for name in ("co
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return move_home(monkeypatch, tmp_path)
-
-
-class Lab:
-    """Nodes on which the probe tells what was captured, whenever it is started."""
-
-    def __init__(
-        self, spelling: str, tells: str, underlay: str = "ip", answers: dict[str, Answer] | None = None
-    ) -> None:
-        under = PAIR_UNDERLAYS[underlay]
-        self.events = FakeEvents()
-        usual: dict[str, Answer] = {"route show default": '[{"gateway":"10.0.9.1"}]', "tc -s -j": "[]"}
-        self.shell = FakeShell((answers or {}) | usual, {"probe.py": self._tell})
-        self.tells = tells
-        names = [*under.names, "lab"]
-        self.nodes = {name: Node(name, self.shell, self.events, ["nsenter", "--target", name, "--"]) for name in names}
-        self.site = Site(self.nodes, under, stack.build(spelling, under.endpoints))
-
-    def _tell(self, call: Call, log: Path) -> int:
-        log.write_text(self.tells)
-        return 0
-
-    def trial(self, name: str, given: dict[str, str]) -> Trial:
-        client, server = self.site.endpoints
-        options = resolve(registry.workload(name).ABOUT.options, given, name)
-        return Trial(options, client, server, self.site.stack.overlay, site=self.site)
-
-    def execute(self, name: str, **given: str) -> list[str]:
-        """The commands of a workload, without those of the probe."""
-        registry.workload(name).execute(self.trial(name, given))
-        return [
-            one.removeprefix("ip netns exec ")
-            for one in self.events.commands
-            if not re.search("recover-|connect-|[ab] sleep 0$", one)
-        ]
 
 
 @pytest.fixture
@@ -73,7 +36,7 @@ def calm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("calm")
 def test_the_link_is_cut_on_the_router_and_what_comes_is_turned_away() -> None:
-    assert Lab("none", LINK).execute("recover", event="link", times="1", outage="2s") == [
+    assert ProbedLab("none", LINK).execute("recover", event="link", times="1", outage="2s") == [
         "router ip -4 route add unreachable 10.0.2.0/24 metric 9999",
         "router ip link set to-b down",
         "router sleep 2",
@@ -88,7 +51,7 @@ def test_both_ends_of_the_link_keep_what_they_know_of_each_other() -> None:
         "neighbour show": '[{"dst":"10.0.2.1","lladdr":"aa:1"},{"dst":"10.0.2.9","state":["FAILED"]}]',
         "eth0/address": "bb:2\n",
     }
-    lab = Lab("none", LINK, answers=answers)
+    lab = ProbedLab("none", LINK, answers=answers)
     assert [text for text in lab.execute("recover", event="link", times="1") if "-batch" in text] == [
         "b ip -batch - <<'END'\nneighbour replace 10.0.2.1 lladdr aa:1 dev eth0 nud permanent\nEND",
         "router ip -batch - <<'END'\nlink set to-b up\n"
@@ -99,12 +62,12 @@ def test_both_ends_of_the_link_keep_what_they_know_of_each_other() -> None:
 
 @pytest.mark.usefixtures("calm")
 def test_a_bridge_needs_no_route_and_ipv6_keeps_its_addresses() -> None:
-    assert Lab("none:underlay=ethernet", LINK, "ethernet").execute("recover", event="link", times="1") == [
+    assert ProbedLab("none:underlay=ethernet", LINK, "ethernet").execute("recover", event="link", times="1") == [
         "bridge ip link set to-b down",
         "bridge sleep 1",
         "bridge ip -batch - <<'END'\nlink set to-b up\nEND",
     ]
-    assert Lab("none:underlay=ip6", LINK, "ip6").execute("recover", event="link", times="1")[:2] == [
+    assert ProbedLab("none:underlay=ip6", LINK, "ip6").execute("recover", event="link", times="1")[:2] == [
         "router sysctl -qw net.ipv6.conf.to-b.keep_addr_on_down=1",
         "router ip -6 route add unreachable fd00:0:0:2::/64 metric 9999",
     ]
@@ -112,7 +75,7 @@ def test_a_bridge_needs_no_route_and_ipv6_keeps_its_addresses() -> None:
 
 @pytest.mark.usefixtures("calm")
 def test_the_stack_is_restarted_on_one_node_and_its_lower_layer_must_answer_first() -> None:
-    commands = Lab("ipip+gre", RESTART).execute("recover", event="restart", times="1")
+    commands = ProbedLab("ipip+gre", RESTART).execute("recover", event="restart", times="1")
     steps = [re.sub(r" type .*| >/dev/null.*", "", one) for one in commands if re.search("link (add|del)|ping", one)]
     lower, upper = named("ipip"), named("gre", 1)
     assert steps == [
@@ -126,7 +89,7 @@ def test_the_stack_is_restarted_on_one_node_and_its_lower_layer_must_answer_firs
 
 @pytest.mark.usefixtures("calm")
 def test_a_reboot_leaves_nothing_but_files() -> None:
-    lab = Lab("vxlan", RESTART)
+    lab = ProbedLab("vxlan", RESTART)
     commands = lab.execute("recover", event="reboot", times="1")
     assert commands[0] == "b ip -batch - <<'END'\nlink set eth0 down\nEND"
     assert commands[1] == "ip netns pids b | xargs --no-run-if-empty kill -KILL"
@@ -145,7 +108,7 @@ def test_a_reboot_leaves_nothing_but_files() -> None:
 
 @pytest.mark.usefixtures("calm")
 def test_udp_is_blocked_at_the_router_and_passes_again_afterwards() -> None:
-    lab = Lab("vxlan", RESTART)
+    lab = ProbedLab("vxlan", RESTART)
     assert lab.execute("recover", event="udp-block", times="1") == [
         f"router nft -f {lab.nodes['router'].home}/blocked.nft",
         "router nft delete table inet blocked",
@@ -164,7 +127,7 @@ def test_udp_is_blocked_at_the_router_and_passes_again_afterwards() -> None:
 )
 def test_what_cannot_be_blocked_or_forgotten_is_unsupported(spelling: str, underlay: str, event: str, why: str) -> None:
     with pytest.raises(Unsupported, match=why):
-        Lab(spelling, RESTART, underlay).execute("recover", event=event, times="1")
+        ProbedLab(spelling, RESTART, underlay).execute("recover", event=event, times="1")
 
 
 def test_the_message_by_which_the_kernel_forgets_all_flows() -> None:
@@ -175,7 +138,7 @@ def test_the_message_by_which_the_kernel_forgets_all_flows() -> None:
 
 @pytest.mark.usefixtures("calm")
 def test_an_address_is_changed_and_put_back_and_the_stack_restarted() -> None:
-    lab = Lab("vxlan", RESTART)
+    lab = ProbedLab("vxlan", RESTART)
     commands = lab.execute("recover", event="address", times="1")
     batch = "b ip -batch - <<'END'\naddress del 10.0.2.{}/24 dev eth0\naddress add 10.0.2.{}/24 dev eth0\n{}\nEND"
     default = "route replace default via 10.0.9.1"
@@ -190,7 +153,7 @@ def test_an_address_is_changed_and_put_back_and_the_stack_restarted() -> None:
 def test_a_stack_that_did_not_recover_is_restarted_and_what_was_measured_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lab = Lab("vxlan", RESTART)
+    lab = ProbedLab("vxlan", RESTART)
     monkeypatch.setattr(recover, "now", lambda: 99.0)
     with pytest.raises(WorkloadFailed, match="no probe was answered within 60 s after the event"):
         lab.execute("recover", event="restart", times="2")
@@ -199,7 +162,7 @@ def test_a_stack_that_did_not_recover_is_restarted_and_what_was_measured_is_kept
 
 @pytest.mark.usefixtures("calm")
 def test_a_cold_start_forgets_neighbours_and_lets_the_probe_go_when_both_ends_are_up() -> None:
-    lab = Lab("vxlan", CONNECT)
+    lab = ProbedLab("vxlan", CONNECT)
     lab.execute("connect", times="1")
     commands = lab.events.commands
     flushed = [one.split()[3] for one in commands if "-4 neighbour flush all" in one]
@@ -231,12 +194,12 @@ def test_what_cannot_be_measured_is_unsupported(
     spelling: str, underlay: str, workload: str, given: dict[str, str], message: str
 ) -> None:
     with pytest.raises(Unsupported, match=message):
-        Lab(spelling, SILENT, underlay).execute(workload, **given)
+        ProbedLab(spelling, SILENT, underlay).execute(workload, **given)
 
 
 def test_netem_that_would_go_with_the_interface_is_unsupported() -> None:
     answers: dict[str, Answer] = {"tc -s -j": '[{"kind":"netem"}]'}
-    lab = Lab("vxlan", SILENT)
+    lab = ProbedLab("vxlan", SILENT)
     lab.shell.answers = answers | {"route show": "[]"}
     with pytest.raises(Unsupported, match=r"placement overlay"):
         lab.execute("recover", event="restart")
@@ -244,10 +207,10 @@ def test_netem_that_would_go_with_the_interface_is_unsupported() -> None:
 
 @pytest.mark.usefixtures("calm")
 def test_policies_alone_have_a_route_of_last_resort() -> None:
-    lab = Lab("ipsec:mode=tunnel", RESTART)
+    lab = ProbedLab("ipsec:mode=tunnel", RESTART)
     with outages.closed(lab.site):
         assert lab.events.commands == ["ip netns exec a ip -4 route add unreachable 10.10.0.2/32 metric 9999"]
-    lab = Lab("ipsec:mode=xfrm", RESTART)
+    lab = ProbedLab("ipsec:mode=xfrm", RESTART)
     with outages.closed(lab.site):
         assert lab.events.commands == []
 
@@ -270,10 +233,10 @@ def test_new_keys_are_asked_for_or_waited_for_and_must_have_come(
     monkeypatch.setattr(stack, "restart", lambda *_: None)
     asking, command = NEW_KEYS[spelling]
     numbers = iter(range(9))
-    lab = Lab(spelling, RESTART, answers={asking: lambda _: Result(0, f"{next(numbers)}\n", "")})
+    lab = ProbedLab(spelling, RESTART, answers={asking: lambda _: Result(0, f"{next(numbers)}\n", "")})
     assert any(one.endswith(command) for one in lab.execute("recover", event="rekey", times="1"))
     with pytest.raises(WorkloadFailed, match="had no new keys on b within"):
-        Lab(spelling, RESTART, answers={asking: "1\n"}).execute("recover", event="rekey", times="1")
+        ProbedLab(spelling, RESTART, answers={asking: "1\n"}).execute("recover", event="rekey", times="1")
 
 
 @pytest.mark.parametrize(
@@ -304,7 +267,7 @@ def test_who_gets_no_new_keys_is_not_asked_for_them(spelling: str, can: bool) ->
 def test_all_endpoints_are_down_before_one_of_them_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reboot_all, "CALM_SECONDS", 0)
     monkeypatch.setattr(reboot_all, "now", lambda: 2.76)
-    lab = Lab("vxlan", CONNECT)
+    lab = ProbedLab("vxlan", CONNECT)
     commands = lab.execute("recover", event="reboot-all", times="1")
     steps = [
         re.sub(r" (dev|type|dstport|id) .*", "", one.splitlines()[min(1, one.count("\n"))] if "batch" in one else one)

@@ -159,7 +159,8 @@ def test_the_size_leaves_room_for_the_time_of_sending() -> None:
 def test_tcp_has_a_throughput_for_the_whole_and_for_each_second() -> None:
     samples = iperf3_tcp.parse(iperf3_report.load(captured("iperf3-tcp.json")))
     # The test had two streams.
-    assert Counter(one.metric for one in samples) == {"throughput": 4, "retransmits": 4, "cwnd": 6, "tcp-rtt": 6}
+    of_each = {"throughput": 4, "sent": 1, "retransmits": 4, "resent": 1, "cwnd": 6, "tcp-rtt": 6}
+    assert Counter(one.metric for one in samples) == of_each
     assert sorted(set(moments(samples))) == pytest.approx([0, 1, 2], abs=0.01)
     assert all(1e9 < value < 1e11 for value in values(samples, "throughput"))
 
@@ -167,7 +168,8 @@ def test_tcp_has_a_throughput_for_the_whole_and_for_each_second() -> None:
 def test_tcp_in_reverse_is_what_the_client_received() -> None:
     data = iperf3_report.load(captured("iperf3-tcp-reverse.json"))
     samples = iperf3_tcp.parse(data)
-    assert samples[:2] == [Sample("throughput", 13525991738.338728), Sample("retransmits", 0)]
+    sums = [Sample("throughput", 13525991738.338728), Sample("sent", 13539166178.473555), Sample("retransmits", 0)]
+    assert samples[:3] == sums
     assert data["start"]["test_start"]["reverse"] == 1
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tunbench.runner.declare.failures import WorkloadFailed
-from tunbench.runner.declare.metrics import Metric
+from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.tunnel import Addon, Needs, Sources
 from tunbench.runner.node import python
@@ -27,7 +27,7 @@ ABOUT = About(
     },
     metrics={
         "duration": Metric("s", "until all packages are in the store of the client", main=True, followed=True),
-        "requests": Metric("count", "requests that were answered", more_is_better=None),
+        "requests": Metric("count", "requests that were answered", more_is_better=None, question=Question.WIRE),
     },
     programs={"nginx": "nginx-light", "openssl": "openssl"},
     sources=Sources(packages={"nix": "nix-bin"}, addons=(Addon("nix", ("nix-bin",)),)),
