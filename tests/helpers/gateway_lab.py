@@ -34,6 +34,9 @@ QUICK = Link("quick", Direction(delay=0), Direction(delay=0))
 SERVERS = ("11.1.0.10", "11.1.0.11")
 """Addresses outside the lab, which the edge has: of global scope, since no others are translated to IPv6."""
 
+PYTHON = str(Path(sys.executable).resolve())
+"""What nodes start: in their /tmp there is no environment of a checkout that lies in ours."""
+
 TALK = HOME / "talk.py"
 """Each node has a /tmp of its own: all see what is in the lab's folder."""
 
@@ -61,9 +64,9 @@ def behaviour(nodes: Nodes) -> Any:
     """What a STUN client on `a` finds out of its NAT."""
     program = HOME / "stun.py"
     nodes["edge"].write(program, Path(stun.__file__).read_text())
-    nodes["edge"].start(sys.executable, str(program), "serve", *SERVERS, log="stun")
+    nodes["edge"].start(PYTHON, str(program), "serve", *SERVERS, log="stun")
     assert nodes["edge"].until("sh", "-c", "ss -lunH | grep -q 3479", timeout=10)
-    return json.loads(nodes["a"].run(sys.executable, str(program), "ask", SERVERS[0], timeout=30))
+    return json.loads(nodes["a"].run(PYTHON, str(program), "ask", SERVERS[0], timeout=30))
 
 
 def punched(nodes: Nodes) -> Any:
@@ -83,7 +86,7 @@ def let_out(nodes: Nodes) -> Any:
     """What leaves for the network."""
     places = [("udp", "443"), ("udp", "53"), ("tcp", "443"), ("tcp", "80")]
     for kind, port in places:
-        nodes["edge"].start(sys.executable, str(TALK), "take", kind, SERVERS[0], port, log=f"{kind}-{port}")
+        nodes["edge"].start(PYTHON, str(TALK), "take", kind, SERVERS[0], port, log=f"{kind}-{port}")
         assert nodes["edge"].until("sh", "-c", f"ss -{kind[0]}lnH sport = :{port} | grep -q .", timeout=10)
     found = {f"{kind}:{port}": _said(nodes["a"], "reach", kind, SERVERS[0], port) for kind, port in places}
     return {**found, "icmp": nodes["a"].ask("ping", "-n", "-c", "1", "-W", "0.6", SERVERS[0]).status == 0}
@@ -92,7 +95,7 @@ def let_out(nodes: Nodes) -> Any:
 def ports_of_tcp(nodes: Nodes) -> Any:
     """The ports that two servers see behind connections from 6000 and 6001."""
     for address in SERVERS:
-        nodes["edge"].start(sys.executable, str(TALK), "tell_ports", address, "443", log=f"ports-{address}")
+        nodes["edge"].start(PYTHON, str(TALK), "tell_ports", address, "443", log=f"ports-{address}")
         assert nodes["edge"].until("sh", "-c", f"ss -tlnH src {address} | grep -q .", timeout=10)
     return [_said(nodes["a"], "seen_from", one, "443", own) for one, own in zip(SERVERS, ("6000", "6001"), strict=True)]
 
@@ -163,7 +166,7 @@ def segment_sizes(nodes: Nodes) -> Any:
 def _mss(client: Node, server: Node, address: str) -> int:
     pcap = server.home / "syn.pcap"
     with capture.capturing(server, "eth0", pcap, "tcp[tcpflags] == tcp-syn"):
-        client.ask(sys.executable, str(TALK), "reach", "tcp", address, "7000")
+        client.ask(PYTHON, str(TALK), "reach", "tcp", address, "7000")
     text = server.ask("tcpdump", "-n", "-r", str(pcap)).stdout
     return int(re.findall(r"mss ([0-9]+)", text)[0])
 
@@ -202,12 +205,12 @@ def outside(nodes: Nodes, *addresses: str) -> Any:
 
 
 def _said(node: Node, *words: str) -> Any:
-    return json.loads(node.run(sys.executable, str(TALK), *words, timeout=30))
+    return json.loads(node.run(PYTHON, str(TALK), *words, timeout=30))
 
 
 def _begun(node: Node, *words: str) -> Callable[[], Any]:
     """Begins a conversation that waits for another node; what is returned waits for its end."""
-    process, log = node.start(sys.executable, str(TALK), *words, log=words[0]), node.log(words[0])
+    process, log = node.start(PYTHON, str(TALK), *words, log=words[0]), node.log(words[0])
     # Another conversation of the node may have a port of its own.
     port = next(word for word in words if word.isdigit() and len(word) == 4)
     assert node.until("sh", "-c", f"ss -lunH | grep -q ':{port} '", timeout=10)
