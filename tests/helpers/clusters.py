@@ -65,7 +65,7 @@ class ClusterProcesses:
             install_program(home / "bin", "qemu-system-x86_64", f"echo {qemu}")
             path = f"{home}/bin:{path}"
         argv = ["-m", self.worker, self.address, "--no-nanny", "--nthreads", str(threads), "--name", name]
-        argv += ["--no-dashboard", "--local-directory", str(home / "work"), "--memory-limit", "0", *self.tls]
+        argv += ["--no-dashboard", "--local-directory", str(home / "scratch"), "--memory-limit", "0", *self.tls]
         given = {"XDG_CACHE_HOME": str(home / "cache"), "PATH": path, **environment}
         self.workers[name] = self._begin(name, argv, given)
 

@@ -20,7 +20,10 @@ files in a file system that lists folders in another order."""
 
 
 def moved_in(home: Path) -> dict[str, str]:
-    """Copies Tunbench to a home of that user. Returns the environment in which it is started there."""
+    """Copies Tunbench to a home of that user. Returns the environment in which it is started there.
+
+    Raises PermissionError where this user is not root, who alone gives files away.
+    """
     shutil.copytree(Path(__file__).parents[2] / "src", home / "src")
     packages = next(path for path in sys.path if path.endswith("site-packages"))
     shutil.copytree(packages, home / "packages", symlinks=False)

@@ -17,8 +17,6 @@ from tunbench.journal.readers.registry import record_of
 from tunbench.plan.cache_folder import cache
 from tunbench.runner.node.shell import wait_until
 
-pytest.importorskip("distributed")
-
 pytestmark = [pytest.mark.vm, pytest.mark.reliability]
 
 PLAN = plan(["none", "wireguard"], '["baseline"]', ["ping:count=10"])
@@ -82,7 +80,7 @@ def test_the_fingerprint_of_a_cluster_is_that_of_the_pool(
     assert "sending the image base" in finished(tmp_path / "cluster-run", *where)
     finished(tmp_path / "pool", "--workers", "1")
     assert fingerprint(tmp_path / "cluster-run") == fingerprint(tmp_path / "pool")
-    workers = [processes.folder / name / "work" for name in ("empty", "own")]
+    workers = [processes.folder / name / "scratch" for name in ("empty", "own")]
     assert wait_until(lambda: not any(list(one.rglob("tunbench-*")) for one in workers), 5)
     record_property("reliability", "2 workers with caches of their own, one of them empty: the pool's fingerprint")
 
@@ -107,7 +105,7 @@ def test_a_worker_with_vms_is_killed_20_times_at_random_moments(
         assert process.returncode == 0, said
         alike.add(fingerprint(folder))
         given_back += sum(one.get("state") == "interrupted" for one in journal.events(folder))
-        _check_nothing_is_left(processes.folder / victim / "work")
+        _check_nothing_is_left(processes.folder / victim / "scratch")
     assert alike == {fingerprint(tmp_path / "pool")}
     record_property("reliability", f"20 kills of one of 3 workers; {given_back} shards given back; one fingerprint")
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
@@ -13,7 +12,7 @@ from tunbench.runner.node.json_output import table
 from tunbench.runner.tunnels.shared import certificates
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared.output_bounds import MOST_IN_JSON
-from tunbench.runner.workloads.shared.server_process import serving
+from tunbench.runner.workloads.shared.web_server import serving_files
 
 ABOUT = About(
     name="http",
@@ -53,39 +52,6 @@ REQUESTS_TIMEOUT = 60.0
 """Seconds that all requests together may take."""
 
 OBJECT = "object.bin"
-
-CONFIGURATION = """\
-daemon off;
-user root;
-worker_processes 1;
-pid {folder}/nginx.pid;
-events {{
-    worker_connections 2048;
-}}
-http {{
-    access_log off;
-    default_type application/octet-stream;
-    sendfile on;
-    tcp_nopush on;
-    # One connection may carry all requests.
-    keepalive_requests 100000;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{
-        listen {host}:{port}{tls};
-        root {folder}/root;
-    }}
-}}
-"""
-
-TLS = """\
- ssl;
-        ssl_protocols TLSv1.2 TLSv1.3;
-        ssl_certificate {pair.certificate};
-        ssl_certificate_key {pair.key}"""
 
 REPORT_GRACE = 1.0
 """Seconds that hey may take to see that the last answer has come: of 100,000 requests it took 1 ms."""
@@ -142,19 +108,11 @@ def _server(trial: Trial, host: str, port: str) -> Iterator[None]:
         node.run("mkdir", "-p", str(folder / "root"))
         # What is random cannot be compressed.
         node.run("openssl", "rand", "-out", str(folder / "root" / OBJECT), str(trial.options["size"]))
-        tls = ""
-        if trial.options["tls"]:
-            tls = TLS.format(pair=certificates.authority(node, folder / "server"))
-        file = folder / "nginx.conf"
-        node.write(file, CONFIGURATION.format(folder=folder, host=host, port=port, tls=tls))
-        with serving(node, *_nginx(folder, file), log="nginx", port=port):
+        pair = certificates.authority(node, folder / "server") if trial.options["tls"] else None
+        with serving_files(node, folder, host, port, pair):
             yield
     finally:
         node.try_run("rm", "-rf", str(folder))
-
-
-def _nginx(folder: Path, file: Path) -> tuple[str, ...]:
-    return ("nginx", "-e", "stderr", "-p", f"{folder}/", "-c", str(file))
 
 
 class Report(NamedTuple):

@@ -31,8 +31,6 @@ from tunbench.run.execution import create, go
 from tunbench.run.order import Order, RunError
 from tunbench.runner.node.shell import wait_until
 
-pytest.importorskip("distributed")
-
 PLAN = """\
 name = "any"
 seed = 5
@@ -154,7 +152,7 @@ def test_the_fingerprint_is_that_of_the_pool_and_an_image_is_sent_once(
         damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
     assert run(two, tmp_path / "c") == ["sending the image base (0 MiB) to 2 workers"], "what is damaged is sent anew"
     assert fingerprint(tmp_path / "c") == fingerprint(tmp_path / "a")
-    left = [path for name in ("one", "two") for path in (two.folder / name / "work").rglob("tunbench-*")]
+    left = [path for name in ("one", "two") for path in (two.folder / name / "scratch").rglob("tunbench-*")]
     assert left == [], "nothing but what is kept by its digest is left on a worker"
 
 
@@ -204,7 +202,7 @@ def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(two: Cluste
     with pytest.raises(KeyboardInterrupt):
         run(two, tmp_path / "run", ending_after(1, KeyboardInterrupt))
     assert wait_until(lambda: not shards_in(two), 10), "no process is left"
-    assert wait_until(lambda: not list(two.folder.glob("*/work/**/tunbench-*")), 10), "no folder is left"
+    assert wait_until(lambda: not list(two.folder.glob("*/scratch/**/tunbench-*")), 10), "no folder is left"
     run(two, tmp_path / "run")
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
 
@@ -267,7 +265,7 @@ def test_a_worker_that_comes_later_takes_part_and_one_that_dies_gives_its_shard_
     assert states(tmp_path / "run").count("finished") == 4
     assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
     assert wait_until(lambda: not shards_in(own), 10), "its shard ended with it"
-    assert not list(own.folder.glob("*/work/**/tunbench-*"))
+    assert not list(own.folder.glob("*/scratch/**/tunbench-*"))
 
 
 def test_a_scheduler_that_goes_ends_the_run_and_resume_goes_on_with_another_one(
@@ -415,7 +413,7 @@ def test_one_of_three_workers_is_killed_20_times_at_random_moments(
             own.kill(str(number))
         killed, given_back = killed + 1, given_back + states(folder).count("interrupted")
         assert fingerprint(folder) == expected
-        assert not list(own.folder.glob("*/work/*/tunbench-*")), "nothing is left"
+        assert not list(own.folder.glob("*/scratch/*/tunbench-*")), "nothing is left"
         own.start_worker(str(number + 3), STUB_SECONDS="0.5")
         own.wait_for_workers()
     assert given_back >= 3

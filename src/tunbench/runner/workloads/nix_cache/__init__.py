@@ -15,7 +15,7 @@ from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.nix_cache import cache_files, download
 from tunbench.runner.workloads.nix_cache.download import Made
 from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
-from tunbench.runner.workloads.shared.server_process import serving
+from tunbench.runner.workloads.shared.web_server import serving_files
 
 ABOUT = About(
     name="nix-cache",
@@ -41,39 +41,6 @@ DOWNLOAD_TIMEOUT = 900.0
 
 MAKE_TIMEOUT = 120.0
 """Seconds that making the cache may take: 1000 packages of 10 MB do not fit into a VM, and fail before that."""
-
-CONFIGURATION = """\
-daemon off;
-user root;
-worker_processes 1;
-pid {folder}/nginx.pid;
-events {{
-    worker_connections 512;
-}}
-http {{
-    log_format short '{log_format}';
-    access_log {folder}/access.log short;
-    default_type application/octet-stream;
-    sendfile on;
-    tcp_nopush on;
-    # One connection may carry all requests.
-    keepalive_requests 100000;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{
-        listen {host}:{port}{tls};
-        root {folder}/cache;
-    }}
-}}
-"""
-
-TLS = """\
- ssl;
-        ssl_certificate {pair.certificate};
-        ssl_certificate_key {pair.key}"""
 
 # No daemon, no users that build, no signatures: what is measured is the download. The rest is Nix's default.
 SETTINGS = (
@@ -140,24 +107,18 @@ def _made(trial: Trial, folder: Path) -> Made:
     node.run("mkdir", "-p", str(folder))
     node.write(program, python.source(cache_files))
     arguments = (str(options["packages"]), str(options["size"]), str(trial.site.seed if trial.site else 0))
-    text = node.run(*node.python, str(program), str(folder / "cache"), *arguments, timeout=MAKE_TIMEOUT)
+    text = node.run(*node.python, str(program), str(folder / "root"), *arguments, timeout=MAKE_TIMEOUT)
     return download.made(text, int(options["packages"]))
 
 
 @contextmanager
 def _server(trial: Trial, folder: Path, port: str) -> Iterator[None]:
     node, host = trial.server, trial.overlays[trial.server.name].local_host
-    tls = ""
+    own = None
     if trial.options["tls"]:
         authority = certificates.authority(node, folder / "authority")
         own = certificates.issue(node, authority, folder / "server", "serverAuth", address=trial.target)
-        tls = TLS.format(pair=own)
-    file = folder / "nginx.conf"
-    node.write(
-        file,
-        CONFIGURATION.format(folder=folder, host=host, port=port, tls=tls, log_format=download.LOG_FORMAT),
-    )
-    with serving(node, "nginx", "-e", "stderr", "-p", f"{folder}/", "-c", str(file), log="nginx", port=port):
+    with serving_files(node, folder, host, port, own, download.LOG_FORMAT):
         yield
 
 
