@@ -8,17 +8,12 @@ import pytest
 from tests.helpers.images import ensured
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.cache_folder import cache
-from tunbench.runner.declare import cluster
 
 
 @pytest.fixture(scope="session", autouse=True)
 def base_image() -> Path:
-    """The images of the lab; these tests need them, and build them where they are not there.
-
-    None of them needs what clusters are made of.
-    """
-    of_clusters = {one.name for one in cluster.ADDONS}
-    for addon in (addon for name, addon in ADDONS.items() if name not in of_clusters):
+    """The images of the lab; these tests need them, and build them where they are not there."""
+    for addon in ADDONS.values():
         ensured(addon)
     return ensured(BASE)
 

@@ -9,7 +9,6 @@ from tunbench.labs.extras import ExtraKind
 from tunbench.plan.cache_folder import cache
 from tunbench.plugins import taken
 from tunbench.runner import registry
-from tunbench.runner.declare import cluster
 from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.recipe import Recipe
 
@@ -45,9 +44,8 @@ class Tool(Recipe):
 
 
 def _recipes() -> Iterator[Recipe]:
-    """The recipes of all tunnels and workloads, of which several may need one tool, and those of clusters."""
-    declared = (sources.recipes for sources in registry.all_sources())
-    return (recipe for recipes in (*declared, cluster.RECIPES) for recipe in recipes)
+    """The recipes of all tunnels and workloads; several may need one tool."""
+    return (recipe for sources in registry.all_sources() for recipe in sources.recipes)
 
 
 TOOLS: dict[str, Tool] = {}

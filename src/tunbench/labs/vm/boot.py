@@ -18,14 +18,9 @@ from tunbench.plan.axes.machine import Machine
 from tunbench.plan.shard import canonical
 from tunbench.plugins.folder import Plugin
 
-GUEST_MEMORY = 1
-"""GiB that a guest has, unless its stack needs more."""
-
+GUEST_MEMORY = "1G"
 TRANSLATED_CODE_MIB = 128
 """What QEMU may fill with translated code; with GUEST_MEMORY it keeps a VM below 1.5 GiB."""
-
-BESIDE_GUEST = 0.5
-"""GiB that a VM takes at most beyond its guest's: QEMU, and the code that it has translated."""
 
 CHIPSET = "q35,nvdimm=on,smbus=off,sata=off,suppress-vmdesc=on,memory-backend=memory"
 HPET, APIC_TIMER = "hpet=on", "hpet=off,pit=off,pic=off"
@@ -61,27 +56,18 @@ ARCHIVE_GRANULE_BYTES = 1 << 20
 PAYLOAD_GRANULE_BYTES = 1 << 14
 """The same of the payload, which the guest reads byte by byte."""
 
-FRESH_MEMORY = "memory-backend-ram"
+FRESH_MEMORY = f"memory-backend-ram,id=memory,size={GUEST_MEMORY}"
 
 
 @dataclass(frozen=True)
 class Boot:
-    """A VM that is to be: its clock and machine, its images and plug-ins, and the folder where its files are.
-
-    `more_memory` are GiB beyond the usual one.
-    """
+    """A VM that is to be: its clock and machine, its images and plug-ins, and the folder where its files are."""
 
     clock: str
     folder: Path
     images: tuple[Image, ...] = (BASE,)
     machine: Machine = FULL
     plugins: tuple[Plugin, ...] = ()
-    more_memory: int = 0
-
-    @property
-    def memory(self) -> str:
-        """What the guest has, as QEMU takes it."""
-        return f"{GUEST_MEMORY + self.more_memory}G"
 
     def write(self, program: str | bytes, files: Mapping[str, bytes], seed: int) -> None:
         """Writes the archive, with the runner and a program, and what is handed in besides.
@@ -104,7 +90,7 @@ class Boot:
         """What comes before the initrd of a machine without HPET; the first call boots a VM to see QEMU's tables."""
         if self._has_hpet:
             return b""
-        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}G", _fadt)
+        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", _fadt)
 
     @property
     def _has_hpet(self) -> bool:
@@ -120,17 +106,17 @@ class Boot:
     ) -> list[str]:
         """QEMU's command line. The real clock has no other machine.
 
-        `memory` says what backs the guest's, `panic` what happens at the instruction where it may be saved.
+        `memory` is what backs the guest's, `panic` what happens at the instruction where it may be saved.
         """
         virtual = self.clock == "virtual"
         argv = [qemu.QEMU, "-M", f"{CHIPSET},{HPET if self._has_hpet else APIC_TIMER}"]
         argv += [*(model(self.machine) if virtual else kvm.machine())]
         # Nothing that the guest sees is drawn from this seed; it keeps the host's randomness out.
-        argv += ["-m", f"{self.memory},slots={len(self.images) + 1},maxmem=16G", "-seed", "1"]
+        argv += ["-m", f"{GUEST_MEMORY},slots={len(self.images) + 1},maxmem=16G", "-seed", "1"]
         argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
         argv += ["-initrd", str(self.folder / "boot.cpio")]
         argv += ["-append", " ".join((*BOOT_ARGUMENTS, *(virtual_boot_arguments(self.machine) if virtual else ())))]
-        argv += ["-object", f"{memory},id=memory,size={self.memory}", "-device", "pvpanic", "-action", f"panic={panic}"]
+        argv += ["-object", memory, "-device", "pvpanic", "-action", f"panic={panic}"]
         argv += ["-fw_cfg", f"name=opt/tunbench/payload,file={self.folder}/payload"]
         for device in self.serial if serial is None else serial:
             argv += ["-serial", device]

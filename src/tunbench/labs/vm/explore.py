@@ -46,7 +46,7 @@ def shell_of_shard(shard: Shard, clock: str, extras: Sequence[Extra] = (), plugi
     files = {"shard.json": canonical(spec).encode(), LOOK_AROUND.name: LOOK_AROUND.read_bytes()}
     with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
         images = (BASE, *images_of(shard, extras))
-        boot = Boot(clock, Path(folder), images, plugins=carried(shard, plugins), more_memory=shard.memory)
+        boot = Boot(clock, Path(folder), images, plugins=carried(shard, plugins))
         boot.write(PROGRAM_OF_SHARD, files, shard.seed)
         return subprocess.run(ends_with_this_process(boot.command(serial=["mon:stdio"]))).returncode
 

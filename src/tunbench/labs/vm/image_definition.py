@@ -9,7 +9,7 @@ from tunbench.plan.cache_folder import cache
 from tunbench.plugins import taken
 from tunbench.runner import registry
 from tunbench.runner.catalogue import packages
-from tunbench.runner.declare import access, cluster
+from tunbench.runner.declare import access
 
 BUILD_SECONDS = 150.0
 """Seconds that building the base took on a shared server, with 224 packages to fetch; an add-on builds it as well."""
@@ -80,13 +80,13 @@ class Definition:
 
 
 ADDONS: dict[str, Definition] = {}
-"""The add-ons that tunnels and workloads, those of plug-ins too, accesses and clusters declare, by their names."""
+"""The add-ons that tunnels and workloads, those of plug-ins too, and accesses declare, by their names."""
 
 
 def _renew_addons() -> None:
     ADDONS.clear()
     declared_somewhere = (sources.addons for sources in registry.all_sources())
-    for declared in (*declared_somewhere, access.ADDONS, cluster.ADDONS):
+    for declared in (*declared_somewhere, access.ADDONS):
         for one in declared:
             ADDONS[one.name] = Definition(one.name, one.packages, addon=True, excludes=one.excludes)
 

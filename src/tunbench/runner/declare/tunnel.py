@@ -10,9 +10,6 @@ from tunbench.runner.declare.packet_format import ETHERNET, Header
 from tunbench.runner.declare.path import Finder, Path
 from tunbench.runner.declare.recipe import Recipe
 
-MOST_MEMORY = 7
-"""GiB that a stack can have in a VM beyond the usual one."""
-
 BARE = "none"
 """The name of the tunnel that is none at all: the bare underlay, to which everything else is compared."""
 
@@ -37,8 +34,6 @@ class Needs(NamedTuple):
     tools: tuple[str, ...] = ()
     # Programs that no registry carries, and that the user brings.
     brought: tuple[str, ...] = ()
-    # What its programs take of a VM's memory beyond the usual, in GiB.
-    memory: int = 0
 
 
 class Addon(NamedTuple):
@@ -138,7 +133,7 @@ class About(NamedTuple):
     # Whether packets pass through a process: what switches back and forth takes longer to emulate.
     user_space: bool = False
 
-    def needing(self, **changed: Any) -> "About":
+    def needing(self, **changed: tuple[Any, ...]) -> "About":
         """The same, with other needs in some respects."""
         return self._replace(needs=self.needs._replace(**changed))
 
