@@ -25,8 +25,6 @@ GROWING = ("connect", "idle-rate", "idle-cpu", "memory", "join", "join-bytes", "
 FIRST_NODE = "a"
 """The node whose value counts where each has its own: all topologies have it."""
 
-WHOLE_LAB = "lab"
-
 
 class Growth(NamedTuple):
     """The exponent of a stack's metric with its interval, and the medians by the number of nodes.
@@ -54,7 +52,7 @@ def growths(values: pl.DataFrame) -> list[Growth]:
     kept = values.filter(
         pl.col("metric").is_in(list(GROWING)),
         pl.col("statistic").is_in(list(CENTRAL)),
-        pl.col("node").is_in([FIRST_NODE, WHOLE_LAB]),
+        pl.col("node") == FIRST_NODE,
     )
     groups: dict[tuple[str, ...], list[tuple[int, float]]] = {}
     for row in kept.iter_rows(named=True):

@@ -7,8 +7,12 @@ from tunbench.report.view import View
 
 def of_runs(view: View) -> list[tuple[str, Growth]]:
     """What grows in each run, with the run's label."""
-    labels = view.labels if view.several else ("",) * len(view.runs)
-    return [(label, one) for label, run in zip(labels, view.runs, strict=True) for one in growths(run.values)]
+    return [(label, one) for label, run in zip(view.labels, view.runs, strict=True) for one in growths(run.values)]
+
+
+def named(view: View, run: str, one: Growth) -> str:
+    """The stack, and of several runs the one in which it grows."""
+    return f"{one.stack} · {run}" if view.several else one.stack
 
 
 def exponent(one: Growth) -> str:

@@ -111,7 +111,7 @@ def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> dict[str, Node]:
     return {node.name: node for node in nodes if node.name in acts_on}
 
 
-def require(node: Node, program: str, needs: Needs, sources: Sources, page: str = "") -> None:
+def require(node: Node, program: str, needs: Needs, sources: Sources, page: str) -> None:
     """Raises Unsupported where a program is not installed; `needs` has it, and `page` tells how to bring it."""
     if not node.has(program):
         raise Unsupported(_missing(program, needs, sources, page))
@@ -123,8 +123,9 @@ def _missing(program: str, needs: Needs, sources: Sources, page: str) -> str:
         return f"{program} is not installed ({page})"
     recipes = (recipe for recipe in sources.recipes if recipe.name in needs.tools)
     tools = [recipe.name for recipe in recipes if program in recipe.programs]
-    mend = f"; install it with: tunbench toolbox install {tools[0]}" if tools else ""
-    return f"the program {program} is not installed{mend}"
+    package = sources.packages.get(program)
+    install = f"tunbench toolbox install {tools[0]}" if tools else f"apt-get install {package}" if package else ""
+    return f"the program {program} is not installed{'; install it with: ' * bool(install)}{install}"
 
 
 Wait = Callable[[Tunnel, Mapping[str, Overlay]], None]

@@ -226,9 +226,10 @@ def _attempts(what: Invocation, trials: Sequence[Trial], probes: Sequence[str]) 
 
 
 def _attempt(what: Invocation, limit: float, trial: Trial, probes: Sequence[str] = ()) -> Judgement:
+    about = what.module.ABOUT
     try:
-        for program in (*what.module.ABOUT.programs, *what.needs.programs):
-            stack.require(trial.client, program, what.needs, what.module.ABOUT.sources)
+        for program in (*about.programs, *what.needs.programs, *what.needs.brought):
+            stack.require(trial.client, program, what.needs, about.sources, f"docs/workloads.md#{about.name}")
         with probe.probing(probes, trial), limits.within(limit):
             what.module.execute(trial)
             if not trial.samples:

@@ -120,7 +120,7 @@ def test_a_missing_program_is_unsupported() -> None:
 
 def test_programs_are_looked_for_as_arguments_and_not_as_shell_text() -> None:
     _, nodes, shell = built("openvpn", {})
-    stack.require(nodes[0], "$(reboot)", Needs(), Sources())
+    stack.require(nodes[0], "$(reboot)", Needs(), Sources(), "")
     assert shell.calls[0].argv == ["sh", "-c", 'command -v "$0"', "$(reboot)"]
 
 

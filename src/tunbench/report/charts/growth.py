@@ -6,7 +6,7 @@ from tunbench.analysis.growth import Growth
 from tunbench.report.charts import curves
 from tunbench.report.charts.curves import Curve, CurveAxis, Point
 from tunbench.report.charts.figure import Figure, Panel, marks
-from tunbench.report.growth_wording import exponent, of_runs
+from tunbench.report.growth_wording import exponent, named, of_runs
 from tunbench.report.view import View
 
 
@@ -34,7 +34,11 @@ def _panel(
 ) -> Panel:
     drawn = marks(view)
     lines = [
-        Curve(f"{one.stack}: {exponent(one)}", drawn[run, one.stack], [Point(n, y) for n, y in one.sizes.items()])
+        Curve(
+            f"{named(view, run, one)}: {exponent(one)}",
+            drawn[run if view.several else "", one.stack],
+            [Point(n, y) for n, y in one.sizes.items()],
+        )
         for run, one in some
     ]
     heading = f"{workload}, {condition}"

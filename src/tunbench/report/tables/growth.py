@@ -2,7 +2,7 @@
 
 from tunbench.analysis.growth import Growth
 from tunbench.report import units
-from tunbench.report.growth_wording import decimals, of_runs
+from tunbench.report.growth_wording import decimals, named, of_runs
 from tunbench.report.tables.table import Column, Field, Table, TableRow
 from tunbench.report.view import View
 
@@ -21,17 +21,18 @@ def tables(view: View) -> list[Table]:
         "Exponents of the number of nodes: the median of slopes of the logarithms, with its 95 % interval. 0 is no "
         "growth, 1 in proportion, 2 as pairs of nodes do."
     )
-    return [Table("growth", caption, columns, [_row(one) for _, one in found])]
+    return [Table("growth", caption, columns, [_row(view, run, one) for run, one in found])]
 
 
-def _row(one: Growth) -> TableRow:
+def _row(view: View, run: str, one: Growth) -> TableRow:
     first, *_, last = one.sizes.values()
-    return TableRow(
-        (
-            *(Field(one.stack), Field(one.workload), Field(one.metric), Field(one.condition)),
-            Field(", ".join(map(str, one.sizes))),
-            *(Field(units.quantity(value, one.unit), value) for value in (first, last)),
-            *(Field(decimals(value), value) for value in (one.exponent, one.low, one.high)),
-            Field(one.why),
-        )
+    fields = (
+        *(Field(named(view, run, one)), Field(one.workload), Field(one.metric), Field(one.condition)),
+        Field(", ".join(map(str, one.sizes))),
+        *(Field(units.quantity(value, one.unit), value) for value in (first, last)),
+        *(Field(decimals(value), value) for value in (one.exponent, one.low, one.high)),
+        Field(one.why),
     )
+    at = view.places
+    # Its sizes are conditions of their own.
+    return TableRow(fields, at.stacks[one.stack], -1, at.workloads.get(one.workload, -1), at.labels[run])

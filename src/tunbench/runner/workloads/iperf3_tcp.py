@@ -104,7 +104,7 @@ def execute(trial: Trial) -> None:
 
 
 LEAST_SEGMENT, LARGEST_SEGMENT = 48, 65535
-"""Bytes of a full segment: Linux's TCP_MIN_SND_MSS (include/net/tcp.h), and what a window without scaling can hold."""
+"""Bytes of a full segment: Linux's TCP_MIN_SND_MSS (include/net/tcp.h), and the MSS option's 16 bits (RFC 9293)."""
 
 
 class TcpState(NamedTuple):

@@ -10,9 +10,8 @@ from tunbench.runner.node.shell import wait_until
 from tunbench.runner.site import Site
 from tunbench.runner.stack import ANSWER_TIMEOUT
 from tunbench.runner.workload import About, Sample, Trial, now
-from tunbench.runner.workloads import idle
-from tunbench.runner.workloads.idle import Counters
 from tunbench.runner.workloads.shared import blocked_time, outages
+from tunbench.runner.workloads.shared.node_counters import Counters, between, computed, state
 
 ABOUT = About(
     name="join",
@@ -105,15 +104,13 @@ def parse(text: str, started: float, at: float, before: Sequence[Counters], afte
     seen = blocked_time.parse(text)
     if not seen.gaps or seen.gaps[0].end < started:
         raise WorkloadFailed(f"no node answered the one that joined within {ANSWER_TIMEOUT:g} s")
-    pairs = list(zip(before, after, strict=True))
-    if any(new.bytes < old.bytes for old, new in pairs):
-        raise WorkloadFailed("a counter of the interfaces went backwards")
+    pairs = between(before, after)
     return [
         Sample("join", seen.gaps[0].end - started, at),
         Sample("join-bytes", sum(new.bytes - old.bytes for old, new in pairs), at),
-        Sample("join-cpu", sum(idle.computed(old, new) for old, new in pairs) / 1e9, at),
+        Sample("join-cpu", sum(computed(old, new) for old, new in pairs) / 1e9, at),
     ]
 
 
 def _looks(nodes: Sequence[Node], began: float) -> list[Counters]:
-    return [idle.state(node, began) for node in nodes]
+    return [state(node, began) for node in nodes]

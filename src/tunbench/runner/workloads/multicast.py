@@ -10,11 +10,11 @@ from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node import python
 from tunbench.runner.node.node import Node
-from tunbench.runner.node.shell import wait_until
 from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.shared import multicast_stream, outages
+from tunbench.runner.workloads.shared.listener import listening
 from tunbench.runner.workloads.shared.output_bounds import COUNT, COUNTER, last_words
 
 ABOUT = About(
@@ -166,16 +166,6 @@ def _log(trial: Trial) -> str:
 @contextmanager
 def _listening(trial: Trial, node: Node, program: str) -> Iterator[None]:
     """A receiver on a node, from when it has joined; it ends by itself, so that all it heard is told."""
-    stop, log = node.home / f"{_log(trial)}.stop", node.log(_log(trial))
-    # What an earlier trial told says nothing of this one.
-    for path in (stop, log):
-        node.remove(path)
-    receiver = node.start(*node.python, program, "receive", *_where(trial, node), str(stop), log=_log(trial))
-    try:
-        if not wait_until(lambda: "ready" in node.read(log) or receiver.poll() is not None, READY_TIMEOUT):
-            raise WorkloadFailed(f"the receiver on {node.name} did not join within {READY_TIMEOUT:g} s")
+    argv, what = (*node.python, program, "receive", *_where(trial, node)), f"the receiver on {node.name} did not join"
+    with listening(node, *argv, log=_log(trial), within=READY_TIMEOUT, what=what):
         yield
-    finally:
-        node.touch(stop)
-        wait_until(lambda: receiver.poll() is not None, 2)
-        receiver.stop()

@@ -129,8 +129,9 @@ def execute(trial: Trial) -> None:
         outages.check_that_nothing_leaks(site)
     if event not in ("link", "rekey"):
         outages.check_that_netem_stays(site)
-    if event in ("address", "reboot"):
-        outages.check_that_it_moves(site, trial.server)
+    moved = {"address": [trial.server], "reboot": [trial.server], "reboot-all": site.endpoints}
+    for node in moved.get(event, ()):
+        outages.check_that_it_moves(site, node)
     if event == "nat-rebind":
         blocks.check_mappings(site, trial.server.name)
     if event in BLOCKING:

@@ -21,7 +21,8 @@ from tunbench.analysis.study.claims import (
     ratios,
     verdict_of,
 )
-from tunbench.plan.study.cell import read_expected
+from tunbench.analysis.study.trial_series import STATISTICS
+from tunbench.plan.study.cell import OF_SERIES, read_expected
 from tunbench.plan.study.claim import Comparison, read_comparison
 from tunbench.report import study_wording
 
@@ -332,3 +333,7 @@ def test_claims_of_a_study(tmp_path: Path) -> None:
     assert [one.verdict for one in full] == [REPRODUCED, NOT_REPRODUCED, REPRODUCED, NOT_TESTABLE]
     quick = assess_claims(claims, studies.run(tmp_path, studies.found(3, ("baseline",)), "quick"))
     assert [one.verdict for one in quick] == [REPRODUCED, NOT_REPRODUCED, NOT_RUN, NOT_TESTABLE]
+
+
+def test_all_that_a_claim_may_ask_of_a_series_can_be_computed() -> None:
+    assert tuple(STATISTICS) == OF_SERIES

@@ -2,6 +2,7 @@
 
 from tests.helpers.pages import view_of
 from tests.helpers.records import cell, record, trial
+from tunbench.journal.record import Record
 from tunbench.report.charts import growth as charts
 from tunbench.report.tables import growth as tables
 from tunbench.report.view import View
@@ -9,13 +10,17 @@ from tunbench.report.view import View
 NBSP = "\N{NO-BREAK SPACE}"
 
 
-def meshes(*sizes: int) -> View:
+def of_meshes(*sizes: int) -> Record:
     trials = []
     for n in sizes:
         for stack, power in (("nebula", 1), ("wireguard", 2)):
             here = {**cell(stack, "baseline", "idle:duration=60"), "topology": f"mesh:nodes={n}"}
             trials.append(trial(here, [("idle-rate", "bit/s", 100.0 * n**power)]))
-    return view_of(record(trials))
+    return record(trials)
+
+
+def meshes(*sizes: int) -> View:
+    return view_of(of_meshes(*sizes))
 
 
 def test_each_stack_has_a_curve_with_its_exponent() -> None:
@@ -33,6 +38,15 @@ def test_the_table_has_sizes_and_exponents() -> None:
     rows = [[field.text.replace(NBSP, " ") for field in row.fields] for row in table.rows]
     assert sorted(row[0] for row in rows) == ["nebula", "wireguard"]
     assert next(row for row in rows if row[0] == "nebula")[4:8] == ["2, 4, 8, 16", "200 bit/s", "1.60 kbit/s", "1.00"]
+
+
+def test_of_several_runs_each_row_and_curve_says_which_one_it_is_of() -> None:
+    view = view_of(of_meshes(2, 4, 8), of_meshes(2, 4, 8), labels=("old", "new"))
+    [table] = tables.tables(view)
+    assert [row.fields[0].text for row in table.rows if row.run == 1] == ["nebula · new", "wireguard · new"]
+    assert {row.stack for row in table.rows} == {view.places.stacks[name] for name in ("nebula", "wireguard")}
+    [figure] = charts.figures(view)
+    assert "nebula · old: n^1.00" in figure.panels[0].draw()
 
 
 def test_a_run_of_one_size_has_no_growth() -> None:

@@ -15,6 +15,7 @@ from tunbench.runner.declare import spelling
 from tunbench.runner.declare.access import USUAL_NAT64, Access, Accesses, of_spec
 from tunbench.runner.declare.failures import StackFailed, Unsupported
 from tunbench.runner.declare.link import Link
+from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import TCP, UDP
 from tunbench.runner.declare.topology import CONTROL, PAIR
@@ -25,6 +26,8 @@ from tunbench.runner.node import node as node_module
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.site import Site
+from tunbench.runner.workload import Trial
+from tunbench.runner.workloads import recover
 from tunbench.runner.workloads.shared import outages
 
 LINE = Access("x", Link("line", mtu=1400), nat=USUAL_NAT64, family="nat64")
@@ -164,6 +167,16 @@ def test_an_endpoint_with_a_translator_does_not_move() -> None:
     outages.check_that_it_moves(site, nodes["b"])
     with pytest.raises(Unsupported, match="a has its address of IPv4 from a translator"):
         outages.check_that_it_moves(site, nodes["a"])
+
+
+@pytest.mark.parametrize("event", ["reboot-all", "address", "reboot"])
+def test_an_event_that_moves_one_with_a_translator_is_unsupported(event: str) -> None:
+    under = laid_out()
+    nodes, _ = made(under)
+    site = Site(nodes, under, stack.build("none:underlay=ip", under.endpoints))
+    options = resolve(recover.ABOUT.options, {"event": event}, "recover")
+    with pytest.raises(Unsupported, match="has its address of IPv4 from a translator"):
+        recover.execute(Trial(options, nodes["b"], nodes["a"], site.stack.overlay, site=site))
 
 
 def test_every_tunnel_over_udp_or_tcp_says_so_in_its_first_header() -> None:

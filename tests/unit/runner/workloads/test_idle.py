@@ -17,7 +17,8 @@ from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import idle
-from tunbench.runner.workloads.idle import Counters
+from tunbench.runner.workloads.shared import node_counters
+from tunbench.runner.workloads.shared.node_counters import Counters
 
 BEFORE, AFTER = captured("idle-1.txt"), captured("idle-2.txt")
 DAEMON = 50_666_488 - 50_330_330
@@ -48,7 +49,7 @@ def test_both_ends_are_added() -> None:
 def test_threads_that_begin_count_from_nothing_and_processes_that_begin_do_not() -> None:
     before = Counters(0, 0, 0, {(5, 5): 100, (5, 6): 50})
     after = Counters(1, 0, 0, {(5, 5): 130, (5, 7): 9, (8, 8): 1000})
-    assert idle.computed(before, after) == 39
+    assert node_counters.computed(before, after) == 39
 
 
 @pytest.mark.parametrize("after", [Counters(1, 9, 5, {}), Counters(1, 10, 4, {}), Counters(0, 10, 5, {})])
@@ -82,7 +83,7 @@ def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int) -> N
 
 def test_every_underlay_has_the_interface_that_is_looked_at() -> None:
     for underlay in PAIR_UNDERLAYS.values():
-        assert {overlay.interface for overlay in underlay.endpoints.values()} == {idle.INTERFACE}
+        assert {overlay.interface for overlay in underlay.endpoints.values()} == {node_counters.INTERFACE}
 
 
 def executed(monkeypatch: pytest.MonkeyPatch, folder: Path, **given: str) -> tuple[Trial, FakeShell, FakeEvents]:
@@ -107,7 +108,7 @@ def test_each_minute_is_looked_at_and_nothing_is_sent_meanwhile(
     trial, shell, events = executed(monkeypatch, tmp_path, duration="130")
     assert events.commands == [f"ip netns exec a sleep {step}" for step in (60, 60, 10)]
     assert {call.argv[0] for call in shell.calls} == {"sleep", "sh"}
-    assert [call.argv[2] for call in shell.calls if call.argv[0] == "sh"] == [idle.READ_COUNTERS] * 8
+    assert [call.argv[2] for call in shell.calls if call.argv[0] == "sh"] == [node_counters.READ_COUNTERS] * 8
     # The fake clock ticks once a look, so that two looks at a node are 2 s apart.
     rates = [(one.value, one.at) for one in trial.samples if one.metric == "idle-rate"]
     assert rates == [(8000, 1), (8000, 3), (8000, 5), (8000, None)]

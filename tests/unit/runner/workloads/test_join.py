@@ -8,8 +8,8 @@ from tests.helpers.fakes import captured, move_home
 from tests.helpers.probed_lab import ProbedLab
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.workloads import join
-from tunbench.runner.workloads.idle import Counters
 from tunbench.runner.workloads.shared import blocked_time
+from tunbench.runner.workloads.shared.node_counters import Counters
 
 CONNECT, SILENT = captured("probe-connect.txt"), captured("probe-silent.txt")
 
@@ -19,21 +19,21 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return move_home(monkeypatch, tmp_path)
 
 
-def looks(*sent: int) -> list[Counters]:
-    return [Counters(1.0, size, 1, {(7, 7): 1000 * size}) for size in sent]
+def looks(*sent: int, at: float = 1.0) -> list[Counters]:
+    return [Counters(at, size, 1, {(7, 7): 1000 * size}) for size in sent]
 
 
 def test_what_it_costs_all_others_is_added_up() -> None:
-    samples = join.parse(CONNECT, 2.7, 0.5, looks(100, 200), looks(150, 260))
+    samples = join.parse(CONNECT, 2.7, 0.5, looks(100, 200), looks(150, 260, at=2.0))
     assert [(one.metric, one.at) for one in samples] == [(name, 0.5) for name in ("join", "join-bytes", "join-cpu")]
     assert [one.value for one in samples] == pytest.approx([2.769814557 - 2.7, 110, 110e-6])
 
 
 def test_a_node_that_nobody_answers_has_not_joined() -> None:
     with pytest.raises(WorkloadFailed, match="no node answered the one that joined within 50 s"):
-        join.parse(SILENT, 0.0, 0.0, looks(1), looks(2))
+        join.parse(SILENT, 0.0, 0.0, looks(1), looks(2, at=2.0))
     with pytest.raises(WorkloadFailed, match="went backwards"):
-        join.parse(CONNECT, 2.7, 0.0, looks(2), looks(1))
+        join.parse(CONNECT, 2.7, 0.0, looks(2), looks(1, at=2.0))
 
 
 def test_the_last_node_goes_and_comes_back_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell, captured, move_home, two_nodes
-from tunbench.runner import registry
+from tunbench.runner import invocation, registry
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
@@ -211,3 +211,8 @@ def test_what_nix_and_nginx_told_of_a_cache_that_is_broken(name: str, said: str,
     # What is left of it is no result, whatever the store says.
     with pytest.raises(WorkloadFailed, match="nginx sent"):
         download.parse(log, "[]", cache, 1.0)
+
+
+def test_a_cache_that_no_vm_has_room_for_is_refused() -> None:
+    with pytest.raises(ValueError, match="1000 packages of 10000000 B are 10000 MB, and a VM has room for 200 MB"):
+        invocation.read("nix-cache:packages=1000,size=10MB")

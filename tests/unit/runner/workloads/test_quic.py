@@ -267,14 +267,14 @@ def test_ipv6_is_written_as_each_program_reads_it() -> None:
     overlays = {name: Overlay("wg", f"fd10:0::{number}", 64, 1420) for number, name in enumerate("ab", start=1)}
     done = Trial(resolve(quic.ABOUT.options, {}, "quic"), client, server, overlays)
     served = quic._prepared(done, client.home, server.home)
-    assert programs.server("ngtcp2", served, "cubic")[-4:-2] == ["fd10:0::2", "4433"]
-    assert programs.client("ngtcp2", served, "x", None, quiet=True)[-3:] == [
+    assert programs.gtlsserver(served, "cubic", None)[-4:-2] == ["fd10:0::2", "4433"]
+    assert programs.gtlsclient(served, "x", None, True)[-3:] == [
         "fd10:0::2",
         "4433",
         "https://[fd10:0::2]:4433/x",
     ]
-    assert "[fd10:0::2]:4433" in programs.server("quinn", served, "cubic")
-    assert "[::]:0" in programs.client("quinn", served, "x", None, quiet=True)
+    assert "[fd10:0::2]:4433" in programs.quinn_server(served, "cubic", None)
+    assert "[::]:0" in programs.quinn_client(served, "x", None, True)
 
 
 def test_quinn_has_one_congestion_control() -> None:

@@ -1,6 +1,6 @@
 """Packages from a Nix binary cache: nginx serves it, and nix fetches all that one package needs into an empty store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tunbench.runner.node.shell import Result
 from tunbench.runner.tunnels.shared import certificates
 from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.nix_cache import cache_files, download
-from tunbench.runner.workloads.nix_cache.download import Made
+from tunbench.runner.workloads.nix_cache.download import Made, parse
 from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
 from tunbench.runner.workloads.shared.web_server import serving_files
 
@@ -40,7 +40,10 @@ DOWNLOAD_TIMEOUT = 900.0
 """Seconds that the download may take: the longest of the thesis on mesh VPNs took 547."""
 
 MAKE_TIMEOUT = 120.0
-"""Seconds that making the cache may take: 1000 packages of 10 MB do not fit into a VM, and fail before that."""
+"""Seconds that making the cache may take."""
+
+MOST_BYTES = 200_000_000
+"""Bytes of all packages together: both ends keep them, in the 1 GiB of memory that a VM has. Chosen."""
 
 # No daemon, no users that build, no signatures: what is measured is the download. The rest is Nix's default.
 SETTINGS = (
@@ -55,6 +58,16 @@ SETTINGS = (
 def needs(options: Options) -> Needs:
     """Nix is in an image of its own."""
     return Needs(programs=("nix",), addons=("nix",))
+
+
+def check(options: Options, given: Mapping[str, str]) -> None:
+    """Raises ValueError where a VM has no room for the packages at both ends."""
+    packages, size = int(options["packages"]), int(options["size"])
+    if packages * size > MOST_BYTES:
+        raise ValueError(
+            f"nix-cache: {packages} packages of {size} B are {packages * size / 1e6:g} MB, and a VM has room for "
+            f"{MOST_BYTES / 1e6:g} MB at each end: take fewer, or smaller ones"
+        )
 
 
 def seconds(options: Options) -> float:
@@ -89,11 +102,6 @@ def execute(trial: Trial) -> None:
         trial.client.try_run("chmod", "-R", "u+w", str(here))
         trial.client.try_run("rm", "-rf", str(here))
         trial.server.try_run("rm", "-rf", str(there))
-
-
-def parse(log: str, store: str, cache: Made, took: float) -> list[Sample]:
-    """The samples of a download that took so long, by nginx's log and by nix's store. Raises WorkloadFailed."""
-    return download.parse(log, store, cache, took)
 
 
 def _store(folder: Path) -> str:
@@ -134,7 +142,7 @@ def _check_result(trial: Trial, result: Result, took: float, log: str, cache: Ma
         trial.outputs["nix.stderr"] = result.stderr
     if result.status == 0:
         return
-    trial.samples.append(Sample("requests", log.count("\n")))
+    trial.samples.append(Sample("requests", len(download.whole_lines(log))))
     had = download.in_words(log, cache)
     if result.status is None:
         raise WorkloadFailed(f"nix did not end within {DOWNLOAD_TIMEOUT:g} s; {had}")

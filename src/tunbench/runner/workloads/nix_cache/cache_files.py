@@ -1,8 +1,8 @@
 """Makes a Nix binary cache without Nix; a program of its own, to run on a node: FOLDER PACKAGES BYTES SEED.
 
-BYTES are those of a package in the mean. Their sizes are spread as those of real packages are, over a factor of a
-hundred, and what is in them cannot be compressed; both follow from the seed alone, whatever version of Python makes
-them. It prints the store path of the package that needs all others, and the bytes of all archives.
+BYTES are those of a package in the mean. Their sizes are log-normal, nearly all within a factor of a hundred, and what
+is in them cannot be compressed; both follow from the seed alone, whatever version of Python makes them. It prints the
+store path of the package that needs all others, and the bytes of all archives.
 
 Each package is one file in an archive (NAR), beside a description of it (narinfo): Dolstra, The Purely Functional
 Software Deployment Model, thesis, Utrecht (2006), figure 5.2; Nix's manual, "Serving a Nix store via HTTP".
@@ -24,7 +24,7 @@ HASH_BYTES = 20
 """Bytes of the hash in a store path: 160 bits."""
 
 SPREAD = 1.0
-"""Standard deviation of the logarithm of a size."""
+"""Standard deviation of the logarithm of a size. Chosen."""
 
 INFO = """\
 StorePath: {path}

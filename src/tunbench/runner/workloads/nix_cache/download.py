@@ -107,10 +107,14 @@ def _size(package: dict[str, Any]) -> float:
     return float(found)
 
 
+def whole_lines(log: str) -> list[Request]:
+    """The requests of a log that may be torn."""
+    return [_request(found) for line in log.splitlines() if (found := REQUEST.fullmatch(line))]
+
+
 def in_words(log: str, cache: Made) -> str:
     """What had come when a download failed: of how many requests, and of how many bytes."""
-    lines = [found for line in log.splitlines() if (found := REQUEST.fullmatch(line))]
-    requests = [_request(one) for one in lines]
+    requests = whole_lines(log)
     archives = {one.path: one.size for one in requests if one.is_whole and one.path.startswith("/nar/")}
     refused = [one for one in requests if one.status != OK]
     answered = f"{len(requests)} requests were answered"

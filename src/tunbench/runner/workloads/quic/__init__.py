@@ -35,7 +35,7 @@ ABOUT = About(
     metrics={
         "throughput": Metric(
             "bit/s",
-            "bytes of the download by the time from the client's start until it had all",
+            "bytes of the download by the time from the client's first packet until it had all",
             more_is_better=True,
             main=True,
             followed=True,
@@ -89,13 +89,16 @@ def check(options: Options, given: Mapping[str, str]) -> None:
 
 def seconds(options: Options) -> float:
     """About how long it takes, in seconds of the lab's time."""
-    downloads = 1 + IMPLEMENTATIONS[str(options["impl"])].logs
-    return 1.0 + 0.05 * float(options["connections"]) + downloads * 8 * float(options["size"]) / USUAL
+    return 1.0 + 0.05 * float(options["connections"]) + _downloads(options) * 8 * float(options["size"]) / USUAL
+
+
+def _downloads(options: Options) -> int:
+    return 1 + IMPLEMENTATIONS[str(options["impl"])].logs
 
 
 def busy(options: Options) -> float:
-    """About how long it keeps a processor busy, in seconds: keys, each connection, and a byte, which comes twice."""
-    return 1.0 + 0.1 * float(options["connections"]) + 2e-7 * float(options["size"])
+    """About how long it keeps a processor busy, in seconds: keys, each connection, and each byte."""
+    return 1.0 + 0.1 * float(options["connections"]) + _downloads(options) * 1e-7 * float(options["size"])
 
 
 def execute(trial: Trial) -> None:
@@ -137,8 +140,8 @@ def _prepared(trial: Trial, here: Path, there: Path) -> Served:
 
 @contextmanager
 def _serving(trial: Trial, served: Served, log_folder: Path | None = None) -> Iterator[None]:
-    name, congestion = str(trial.options["impl"]), str(trial.options["congestion"])
-    command = programs.server(name, served, congestion, log_folder)
+    one = IMPLEMENTATIONS[str(trial.options["impl"])]
+    command = one.server(served, str(trial.options["congestion"]), log_folder)
     with serving(trial.server, *command, log=f"quic-{served.port}", port=served.port, proto="udp"):
         yield
 
@@ -147,7 +150,7 @@ def _connections(trial: Trial, one: Implementation, served: Served, here: Path) 
     """Gets a byte by each connection: why some failed, if any. Raises WorkloadFailed."""
     count = int(trial.options["connections"])
     limit = programs.HANDSHAKE_TIMEOUT + 5
-    command = programs.client(str(trial.options["impl"]), served, BYTE, None, quiet=False)
+    command = one.client(served, BYTE, None, False)
     text = _run(trial.client, here, count, limit, one.marks.any, command)
     trial.outputs["connections.txt"] = text
     found, failure = parse(text, one.marks, count)
@@ -170,7 +173,7 @@ def _run(node: Node, here: Path, count: int, limit: float, pattern: str, command
 def _download(trial: Trial, one: Implementation, served: Served, here: Path, kept: bool) -> float:
     """Seconds until everything has arrived; what is `kept` is as it was sent. Raises WorkloadFailed."""
     client, size = trial.client, int(trial.options["size"])
-    command = programs.client(str(trial.options["impl"]), served, OBJECT, here / "got" if kept else None, quiet=True)
+    command = one.client(served, OBJECT, here / "got" if kept else None, True)
     before = _carried(trial)
     text = _run(client, here, 1, DOWNLOAD_TIMEOUT, one.marks.any, command)
     trial.outputs["logged.txt" if kept and one.logs else "download.txt"] = text
@@ -178,7 +181,7 @@ def _download(trial: Trial, one: Implementation, served: Served, here: Path, kep
     if (arrived := _carried(trial) - before) < size:
         raise WorkloadFailed(f"{arrived} B arrived with all headers, of {size} B; {report.ending(text)}")
     if kept:
-        got = here / "got" / (OUT if one.says_when else OBJECT)
+        got = here / "got" / (OUT if one.prints else OBJECT)
         sums = client.run("sha256sum", str(got)) + trial.server.run("sha256sum", str(served.root / OBJECT))
         trial.outputs["sha256sum.txt"] = sums
         file_sums.consistent(file_sums.read(sums))

@@ -1,5 +1,6 @@
 """The programs that speak QUIC: how each is called, and what its client says as it gets on."""
 
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -39,8 +40,28 @@ class Marks(NamedTuple):
         return "|".join(self)
 
 
+class Served(NamedTuple):
+    """A server's address and port as both ends name them, the folder it serves, and its certificate."""
+
+    local_host: str
+    host: str
+    address: str
+    port: str
+    root: PurePath
+    pair: Pair
+    authority: PurePath
+
+    def url(self, file: str) -> str:
+        """Where a file is."""
+        return f"https://{self.host}:{self.port}/{file}"
+
+
 class Implementation(NamedTuple):
     """What stands for `impl`: what it needs, and what it says. `congestion` are its algorithms.
+
+    `server` gives the server's command, from what is served, the algorithm, and the folder in which it notes each
+    packet if it shall. `client` gives the client's, from what is served, a file, the folder for it if it shall be
+    kept, and whether to be quiet. What is kept has the file's name there, or is what the client prints (`prints`).
 
     A client that `says_when` it has everything is believed: it stays for a while. Another ends as it has everything.
     Where one `logs`, its server can tell which packets it took for lost.
@@ -49,8 +70,42 @@ class Implementation(NamedTuple):
     needs: Needs
     marks: Marks
     congestion: tuple[str, ...]
+    server: Callable[[Served, str, PurePath | None], list[str]]
+    client: Callable[[Served, str, PurePath | None, bool], list[str]]
     says_when: bool
+    prints: bool
     logs: bool
+
+
+def gtlsserver(served: Served, congestion: str, log_folder: PurePath | None) -> list[str]:
+    """The server of ngtcp2."""
+    noted = ("--qlog-dir", str(log_folder)) if log_folder else ()
+    return [
+        *("gtlsserver", "-q", "--htdocs", str(served.root), f"--cc={congestion}", *noted),
+        *(served.local_host.strip("[]"), served.port, str(served.pair.key), str(served.pair.certificate)),
+    ]
+
+
+def gtlsclient(served: Served, file: str, folder: PurePath | None, quiet: bool) -> list[str]:
+    """The client of ngtcp2, which writes a file."""
+    said = ("-q",) if quiet else ("--no-quic-dump", "--no-http-dump")
+    return [
+        *("gtlsclient", *said, "--exit-on-all-streams-close", f"--handshake-timeout={HANDSHAKE_TIMEOUT}s"),
+        *(("--download", str(folder)) if folder else ()),
+        *(served.address, served.port, served.url(file)),
+    ]
+
+
+def quinn_server(served: Served, congestion: str, log_folder: PurePath | None) -> list[str]:
+    """The server of quinn, which has one algorithm and notes nothing."""
+    where = ("--listen", f"{served.local_host}:{served.port}", str(served.root))
+    return ["quinn-server", "--key", str(served.pair.key), "--cert", str(served.pair.certificate), *where]
+
+
+def quinn_client(served: Served, file: str, folder: PurePath | None, quiet: bool) -> list[str]:
+    """The client of quinn, which writes to its output, and says no less if it shall be quiet."""
+    bind = "[::]:0" if ":" in served.address else "0.0.0.0:0"
+    return ["quinn-client", "--ca", str(served.authority), "--bind", bind, served.url(file)]
 
 
 IMPLEMENTATIONS = {
@@ -63,54 +118,20 @@ IMPLEMENTATIONS = {
             r"ERR_[A-Z_]+",
         ),
         congestion=("cubic", "reno", "bbr", "bbr2"),
+        server=gtlsserver,
+        client=gtlsclient,
         says_when=False,
+        prints=False,
         logs=True,
     ),
     "quinn": Implementation(
         Needs(programs=("quinn-client", "quinn-server"), tools=(QUINN.name,)),
         Marks(r"connecting to", r"connected at", r"response received in", r"ERROR: "),
         congestion=("cubic",),
+        server=quinn_server,
+        client=quinn_client,
         says_when=True,
+        prints=True,
         logs=False,
     ),
 }
-
-
-class Served(NamedTuple):
-    """A server's address and port as both ends name them, the folder it serves, and its certificate."""
-
-    local_host: str
-    host: str
-    address: str
-    port: str
-    root: PurePath
-    pair: Pair
-    authority: PurePath
-
-
-def server(name: str, served: Served, congestion: str, log_folder: PurePath | None = None) -> list[str]:
-    """The server's command; it notes each packet in the folder where one is given."""
-    pair = served.pair
-    if name == "quinn":
-        where = ("--listen", f"{served.local_host}:{served.port}", str(served.root))
-        return ["quinn-server", "--key", str(pair.key), "--cert", str(pair.certificate), *where]
-    address = served.local_host.strip("[]")
-    noted = ("--qlog-dir", str(log_folder)) if log_folder else ()
-    return [
-        *("gtlsserver", "-q", "--htdocs", str(served.root), f"--cc={congestion}", *noted),
-        *(address, served.port, str(pair.key), str(pair.certificate)),
-    ]
-
-
-def client(name: str, served: Served, file: str, folder: PurePath | None, quiet: bool) -> list[str]:
-    """The client's command that fetches a file; quinn's writes it to its output, the other one to a folder."""
-    url = f"https://{served.host}:{served.port}/{file}"
-    if name == "quinn":
-        bind = "[::]:0" if ":" in served.address else "0.0.0.0:0"
-        return ["quinn-client", "--ca", str(served.authority), "--bind", bind, url]
-    said = ("-q",) if quiet else ("--no-quic-dump", "--no-http-dump")
-    return [
-        *("gtlsclient", *said, "--exit-on-all-streams-close", f"--handshake-timeout={HANDSHAKE_TIMEOUT}s"),
-        *(("--download", str(folder)) if folder else ()),
-        *(served.address, served.port, url),
-    ]

@@ -17,7 +17,7 @@ NANOSECONDS = 1e-9
 
 
 class Run(NamedTuple):
-    """What a client said, each with its moment, how it ended and how long it took; in seconds since it first spoke."""
+    """What a client said, with the seconds since it first spoke; how it ended, and for how many seconds it ran."""
 
     said: list[tuple[float, str]]
     status: int

@@ -13,6 +13,7 @@ from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Process, wait_until
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.rist import numbered_stream, report
+from tunbench.runner.workloads.shared.listener import listening
 from tunbench.runner.workloads.shared.output_bounds import last_words
 from tunbench.runner.workloads.shared.server_process import serving
 
@@ -36,6 +37,7 @@ ABOUT = About(
             question=Question.LATE,
             main=True,
             followed=True,
+            at_a_glance=True,
         ),
         "quality": Metric(
             "ratio",
@@ -48,9 +50,7 @@ ABOUT = About(
         ),
         "unrecovered": Metric("count", "missing packets that librist gave up as lost", question=Question.LATE),
         "retries": Metric("count", "times that the receiver asked again for a packet", question=Question.LATE),
-        "rtt": Metric(
-            "s", "round-trip time as librist measures it, each second", main=True, followed=True, at_a_glance=True
-        ),
+        "rtt": Metric("s", "round-trip time as librist measures it, each second"),
     },
     sources=Sources({"ristsender": "rist-tools", "ristreceiver": "rist-tools"}, addons=(RIST_TOOLS,)),
 )
@@ -61,7 +61,7 @@ PORT, SENDER_PORT, VIEWER_PORT = 40052, 41052, 42052
 START_TIMEOUT = 20.0
 """Seconds in which the two programs must have found each other, and in which the viewer must listen."""
 
-STATISTICS = 1.0
+STATISTICS_INTERVAL = 1.0
 """Seconds between two lines of statistics."""
 
 CONNECTED = "Connection Status changed"
@@ -85,7 +85,7 @@ def busy(options: Options) -> float:
 
 def linger(options: Options) -> float:
     """Seconds for which packets may be kept back, and statistics be printed, when all have been sent."""
-    return float(options["buffer"]) + 2 * STATISTICS
+    return float(options["buffer"]) + 2 * STATISTICS_INTERVAL
 
 
 def execute(trial: Trial) -> None:
@@ -97,7 +97,7 @@ def execute(trial: Trial) -> None:
         got = running.enter_context(_viewer(trial, str(program)))
         receiver = running.enter_context(_receiver(trial))
         sender = running.enter_context(_sender(trial))
-        trial.outputs["ristsender.txt"] = _connected(trial, sender)
+        _check_connected(trial, sender)
         result = client.try_run(
             *(*client.python, str(program), "send", trial.port(SENDER_PORT), f"{float(options['rate']):.0f}"),
             str(options["duration"]),
@@ -132,21 +132,11 @@ def _url(host: str, trial: Trial, listening: str = "") -> str:
 
 @contextmanager
 def _viewer(trial: Trial, program: str) -> Iterator[Path]:
-    """What a player would be, from when it listens; it ends by itself, so that all it heard is told."""
+    """What a player would be, from when it listens: the file of what it heard."""
     node, name = trial.server, _log("viewer", trial)
-    stop, log = node.home / f"{name}.stop", node.log(name)
-    # What an earlier trial told says nothing of this one.
-    for path in (stop, log):
-        node.remove(path)
-    viewer = node.start(*node.python, program, "receive", trial.port(VIEWER_PORT), str(stop), log=name)
-    try:
-        if not wait_until(lambda: "ready" in node.read(log) or viewer.poll() is not None, START_TIMEOUT):
-            raise WorkloadFailed(f"the viewer did not listen within {START_TIMEOUT:g} s")
-        yield log
-    finally:
-        node.touch(stop)
-        wait_until(lambda: viewer.poll() is not None, 2)
-        viewer.stop()
+    argv, what = (*node.python, program, "receive", trial.port(VIEWER_PORT)), "the viewer did not listen"
+    with listening(node, *argv, log=name, within=START_TIMEOUT, what=what) as told:
+        yield told
 
 
 @contextmanager
@@ -169,23 +159,20 @@ def _sender(trial: Trial) -> Iterator[Process]:
 def _program(node: Node, trial: Trial, name: str, takes: str, gives: str, port: str) -> Iterator[Process]:
     log = _log(name, trial)
     node.remove(node.log(log))
-    every = f"{1000 * STATISTICS:.0f}"
+    every = f"{1000 * STATISTICS_INTERVAL:.0f}"
     arguments = ("-i", takes, "-o", gives, "-S", every, "-p", "1", "-v", "6")
     with serving(node, name, *arguments, log=log, port=port, proto="udp") as process:
         yield process
 
 
-def _connected(trial: Trial, sender: Process) -> str:
-    """What the sender has told when it has found the receiver. Raises WorkloadFailed where it does not in time."""
+def _check_connected(trial: Trial, sender: Process) -> None:
+    """Waits until the sender has found the receiver. Raises WorkloadFailed where it does not, or ends before."""
     log = trial.client.log(_log("ristsender", trial))
-
-    def told() -> str:
-        return trial.client.read(log)
-
-    if (
-        not wait_until(lambda: CONNECTED in told() or sender.poll() is not None, START_TIMEOUT)
-        or CONNECTED not in told()
-    ):
-        trial.outputs["ristsender.txt"] = told()
-        raise WorkloadFailed(f"the stream did not start: no receiver answered ristsender within {START_TIMEOUT:g} s")
-    return told()
+    wait_until(lambda: CONNECTED in trial.client.read(log) or sender.poll() is not None, START_TIMEOUT)
+    text = trial.client.read(log)
+    if CONNECTED in text:
+        return
+    trial.outputs["ristsender.txt"] = text
+    if sender.poll() is not None:
+        raise WorkloadFailed(f"the stream did not start: ristsender ended: {last_words(text)}")
+    raise WorkloadFailed(f"the stream did not start: no receiver answered ristsender within {START_TIMEOUT:g} s")

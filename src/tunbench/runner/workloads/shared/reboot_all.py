@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from itertools import permutations
 from pathlib import Path
 
 from tunbench.runner.declare.failures import WorkloadFailed
@@ -52,7 +53,7 @@ def _ready(trial: Trial, site: Site, name: str, probing: ExitStack) -> Streams:
     interval, overlays = float(trial.options["interval"]), site.stack.overlay
     names = [node.name for node in site.endpoints]
     found = {}
-    for here, there in ((here, there) for here in names for there in names if here != there):
+    for here, there in permutations(names, 2):
         node, address = site.nodes[here], overlays[there].address
         log = probing.enter_context(blocked_time.ready(node, overlays[here], address, interval, f"{name}-{there}"))
         found[here, there] = (node, log)
