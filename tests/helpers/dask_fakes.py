@@ -11,6 +11,7 @@ class FakeTask:
 
     def __init__(self) -> None:
         self.released = 0
+        self.error: Exception = OSError(28, "No space left on device")
         self.callbacks: list[Callable[[object], None]] = []
 
     def done(self) -> bool:
@@ -20,7 +21,7 @@ class FakeTask:
         self.released += 1
 
     def exception(self) -> Exception:
-        return OSError(28, "No space left on device")
+        return self.error
 
     def add_done_callback(self, called: Callable[[object], None]) -> None:
         self.callbacks.append(called)
@@ -43,8 +44,8 @@ class FakeClient:
     def unsubscribe_topic(self, topic: str) -> None:
         del self.handlers[topic]
 
-    def log_event(self, topic: str, message: object) -> None:
-        self.logged += 1
+    def log_event(self, topics: list[str], message: object) -> None:
+        self.logged += len(topics)
 
     def submit(self, *_: object, key: str, **options: object) -> FakeTask:
         for message in self.at_once(key):

@@ -23,7 +23,8 @@ from tunbench.labs.native.lab import NAMESPACES
 from tunbench.plan.axes.access import read_accesses
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.network import gateways, portmap, underlay
+from tunbench.runner.network import underlay
+from tunbench.runner.network.access import gateways, portmap
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.network.network import Nodes
 from tunbench.runner.node.node import HOME, Node

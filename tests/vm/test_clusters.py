@@ -107,6 +107,7 @@ def test_a_worker_with_vms_is_killed_20_times_at_random_moments(
         given_back += sum(one.get("state") == "interrupted" for one in journal.events(folder))
         _check_nothing_is_left(processes.folder / victim / "scratch")
     assert alike == {fingerprint(tmp_path / "pool")}
+    assert given_back >= 3
     record_property("reliability", f"20 kills of one of 3 workers; {given_back} shards given back; one fingerprint")
 
 
@@ -137,7 +138,7 @@ def _text(folder: Path) -> str:
 
 
 def _wait_for_lines(process: "subprocess.Popen[str]", folder: Path, count: int) -> None:
-    wait_until(lambda: process.poll() is not None or _text(folder).count("\n") >= count, 600)
+    assert wait_until(lambda: process.poll() is not None or _text(folder).count("\n") >= count, 600)
 
 
 def _check_nothing_is_left(work: Path) -> None:

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.vm
 ASK = """\
 import json, shutil
 from tunbench.runner.declare.access import Access, Accesses
-from tunbench.runner.network import portmap, underlay
+from tunbench.runner.network import underlay
+from tunbench.runner.network.access import portmap
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node.node import HOME
 from tunbench.runner.node.shell import LocalShell

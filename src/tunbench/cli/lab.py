@@ -15,6 +15,7 @@ from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.shell.listing import print_json
 from tunbench.cli.shell.under_way import under_way
+from tunbench.executors.cluster import on_worker_received
 from tunbench.journal.journal import JournalError
 from tunbench.labs import image
 from tunbench.labs.image import remove
@@ -22,6 +23,7 @@ from tunbench.labs.lab import LabError
 from tunbench.labs.vm import explore, image_build, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.image_packages import Versions
+from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.cache_folder import cache
 from tunbench.plan.expand import expand
 from tunbench.plan.load import load
@@ -212,13 +214,13 @@ def _check_terminal() -> None:
 
 @app.command()
 def clean() -> None:
-    """Remove all images from the cache, and the templates that were made from them.
+    """Remove all images from the cache, the templates that were made from them, and what a worker was sent.
 
     \b
     Example:
       tunbench lab clean
     """
-    for name in ("images", "templates"):
+    for name in ("images", templates.FOLDER, on_worker_received.RECEIVED):
         with bad_input_exits(OSError):
             remove(cache() / name)
         typer.echo(f"removed {cache() / name}")

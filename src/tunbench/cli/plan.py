@@ -26,7 +26,7 @@ from tunbench.plan.expand import expand
 from tunbench.plan.extent import as_json as to_json
 from tunbench.plan.extent import extent
 from tunbench.plan.load import load
-from tunbench.plan.shard import Shard
+from tunbench.plan.shard import Shard, needing_of
 from tunbench.report.terminal import plan_tables
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.selection import ToolboxNeeds, needs_of
@@ -36,7 +36,7 @@ app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it wou
 
 def _needs(shards: Sequence[Shard]) -> ToolboxNeeds:
     """What shards need of the toolbox and of the user."""
-    return needs_of({one for shard in shards for one in shard.needing}, {})
+    return needs_of(needing_of(shards), {})
 
 
 @app.command()

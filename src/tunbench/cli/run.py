@@ -25,7 +25,7 @@ from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.executors import choice
 from tunbench.executors.choice import DaskChoice
 from tunbench.executors.cluster import cluster
-from tunbench.executors.pool import Seats
+from tunbench.executors.pool import Seats, seats_of
 from tunbench.plan import cautions, load
 from tunbench.plan.estimate.duration import default_workers
 from tunbench.run import execution
@@ -92,10 +92,10 @@ def run(
         for line in [*([order.why_this_lab] if order.why_this_lab else []), *notes]:
             say(console, line)
         count = workers or default_workers(order.lab.clock)
-        with execution.machine_held(order), _executing(where, order, count, console) as (order, count, seats):
+        with execution.machine_held(order), _executing(where, order, count, console) as (order, seats):
             if resume is None:
                 execution.create(folder, order)
-            changed = execute(folder, order, count, console, seats=seats)
+            changed = execute(folder, order, seats, console)
         code = conclude(folder, order.loaded, changed, console)
         if pack is not None:
             packing.pack(folder, pack)
@@ -127,12 +127,10 @@ def _order_in(
 
 
 @contextmanager
-def _executing(
-    where: DaskChoice | None, order: Order, workers: int, console: Console
-) -> Iterator[tuple[Order, int, Seats | None]]:
+def _executing(where: DaskChoice | None, order: Order, workers: int, console: Console) -> Iterator[tuple[Order, Seats]]:
     """The order with its lab where shards start, and how many at a time: on this machine, or on workers."""
     if where is None:
-        yield order, workers, None
+        yield order, seats_of(workers)
         return
 
     def tell(text: str) -> None:
@@ -146,4 +144,4 @@ def _executing(
         except KeyboardInterrupt:
             say(console, "\nInterrupted before anything was executed")
             raise typer.Exit(INTERRUPTED) from None
-        yield order._replace(lab=lab), lab.seats(), lab.seats
+        yield order._replace(lab=lab), lab.seats

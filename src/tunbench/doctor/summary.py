@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tunbench.doctor import runnable
 from tunbench.doctor.examine import NATIVE, TOOLBOX, HostCheck
 from tunbench.runner import registry
 
@@ -38,8 +39,7 @@ def _in_vm(checks: Sequence[HostCheck]) -> list[str]:
     if not all(check.ok for check in checks if check.needed):
         return []
     lacking = {check.what.removeprefix(TOOLBOX) for check in checks if check.what.startswith(TOOLBOX) and not check.ok}
-    needs = {name: registry.tunnel(name).about.needs for name in registry.tunnel_names()}
-    return [name for name, one in needs.items() if not lacking & {*one.tools, *one.brought}]
+    return runnable.tunnels(lacking.__contains__)
 
 
 def _natively(checks: Sequence[HostCheck]) -> list[str]:

@@ -16,6 +16,10 @@ ADDRESS = re.compile(r"(?:tcp|tls)://(?:[\w.-]+|\[[0-9a-fA-F:]+\]):(\d{1,5})", r
 SPELLINGS = (POOL, f"{DASK}tcp://HOST:PORT", f"{DASK}tls://HOST:PORT", f"{DASK}{LOCAL}N")
 
 
+BEGINNINGS = tuple(re.sub("[A-Z].*", "", spelling) for spelling in SPELLINGS)
+"""The same as far as they can be written before an address or a number is known."""
+
+
 class ExecutorError(LabError):
     """An executor cannot hand out shards; the message says why, and the mend."""
 

@@ -36,6 +36,11 @@ Seats = Callable[[], int]
 """How many shards are executed at a time; machines may come and go."""
 
 
+def seats_of(workers: int | Seats) -> Seats:
+    """The same of a number of workers that stays."""
+    return workers if callable(workers) else lambda: workers
+
+
 class ShardEvent(NamedTuple):
     """Something that happened to a shard: its runner told it, or the pool, that it began or came to its end.
 
@@ -64,7 +69,7 @@ class RunningShard:
     refused: str = ""
 
 
-def execute(lab: Lab, waiting: deque[Shard], workers: int | Seats, scratch: Path) -> Iterator[ShardEvent]:
+def execute(lab: Lab, waiting: deque[Shard], seats: Seats, scratch: Path) -> Iterator[ShardEvent]:
     """Executes the shards that wait and yields what happens, as it happens. Leaving the iteration ends all labs.
 
     Shards are taken from the left; whoever iterates may append others meanwhile. One whose machine has gone is given
@@ -72,7 +77,6 @@ def execute(lab: Lab, waiting: deque[Shard], workers: int | Seats, scratch: Path
     """
     running: list[RunningShard] = []
     losses: Counter[str] = Counter()
-    seats = workers if callable(workers) else lambda: workers
     try:
         while waiting or running:
             while len(running) < seats() and waiting:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -104,6 +104,11 @@ class Shard:
         """The columns of a sample that say which trial it is from."""
         names = {axis: self.values[axis].name for axis in axes.SHARD}
         return {**names, "workload": workload, "repeat": self.repeat, "seed": self.seed}
+
+
+def needing_of(shards: Iterable[Shard]) -> set[PlannedStack | Workload]:
+    """What of these shards needs programs that not every shard has."""
+    return {one for shard in shards for one in shard.needing}
 
 
 def seed_of_repeat(seed: int, repeat: int) -> int:

@@ -121,7 +121,7 @@ def go(
         if host:
             book.append(host.event)
         with interruptible(), scratch(folder) as own_folder, watching_noise(order.lab.clock) as noise_watch:
-            return _execute(folder, order, workers, watch, book, own_folder, noise_watch, over)
+            return _execute(folder, order, pool.seats_of(workers), watch, book, own_folder, noise_watch, over)
     except ExecutorError as error:
         raise RunError(f"{error}\nWhat was measured is kept. Go on with: {resume_command(folder)}") from None
     except OSError as error:
@@ -141,7 +141,7 @@ def schedule_of(folder: Path, order: Order) -> Schedule:
 def _execute(
     folder: Path,
     order: Order,
-    workers: int | pool.Seats,
+    seats: pool.Seats,
     watch: Watch,
     book: Journal,
     own: Path,
@@ -157,7 +157,7 @@ def _execute(
     # A run may have been killed between the end of a block and its answer.
     for answer in schedule.new_answers():
         book.append(answer.line, sync=True)
-    for happened in pool.execute(order.lab, waiting, workers, own):
+    for happened in pool.execute(order.lab, waiting, seats, own):
         shard, line, event = happened
         line |= _noise(noise_watch, shard.id, event)
         earlier = known.get((shard.id, event.workload)) if isinstance(event, TrialEnded) else None

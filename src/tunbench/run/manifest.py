@@ -14,7 +14,7 @@ from tunbench.labs import payload
 from tunbench.labs.carried import carried
 from tunbench.plan import narrowing
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import Shard, canonical
+from tunbench.plan.shard import Shard, canonical, needing_of
 from tunbench.run.order import Order
 from tunbench.runner.declare import axes
 
@@ -37,7 +37,6 @@ def describe(order: Order) -> dict[str, Any]:
     """What the numbers of a run depend on, as far as it is known before it begins. Raises LabError and ImageError."""
     machines = {shard.machine.name: shard.machine for shard in order.shards}
     accesses = {shard.access.name: shard.access for shard in order.shards}
-    needing = {one for shard in order.shards for one in shard.needing}
     return {
         "tunbench": {"version": __version__, "commit": _commit()},
         "plan": _plan_of(order),
@@ -47,7 +46,7 @@ def describe(order: Order) -> dict[str, Any]:
         "shards": digest_of_shards(order.plan, order.shards),
         "runner": payload.digest(),
         **plugins_of(order),
-        **order.lab.check(needing, machines.values(), accesses.values()),
+        **order.lab.check(needing_of(order.shards), machines.values(), accesses.values()),
     }
 
 

@@ -13,7 +13,7 @@ from tunbench.plan.expand import expand
 from tunbench.plan.load import Loaded, reference_of
 from tunbench.plan.load import read as read_plan
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import Shard
+from tunbench.plan.shard import Shard, needing_of
 from tunbench.plugins import taken
 from tunbench.toolbox.selection import ToolboxNeeds, at_hand, needs_of
 
@@ -65,7 +65,7 @@ def order_of(loaded: Loaded, overrides: dict[str, Any], given: Mapping[str, str]
     Raises PlanError, ToolError and ImageError.
     """
     shards = expand(loaded.plan)
-    needs = needs_of({one for shard in shards for one in shard.needing}, given)
+    needs = needs_of(needing_of(shards), given)
     choice = choose_lab.auto(loaded.plan.lab, shards, needs.files)
     if choice:
         # As if the command line had asked for it, so that the run goes on in the same lab.

@@ -13,7 +13,8 @@ from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import drops, gateways, impairment, kernel_counters, leftovers, portmap, tuning
+from tunbench.runner.network import drops, impairment, kernel_counters, leftovers, tuning
+from tunbench.runner.network.access import gateways, portmap
 from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import Node

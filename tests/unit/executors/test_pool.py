@@ -40,7 +40,7 @@ def executed(
     script: Callable[[Shard], FakeExecution], folder: Path, shards: list[Shard] = SHARDS[:1], workers: int = 1
 ) -> tuple[list[ShardEvent], FakeLab]:
     lab = FakeLab(script)
-    told = list(pool.execute(lab, deque(shards), workers, folder))
+    told = list(pool.execute(lab, deque(shards), pool.seats_of(workers), folder))
     assert all(one.stopped for one in lab.executions)
     return told, lab
 
@@ -128,7 +128,7 @@ def test_nothing_is_looked_at_while_nothing_is_told(tmp_path: Path, monkeypatch:
     (tmp_path / "last").write_bytes(lines(TRIAL, END, first=1))
     lab = Real(f"cat {tmp_path}/first >>$FOLDER/events.jsonl; sleep 1; cat {tmp_path}/last >>$FOLDER/events.jsonl")
     began = time.monotonic()
-    told = list(pool.execute(lab, deque(SHARDS[:1]), 1, tmp_path / "shards"))
+    told = list(pool.execute(lab, deque(SHARDS[:1]), lambda: 1, tmp_path / "shards"))
     assert told[-1].line["state"] == "finished"
     assert time.monotonic() - began < 10, "what it tells, and its end, are heard at once"
     assert lab.execution.looks < 8
@@ -139,7 +139,7 @@ def test_a_lab_without_a_bell_is_looked_at_all_the_time(tmp_path: Path, monkeypa
     monkeypatch.setattr(inotify.LIBC, "inotify_init1", lambda *_: -1)
     (tmp_path / "all").write_bytes(lines(PHASE, TRIAL, END))
     lab = Real(f"sleep 0.5; cat {tmp_path}/all >>$FOLDER/events.jsonl")
-    told = list(pool.execute(lab, deque(SHARDS[:1]), 1, tmp_path / "shards"))
+    told = list(pool.execute(lab, deque(SHARDS[:1]), lambda: 1, tmp_path / "shards"))
     assert told[-1].line["state"] == "finished"
     assert lab.execution.looks > 20
 
@@ -276,7 +276,7 @@ def test_a_warning_that_comes_late_is_told_once(tmp_path: Path) -> None:
 
 def test_everything_is_stopped_when_the_consumer_stops_early(tmp_path: Path) -> None:
     lab = FakeLab(lambda _: FakeExecution([lines(PHASE)], hangs=True))
-    told = pool.execute(lab, deque(SHARDS), 3, tmp_path)
+    told = pool.execute(lab, deque(SHARDS), lambda: 3, tmp_path)
     while as_told(next(told)) != PHASE:
         pass
     assert [one.stopped for one in lab.executions] == [0, 0, 0]
@@ -292,5 +292,5 @@ def test_everything_is_stopped_when_a_lab_cannot_start(tmp_path: Path) -> None:
 
     lab = FakeLab(script)
     with pytest.raises(OSError, match="no space left"):
-        list(pool.execute(lab, deque(SHARDS), 3, tmp_path))
+        list(pool.execute(lab, deque(SHARDS), lambda: 3, tmp_path))
     assert [one.stopped for one in lab.executions] == [1, 1]

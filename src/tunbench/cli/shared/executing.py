@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.shell.console import say, screen, show
-from tunbench.executors.pool import Seats
+from tunbench.executors.pool import Seats, seats_of
 from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
@@ -30,21 +30,21 @@ MISTAKES = (RunError, JournalError, ImageError, LabError, ToolError)
 def execute(
     folder: Path,
     order: Order,
-    workers: int,
+    workers: int | Seats,
     console: Console,
     interrupted: str = "",
     limit: float | None = None,
-    seats: Seats | None = None,
 ) -> list[str]:
     """Executes what is left of a run, and shows how far it is. Returns the trials that came out otherwise than before.
 
-    `seats` says how many shards are executed at a time where that changes: there are `workers` at the beginning.
     After `limit` seconds what is under way comes to its end, and nothing else begins.
     Ends the command on Ctrl-C, and says how to go on, or what else is to be said then.
     """
     schedule = execution.schedule_of(folder, order)
     waiting, possible = schedule.waiting(), schedule.possible()
-    seconds = estimate([*waiting, *possible], workers, order.lab.clock)
+    seats = seats_of(workers)
+    at_first = seats()
+    seconds = estimate([*waiting, *possible], at_first, order.lab.clock)
     most = order.plan.until.max if order.plan.until else 0
     host = order.lab.examine(order.shards)
     for line in host.lines if host else ():
@@ -52,8 +52,8 @@ def execute(
     try:
         total = schedule.asked
         over = execution.never if limit is None else execution.after(limit)
-        with Display(console, total, workers, seconds, len(possible), most, total - len(waiting), limit) as display:
-            return execution.go(folder, order, seats or workers, display.watch, host, over)
+        with Display(console, total, at_first, seconds, len(possible), most, total - len(waiting), limit) as display:
+            return execution.go(folder, order, seats, display.watch, host, over)
     except KeyboardInterrupt:
         kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"
         say(console, f"\nInterrupted; {interrupted or kept}")

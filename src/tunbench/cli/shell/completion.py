@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from tunbench.executors import choice
 from tunbench.journal import journal
 from tunbench.plan.load import PlanError, load, shipped_plans, shipped_studies
 from tunbench.runner import registry
@@ -38,7 +39,7 @@ def packed_runs(incomplete: str) -> list[str]:
 
 def executors(incomplete: str) -> list[str]:
     """Ways to hand out shards, as far as they can be written before an address is known."""
-    return _beginning(incomplete, ["pool", "dask=tcp://", "dask=tls://", "dask=local:"])
+    return _beginning(incomplete, choice.BEGINNINGS)
 
 
 def tunnels(incomplete: str) -> list[str]:

@@ -59,7 +59,7 @@ def joined(
             "clock": lab.clock,
             "images": [list(one) for one in images],
         }
-        crew = Crew(client, uuid.uuid4().hex[:12], images, sent_templates(lab, shards_of(plan, 1)), work)
+        crew = Crew(client, choice, uuid.uuid4().hex[:12], images, sent_templates(lab, shards_of(plan, 1)), work)
         try:
             crew.gather(tell)
             if not crew.seats:
@@ -80,6 +80,6 @@ def images_of(lab: Lab, *needing: Iterable[Any]) -> list[SentImage]:
 
 
 def _nobody(choice: DaskChoice, crew: Crew) -> str:
-    if not crew.refused:
+    if not crew.reasons:
         return f"the scheduler at {choice.name} has no workers; start some with: dask worker {choice.name}"
     return f"no worker of {choice.name} can execute this run{crew.reasons}"

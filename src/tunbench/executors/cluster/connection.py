@@ -1,10 +1,12 @@
 """The connection to a scheduler of Dask, which is asked first whether it is one that can be worked with."""
 
+import gc
+import ipaddress
 import logging
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 10.0
 """Seconds in which a scheduler must answer."""
 
-LOOPBACK = ("127.", "localhost", "[::1]")
-
 INSTALL = "pip install 'tunbench[dask]'"
 
 
@@ -26,32 +26,55 @@ INSTALL = "pip install 'tunbench[dask]'"
 def connected(choice: DaskChoice) -> "Iterator[Client]":
     """A client of the scheduler; of workers of this process, there is one within. Raises ExecutorError."""
     try:
-        import distributed
+        import distributed  # noqa: F401
     except ImportError:
         raise ExecutorError(f"Dask is not installed; install it with: {INSTALL}") from None
     with ExitStack() as stack:
         stack.enter_context(_quiet())
         address: Any = choice.address
         if choice.local:
-            address = stack.enter_context(_workers_of_this_process(choice.local))
-        try:
-            client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise ExecutorError(_no_answer(choice, error)) from None
+            address = stack.enter_context(_workers_of_this_process(choice))
+        client = _client(choice, address)
         stack.callback(client.close, timeout=5)
         _check_version(client, choice, version("distributed"))
         yield client
 
 
+def _client(choice: DaskChoice, address: Any) -> "Client":
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        why = _no_answer(choice, error)
+    # A client that Dask has left half made closes itself when it is collected: done in a thread of Dask's, which closes
+    # it, too, that never ends.
+    gc.collect()
+    raise ExecutorError(why)
+
+
 def caution(choice: DaskChoice) -> str:
     """What is to be said of an open connection; empty where there is nothing."""
-    host = choice.address.removeprefix("tcp://")
-    if not choice.address.startswith("tcp://") or host.startswith(LOOPBACK):
+    if not choice.address.startswith("tcp://") or _is_this_machine(choice.address):
         return ""
     return (
         f"{choice.address} is neither encrypted nor closed: whoever reaches it executes what he likes on every worker; "
         "where others share the network, use tls:// (docs/clusters.md#security)"
     )
+
+
+def _is_this_machine(address: str) -> bool:
+    host = address.partition("://")[2].rpartition(":")[0].strip("[]")
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+class SchedulerGone(ExecutorError):
+    """A scheduler that did answer does not any more."""
+
+    def __init__(self, choice: DaskChoice) -> None:
+        super().__init__(f"the scheduler at {choice.name} does not answer any more; start it again")
 
 
 def _no_answer(choice: DaskChoice, error: Exception) -> str:
@@ -79,25 +102,33 @@ def _check_version(client: "Client", choice: DaskChoice, here: str) -> None:
 
 
 @contextmanager
-def _workers_of_this_process(count: int) -> Iterator[Any]:
-    """Workers that are threads of this process: they only look after VMs, and open no port for their work."""
+def _workers_of_this_process(choice: DaskChoice) -> Iterator[Any]:
+    """Workers that are threads of this process: they only look after VMs, and open no port for their work.
+
+    Raises ExecutorError.
+    """
     from distributed import LocalCluster
 
-    with tempfile.TemporaryDirectory(prefix="tunbench-dask-") as folder:
-        cluster = LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=False,
-            # What they say of themselves over HTTP is for this host alone.
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            local_directory=folder,
-            memory_limit=0,
-        )
+    with ExitStack() as stack:
         try:
-            yield cluster
-        finally:
-            cluster.close(timeout=5)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tunbench-dask-"))
+            cluster = LocalCluster(
+                n_workers=choice.local,
+                threads_per_worker=1,
+                processes=False,
+                # What they say of themselves over HTTP is for this host alone.
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address="127.0.0.1:0",
+                local_directory=folder,
+                memory_limit=0,
+            )
+        except OSError as error:
+            raise ExecutorError(
+                f"cannot start {choice.name} ({error.filename or 'in a temporary folder'}: {error.strerror}); make "
+                "room there, or name another temporary folder with TMPDIR"
+            ) from None
+        stack.callback(cluster.close, timeout=5)
+        yield cluster
 
 
 @contextmanager

@@ -4,11 +4,14 @@ They are looked for as long as the run goes on, so that one which comes later, o
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tunbench.executors.choice import DaskChoice, ExecutorError
 from tunbench.executors.cluster import on_worker_greeting, on_worker_task, shipment
+from tunbench.executors.cluster.connection import SchedulerGone
 from tunbench.executors.cluster.fitness import Fitness, judged
 from tunbench.executors.cluster.sent_image import SentImage
 from tunbench.executors.cluster.sent_template import NoTemplate, kept
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0
 
+JUDGED_AGAIN_SECONDS = 30.0
+"""How often a worker whose host was short of memory is asked again."""
+
 Tell = Callable[[str], None]
 
 
@@ -28,18 +34,31 @@ class Crew:
     def __init__(
         self,
         client: "Client",
+        choice: DaskChoice,
         run: str,
         images: Sequence[SentImage],
         templates: Sequence[SentImage],
         work: Mapping[str, Any],
     ) -> None:
-        self.client, self.run, self.images, self.templates, self.work = client, run, images, templates, work
-        self.used: dict[str, int] = {}
-        self.refused: dict[str, str] = {}
+        self.client, self.choice, self.run = client, choice, run
+        self.images, self.templates, self.work = images, templates, work
         self.here = on_worker_greeting.said_here()
+        self.failed = ""
+        self._used: dict[str, Fitness] = {}
+        self._refused: dict[str, str] = {}
+        self._short: set[str] = set()
+        self._judged = time.monotonic()
+        # Whoever waits for shards asks and refuses, while another thread looks.
+        self._lock = threading.Lock()
         self._over = threading.Event()
         self._looking = threading.Thread(target=self._look_on, daemon=True)
         self._tell: Tell = lambda text: None
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        """How many shards each worker that takes part takes at a time."""
+        with self._lock:
+            return {worker: one.threads for worker, one in self._used.items()}
 
     @property
     def seats(self) -> int:
@@ -49,17 +68,22 @@ class Crew:
     @property
     def reasons(self) -> str:
         """Why workers are not used, each on a line of its own, behind what is said before."""
-        return "".join(f"\n  {worker}: {why}" for worker, why in sorted(self.refused.items()))
+        with self._lock:
+            return "".join(f"\n  {worker}: {why}" for worker, why in sorted(self._refused.items()))
 
     def gather(self, tell: Tell) -> None:
-        """Takes on all that are there, and tells of it; then goes on looking in the background."""
+        """Takes on all that are there, and tells of it; then goes on looking in the background.
+
+        Raises ExecutorError. What goes wrong later is in `failed`.
+        """
         self._tell = tell
         self._look()
         self._looking.start()
 
     def refuse(self, worker: str, why: str) -> None:
         """Lets a worker take no more."""
-        self.used.pop(worker, None)
+        with self._lock:
+            self._used.pop(worker, None)
         self._refuse({worker: why})
 
     def close(self) -> None:
@@ -72,58 +96,78 @@ class Crew:
 
     def _look_on(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
-            if self.client.status == "running":
-                try:
+            try:
+                if self.client.status == "running":
                     self._look()
-                except OSError:
-                    # The scheduler has gone; whoever waits for shards finds that out, and says so.
-                    continue
+            except SchedulerGone:
+                # Whoever waits for shards finds that out, and says so.
+                continue
+            except ExecutorError as error:
+                self.failed = f"{error}"
+                return
+            except Exception as error:
+                self.failed = (
+                    f"looking for workers of {self.choice.name} has failed: "
+                    f"{type(error).__name__}: {line(str(error), 300)}"
+                )
+                return
 
     def _look(self) -> None:
-        there = workers_of(self.client)
-        for gone in set(self.used) - set(there):
-            self._tell(f"worker {gone} is gone; its shards begin anew elsewhere")
-            del self.used[gone]
-        self.refused = {worker: why for worker, why in self.refused.items() if worker in there}
-        if fresh := {
-            worker: threads for worker, threads in there.items() if worker not in {**self.used, **self.refused}
-        }:
+        there = workers_of(self.client, self.choice)
+        with self._lock:
+            gone = [worker for worker in self._used if worker not in there]
+            self._used = {worker: one for worker, one in self._used.items() if worker in there}
+            self._refused = {worker: why for worker, why in self._refused.items() if worker in there}
+            self._short &= there.keys()
+            known = {*self._used, *self._refused} - self._to_judge_again()
+        for worker in gone:
+            self._tell(f"worker {worker} is gone; its shards begin anew elsewhere")
+        if fresh := {worker: threads for worker, threads in there.items() if worker not in known}:
             self._take_on(fresh)
 
-    def _take_on(self, fresh: Mapping[str, int]) -> None:
-        fit = examined(self.client, self.images, fresh, self.here)
-        self._refuse({one.address: one.refusal for one in fit if one.refusal})
-        left = [one for one in fit if not one.refusal]
-        self._send(left)
-        self._send_templates([one for one in left if one.address not in self.refused])
-        ready = [one.address for one in left if one.address not in self.refused]
-        answers = shipment.ran(self.client, ready, on_worker_task.prepare, self.run, dict(self.work))
-        self._refuse(
-            {worker: line(f"{answer}", 300) for worker, answer in answers.items() if isinstance(answer, Exception)}
-        )
-        for worker in ready:
-            if worker not in self.refused:
-                self.used[worker] = fresh[worker]
+    def _to_judge_again(self) -> set[str]:
+        """Those whose host was short of memory, now and then."""
+        if time.monotonic() - self._judged < JUDGED_AGAIN_SECONDS:
+            return set()
+        self._judged = time.monotonic()
+        return self._short
 
-    def _send(self, fit: Sequence[Fitness]) -> None:
-        """Sends what lacks, once to each cache."""
+    def _take_on(self, fresh: Mapping[str, int]) -> None:
+        with self._lock:
+            used = list(self._used.values())
+        fit = examined(self.client, self.images, fresh, self.here, used)
+        self._refuse(
+            {one.address: one.refusal for one in fit if one.refusal}, {one.address for one in fit if one.short}
+        )
+        left = self._sent([one for one in fit if not one.refusal])
+        self._send_templates(left)
+        answers = shipment.ran(
+            self.client, [one.address for one in left], on_worker_task.prepare, self.run, dict(self.work)
+        )
+        failed = {worker: line(f"{answer}", 300) for worker, answer in answers.items() if isinstance(answer, Exception)}
+        self._refuse(failed)
+        with self._lock:
+            taken = {one.address: one for one in left if one.address not in failed}
+            self._used |= taken
+            self._refused = {worker: why for worker, why in self._refused.items() if worker not in taken}
+            self._short -= taken.keys()
+
+    def _sent(self, fit: Sequence[Fitness]) -> list[Fitness]:
+        """Sends what lacks, once to each cache; returns those that have it all."""
         caches = {str(one.said["cache"]): one.address for one in fit}
         lacked = shipment.lacked(self.client, self.images, list(caches.values()))
-        for one in self.images:
-            wanting = [worker for worker, lacks in lacked.items() if one in lacks]
+        for image in self.images:
+            wanting = [worker for worker, lacks in lacked.items() if image in lacks]
             if not wanting:
                 continue
-            self._say_sending(one, len(wanting))
-            failed = shipment.send(self.client, self.run, one, wanting)
+            self._say_sending(image, len(wanting))
+            failed = shipment.send(self.client, self.run, image, wanting)
             # What does not go into a cache is lacked by all who share it.
-            self._refuse(
-                {
-                    other.address: failed[caches[str(other.said["cache"])]]
-                    for other in fit
-                    if caches[str(other.said["cache"])] in failed
-                }
-            )
+            without = {one.address: why for one in fit if (why := failed.get(caches[str(one.said["cache"])]))}
+            self._refuse(without)
+            fit = [one for one in fit if one.address not in without]
             lacked = {worker: lacks for worker, lacks in lacked.items() if worker not in failed}
+        return list(fit)
 
     def _send_templates(self, fit: Sequence[Fitness]) -> None:
         """The same of templates; whoever cannot take one saves one itself."""
@@ -131,7 +175,7 @@ class Crew:
         lacked = shipment.lacked(self.client, self.templates, list(caches.values()))
         for one in self.templates:
             if wanting := [worker for worker, lacks in lacked.items() if one in lacks]:
-                with suppress(NoTemplate, OSError), kept(one):
+                with suppress(NoTemplate, OSError, ExecutorError), kept(one):
                     self._say_sending(one, len(wanting))
                     shipment.send(self.client, self.run, one, wanting)
 
@@ -139,26 +183,40 @@ class Crew:
         size = shipment.bytes_of([one]) >> 20
         self._tell(f"sending {one.called} ({size} MiB) to {count} worker{'s'[: count - 1]}")
 
-    def _refuse(self, found: Mapping[str, str]) -> None:
-        for worker, why in found.items():
-            self.refused[worker] = why
+    def _refuse(self, found: Mapping[str, str], short: Set[str] = frozenset()) -> None:
+        with self._lock:
+            # One that is still short of memory has been told of.
+            new = {worker: why for worker, why in found.items() if worker not in self._short & short}
+            self._refused |= found
+            self._short = self._short - found.keys() | short
+        for worker, why in new.items():
             self._tell(f"worker {worker} is not used: {why}")
 
 
-def workers_of(client: "Client") -> dict[str, int]:
-    """How many shards each worker of the scheduler takes at a time, by its address. Raises OSError."""
+def workers_of(client: "Client", choice: DaskChoice) -> dict[str, int]:
+    """How many shards each worker of the scheduler takes at a time, by its address. Raises SchedulerGone."""
     scheduler: Any = client.scheduler
-    info = client.sync(scheduler.identity, n_workers=-1)
+    try:
+        info = client.sync(scheduler.identity, n_workers=-1)
+    except OSError:
+        raise SchedulerGone(choice) from None
     return {str(address): int(one["nthreads"]) for address, one in info["workers"].items()}
 
 
 def examined(
-    client: "Client", images: Sequence[SentImage], workers: Mapping[str, int], here: Mapping[str, Any]
+    client: "Client",
+    images: Sequence[SentImage],
+    workers: Mapping[str, int],
+    here: Mapping[str, Any],
+    used: Iterable[Fitness] = (),
 ) -> list[Fitness]:
-    """What workers say of themselves, judged; those that lack images are to have room for them."""
+    """What workers say of themselves, judged beside those `used` already; those that lack images are to have room.
+
+    Raises ExecutorError.
+    """
     greetings = shipment.ran(client, list(workers), on_worker_greeting.greeting)
     answering = [worker for worker, said in greetings.items() if isinstance(said, dict)]
     same = [worker for worker in answering if greetings[worker].get("tunbench") == here["tunbench"]]
     lacked = shipment.lacked(client, images, same)
     to_send = {worker: shipment.bytes_of(lacks) for worker, lacks in lacked.items()}
-    return judged(greetings, workers, here, to_send)
+    return judged(greetings, workers, here, to_send, used)

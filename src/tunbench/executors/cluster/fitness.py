@@ -1,25 +1,30 @@
 """Whether a worker can execute shards of a run so that they are equal to the byte, or why it cannot."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from tunbench.labs.vm import boot
 from tunbench.plain_text import line
 
-VM_BYTES = 1536 << 20
-"""Memory that a VM may take: below it QEMU stays (GUEST_MEMORY and TRANSLATED_CODE_MIB of labs/vm/boot.py)."""
+VM_BYTES = boot.MOST_BYTES
+"""The memory that a thread of a worker must have: a shard is a VM."""
 
 ROOM_BYTES = 512 << 20
 """Room on the disk of its cache that a worker must have besides what it is sent: for a template."""
 
 
 class Fitness(NamedTuple):
-    """What a worker said of itself, how many shards it takes at a time, and why it is not used; empty where it is."""
+    """What a worker said of itself, how many shards it takes at a time, and why it is not used; empty where it is.
+
+    Where its host is `short` of memory, that may change.
+    """
 
     address: str
     threads: int
     said: Mapping[str, Any]
     refusal: str = ""
+    short: bool = False
 
     @property
     def host(self) -> str:
@@ -28,27 +33,35 @@ class Fitness(NamedTuple):
 
 
 def judged(
-    greetings: Mapping[str, Any], threads: Mapping[str, int], here: Mapping[str, Any], to_send: Mapping[str, int]
+    greetings: Mapping[str, Any],
+    threads: Mapping[str, int],
+    here: Mapping[str, Any],
+    to_send: Mapping[str, int],
+    used: Iterable[Fitness] = (),
 ) -> list[Fitness]:
     """Judges workers by what they said, or by the error that came in its place.
 
-    `here` is what this machine says of itself, and `to_send` how many bytes each worker lacks.
+    `here` is what this machine says of itself, `to_send` how many bytes each worker lacks, and `used` are those that
+    take part already: workers of one host share its memory.
     """
     left: dict[str, int] = defaultdict(int)
     for said in greetings.values():
         if isinstance(said, Mapping):
             left[str(said.get("host"))] = int(said.get("memory", -1))
+    for one in used:
+        host = str(one.said.get("host"))
+        left[host] = max(left[host] - one.threads * VM_BYTES, 0) if left[host] >= 0 else left[host]
     found = []
     for address, said in greetings.items():
         if not isinstance(said, Mapping):
             found.append(Fitness(address, threads[address], {}, _error(said)))
             continue
         host, needed = str(said.get("host")), threads[address] * VM_BYTES
-        refusal = _refusal(said, here, to_send.get(address, 0)) or _memory(left[host], needed, threads[address])
-        if not refusal and left[host] >= 0:
-            # Workers of one host share its memory.
+        refusal = _refusal(said, here, to_send.get(address, 0))
+        lacks = "" if refusal else _memory(left[host], needed, threads[address])
+        if not refusal and not lacks and left[host] >= 0:
             left[host] -= needed
-        found.append(Fitness(address, threads[address], said, refusal))
+        found.append(Fitness(address, threads[address], said, refusal or lacks, bool(lacks)))
     return found
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import tunbench
+from tunbench.executors.cluster.on_worker_task import SHARD_FOLDER
 from tunbench.labs.lab import LabError
 from tunbench.labs.vm import qemu
 from tunbench.plan.cache_folder import cache
 
-MEMORY = Path("/proc/meminfo")
+MEMORY, PROCESSES = Path("/proc/meminfo"), Path("/proc")
 
 CODE = (".py", ".toml")
 """What of the package decides how a worker reads a plan and executes a shard."""
@@ -32,7 +33,7 @@ def said_here() -> dict[str, Any]:
         "dask": version("distributed"),
         "qemu": _qemu(),
         "host": socket.gethostname(),
-        "memory": _free_memory(),
+        "memory": _memory(),
         **_cache(),
     }
 
@@ -54,10 +55,29 @@ def _qemu() -> str:
         return ""
 
 
-def _free_memory() -> int:
-    """Bytes that are free for programs, as proc(5) estimates them; -1 where that is not known."""
-    for text in MEMORY.read_text().splitlines() if MEMORY.exists() else ():
-        if text.startswith("MemAvailable:"):
+def _memory() -> int:
+    """Bytes that are free for programs, as proc(5) estimates them, or that workers' VMs have; -1 where not known.
+
+    What those VMs take is counted by the threads of the workers, whichever run they are of.
+    """
+    free = _bytes_in(MEMORY, "MemAvailable")
+    return free if free < 0 else free + sum(map(_bytes_of_vm, PROCESSES.glob("[0-9]*")))
+
+
+def _bytes_of_vm(process: Path) -> int:
+    """The memory of its own that a process has which is a VM of a worker; 0 of any other one."""
+    try:
+        is_one = f"/{SHARD_FOLDER}".encode() in (process / "cmdline").read_bytes()
+        return max(_bytes_in(process / "status", "RssAnon"), 0) if is_one else 0
+    except OSError:
+        # It has ended meanwhile.
+        return 0
+
+
+def _bytes_in(file: Path, name: str) -> int:
+    """A value of a file of proc(5) that has one in kB on each line; -1 where it has none of that name."""
+    for text in file.read_text().splitlines() if file.exists() else ():
+        if text.startswith(f"{name}:"):
             return int(text.split()[1]) << 10
     return -1
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tunbench.executors.cluster.sent_image import SentImage, told
-from tunbench.executors.cluster.sent_template import TEMPLATE_KIND
+from tunbench.executors.cluster.sent_image import TEMPLATE_KIND, SentImage, told
 from tunbench.labs import image
 from tunbench.labs.image import ImageError
+from tunbench.labs.vm import apic_timer
 from tunbench.labs.vm.templates import seal
 from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.cache_folder import cache
@@ -27,7 +27,7 @@ RECEIVED, VIEWS, INCOMING = "received", "views", ".incoming-"
 FORGOTTEN_SECONDS = 3600.0
 """What is still incoming after so long without a byte was never finished: whoever sent it has died."""
 
-SHARED = (("templates", 0o700), ("images/acpi", 0o755))
+SHARED = ((templates.FOLDER, 0o700), (apic_timer.FOLDER, 0o755))
 """Folders of the worker's cache that runs share: what lies in them is named by all that it was made from."""
 
 
@@ -82,9 +82,12 @@ def _end(run: str, one: SentImage) -> None:
             raise ImageError(f"the image {one.name} did not arrive as it was sent")
         if not _is_whole(one, place):
             shutil.rmtree(place, ignore_errors=True)
-            # Another run may have sent the same meanwhile.
-            with suppress(FileExistsError):
+            try:
                 incoming.rename(place)
+            except OSError:
+                # Another run may have sent the same meanwhile.
+                if not _is_whole(one, place):
+                    raise
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
 
@@ -153,19 +156,10 @@ def _is_whole(one: SentImage, folder: Path) -> bool:
         looks = (one.digest, *_looks(folder))
         if _whole.get(folder) == looks:
             return True
-        if image.check(_Lying(one.name, folder))["digest"] == one.digest:
+        if image.check(one.lying(folder))["digest"] == one.digest:
             _whole[folder] = looks
             return True
     return False
-
-
-class _Lying:
-    """An image where it lies."""
-
-    build = rebuild = "nothing: it is sent"
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
 
 
 def _looks(folder: Path) -> list[object]:

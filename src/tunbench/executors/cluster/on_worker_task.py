@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunbench.executors.cluster import on_worker_received
-from tunbench.executors.cluster.sent_image import SentExtra, told
+from tunbench.executors.cluster.sent_image import told
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import EXTRA_KINDS
 from tunbench.labs.lab import Lab
@@ -27,6 +27,9 @@ from tunbench.runner.declare import axes
 
 if TYPE_CHECKING:
     from distributed import Worker
+
+SHARD_FOLDER = "tunbench-shard-"
+"""With what the name of the folder of a shard begins: it stands in the command line of its VM."""
 
 LONGEST_WAIT = 0.5
 """Seconds after which a shard that nobody wants any more is ended, at most."""
@@ -61,12 +64,7 @@ def _prepare(run: str, work: Mapping[str, Any]) -> None:
     images = told(work["images"])
     view = on_worker_received.view(images)
     plan = load.read(work["text"], Path(work["file"]), work["overrides"]).plan
-    extras = [
-        SentExtra(one.name, view / one.place, kind, one.build, one.rebuild)
-        for one in images
-        for kind in EXTRA_KINDS
-        if one.kind == kind
-    ]
+    extras = [one.lying(view / one.place) for one in images if one.kind in EXTRA_KINDS]
     shards = {cell(shard): shard for shard in shards_of(plan, 1)}
     _prepared[run] = Prepared(plan.seed, shards, lab(work["kind"], work["clock"]).with_extras(extras), view)
 
@@ -82,18 +80,19 @@ def cell(shard: Shard) -> tuple[str, ...]:
 
 
 def execute(run: str, values: Sequence[str], repeat: int, name: str) -> None:
-    """Executes a shard of a prepared run. Raises what a lab raises that cannot start."""
+    """Executes a shard of a prepared run. Raises what a lab raises that cannot start, and OSError where it is not."""
     from distributed import get_worker
 
     worker = get_worker()
-    ready = _prepared[run]
+    if (ready := _prepared.get(run)) is None:
+        raise ConnectionError("it has begun anew since it was told of the run")
     shard = ready.shards[tuple(values)]
     shard = replace(shard, repeat=repeat, seed=seed_of_repeat(ready.seed, repeat))
     if shard.id != name:
         raise ValueError(f"the plan that this worker has reads otherwise: {shard.id} is not {name}")
     key = worker.get_current_task()
     teller = Teller(worker, run, str(key))
-    with cache_in(ready.view), swept(Path(worker.local_directory) / f"tunbench-{teller.attempt}") as folder:
+    with cache_in(ready.view), swept(Path(worker.local_directory) / f"{SHARD_FOLDER}{teller.attempt}") as folder:
         teller.tell(began=True)
         execution = ready.lab.start(shard, folder)
         try:

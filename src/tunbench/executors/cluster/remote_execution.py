@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 KINDS: Mapping[str, WarningKind] = {str(kind): kind for kind in WarningKind}
 
+DIED = "KilledWorker"
+"""The error of a task whose workers have died, one after the other."""
+
 LARGEST_BYTES = 256 << 20
 """Of what a worker tells at once, when it is unpacked."""
 
@@ -24,7 +27,8 @@ class RemoteExecution:
     """A task of Dask's; `wakes` rings whenever something of it has come.
 
     `workers` are those that may take it, `alive` tells which are there, and `refuse` lets one take no more. It is
-    `lost` where the one that had it has gone, or could not execute it: then it begins anew.
+    `lost` where the one that had it has gone, or lacks what any shard takes, such as room: then it begins anew. What
+    else it `failed` of would come up on every worker.
     """
 
     def __init__(
@@ -38,7 +42,7 @@ class RemoteExecution:
         self.warnings: Sequence[tuple[WarningKind, str]] = ()
         self.attempt = self.worker = ""
         self.over: Mapping[str, Any] | None = None
-        self.lost = ""
+        self.lost = self.failed = ""
         self._lines: list[bytes] = []
         self._began: float | None = None
         self._lock = threading.Lock()
@@ -59,7 +63,7 @@ class RemoteExecution:
     def told(self, message: Mapping[str, Any]) -> None:
         """Takes a message of the worker."""
         with self._lock:
-            if self.over is not None or self.lost:
+            if self.over is not None or self.lost or self.failed:
                 return
             if self.attempt and message["attempt"] != self.attempt:
                 self.lost = f"worker {self.worker} is gone"
@@ -87,9 +91,9 @@ class RemoteExecution:
         """Whether it is still to be waited for."""
         # That it is over is told before its task ends, so that this is asked the other way round.
         done, alive = self.future.done(), self.alive()
-        if not (self.lost or self.over):
-            self.lost = self._why_lost(done, alive)
-        return not (self.lost or self.over)
+        if not (self.lost or self.failed or self.over):
+            self._look(done, alive)
+        return not (self.lost or self.failed or self.over)
 
     def age(self) -> float:
         """Seconds since a worker began it, or that it took there."""
@@ -110,24 +114,29 @@ class RemoteExecution:
 
     def last_words(self) -> str:
         """What the worker said at its end, and which one it was."""
-        words = str(self.over["words"]) if self.over is not None else self.lost
+        words = str(self.over["words"]) if self.over is not None else self.lost or self.failed
         return f"worker {self.worker or 'unknown'}: {words}"
 
-    def _error(self) -> str:
-        error = self.future.exception() if self.future.status == "error" else None
-        return f"{type(error).__name__}: {line(str(error), 500)}" if error else str(self.future.status)
-
-    def _why_lost(self, done: bool, alive: Collection[str]) -> str:
-        """Why it is to begin anew; empty where it goes on."""
+    def _look(self, done: bool, alive: Collection[str]) -> None:
+        """Finds out whether it is lost or has failed."""
         if done:
-            if self.worker and self.future.status == "error":
-                self.refuse(self.worker, self._error())
-            return f"worker {self.worker or 'unknown'} did not execute it: {self._error()}"
-        if self.worker and self.worker not in alive:
-            return f"worker {self.worker} is gone"
-        if not self.worker and not set(self.workers) & set(alive):
-            return "no worker that could take it is there"
-        return ""
+            self._ended()
+        elif self.worker and self.worker not in alive:
+            self.lost = f"worker {self.worker} is gone"
+        elif not self.worker and not set(self.workers) & set(alive):
+            self.lost = "no worker that could take it is there"
+
+    def _ended(self) -> None:
+        """Its task has ended without having told its end."""
+        error = self.future.exception() if self.future.status == "error" else None
+        told = f"{type(error).__name__}: {line(str(error), 500)}" if error else str(self.future.status)
+        why = f"worker {self.worker or 'unknown'} did not execute it: {told}"
+        if self.worker and isinstance(error, OSError):
+            self.refuse(self.worker, told)
+        if error is None or isinstance(error, OSError) or type(error).__name__ == DIED:
+            self.lost = why
+        else:
+            self.failed = why
 
     def _warn(self, told: Sequence[Sequence[str]]) -> None:
         self.warnings = [(KINDS[kind], str(text)) for kind, text in told if kind in KINDS]

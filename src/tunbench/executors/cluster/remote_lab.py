@@ -4,11 +4,13 @@ import itertools
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tunbench.executors.choice import DaskChoice, ExecutorError
 from tunbench.executors.cluster import on_worker_task
+from tunbench.executors.cluster.connection import SchedulerGone
 from tunbench.executors.cluster.crew import Crew
 from tunbench.executors.cluster.remote_execution import RemoteExecution
 from tunbench.labs.execution import Execution
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 """Seconds for which a run without any worker waits for one."""
 
-KEPT_MESSAGES = 1000
-"""What a scheduler keeps of a topic: `distributed.admin.low-level-log-length`."""
+KEPT_MESSAGES, KEPT_SETTING = 1000, "distributed.admin.low-level-log-length"
+"""How many messages of a topic a scheduler keeps, where neither its configuration nor this machine's says else."""
 
 
 class RemoteLab:
@@ -45,7 +47,9 @@ class RemoteLab:
     def seats(self) -> int:
         """How many shards the workers take at a time. Raises ExecutorError where nobody will take any."""
         if self.client.status != "running":
-            raise ExecutorError(f"the scheduler at {self.choice.name} does not answer any more; start it again")
+            raise SchedulerGone(self.choice)
+        if self.crew.failed:
+            raise ExecutorError(self.crew.failed)
         count = self.crew.seats
         self._alone_since = None if count else self._alone_since or time.monotonic()
         if self._alone_since and time.monotonic() - self._alone_since > PATIENCE:
@@ -84,9 +88,16 @@ class RemoteLab:
         for one in self.handed.values():
             one.stop()
         if self.client.status == "running":
+            self._push_out()
+
+    def _push_out(self) -> None:
+        """Has the scheduler keep empty messages in the place of the run's: it takes none away before it ends."""
+        from dask import config
+
+        # It may go at any moment, and with it what it keeps.
+        with suppress(OSError):
             self.client.unsubscribe_topic(self.crew.run)
-            for _ in range(KEPT_MESSAGES):
-                self.client.log_event(self.crew.run, "")
+            self.client.log_event([self.crew.run] * int(config.get(KEPT_SETTING, KEPT_MESSAGES) or 0), "")
 
     def _heard(self, event: tuple[float, Any]) -> None:
         _, message = event

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tunbench.labs import image
 from tunbench.labs.extras import Extra, ExtraKind
 from tunbench.labs.image import Image
 from tunbench.plan.cache_folder import cache
 
+TEMPLATE_KIND = "template"
+
 
 class SentImage(NamedTuple):
     """An image; `place` is its folder below the cache, and `kind` that of an extra, empty of an image of the lab.
 
-    A template is one, too.
+    A template is one, too, of a kind of its own.
     """
 
     name: str
@@ -29,7 +31,7 @@ class SentImage(NamedTuple):
     @property
     def called(self) -> str:
         """What messages call it."""
-        return f"the {'template' if self.kind == 'template' else 'image'} {self.name}"
+        return f"the {'template' if self.kind == TEMPLATE_KIND else 'image'} {self.name}"
 
     @property
     def build(self) -> str:
@@ -41,9 +43,13 @@ class SentImage(NamedTuple):
         """What is damaged is sent anew."""
         return self.build
 
+    def lying(self, folder: Path) -> "LyingImage":
+        """The same where it lies on a worker."""
+        return LyingImage(self.name, folder, cast(ExtraKind, self.kind), self.build, self.rebuild)
 
-class SentExtra(NamedTuple):
-    """The same of a tool or brought program, as a lab takes it."""
+
+class LyingImage(NamedTuple):
+    """An image in a folder, as a lab takes it: where it has the kind of an extra, as one."""
 
     name: str
     folder: Path

@@ -1,9 +1,13 @@
 """Sends images to workers that lack them: once to each cache, however many workers share it, and checked there."""
 
+import errno
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tunbench.executors.choice import ExecutorError
 from tunbench.executors.cluster import on_worker_received as on_worker
 from tunbench.executors.cluster.sent_image import SentImage
 from tunbench.labs.vm.templates import seal
@@ -18,8 +22,25 @@ each worker in its memory meanwhile."""
 
 
 def bytes_of(images: Iterable[SentImage]) -> int:
-    """How many bytes the files of images have."""
-    return sum(512 * path.stat().st_blocks for one in images for path in _files(one))
+    """How many bytes the files of images have. Raises ExecutorError."""
+    return sum(map(_bytes, images))
+
+
+def _bytes(one: SentImage) -> int:
+    with _read_here(one):
+        return sum(512 * path.stat().st_blocks for path in _files(one))
+
+
+@contextmanager
+def _read_here(one: SentImage) -> Iterator[None]:
+    """Within it files of an image of this machine are read. Raises ExecutorError where that goes wrong."""
+    try:
+        yield
+    except OSError as error:
+        raise ExecutorError(
+            f"cannot read {one.called}, which workers lack ({error.filename}: {error.strerror}); leave images and "
+            "tools alone while a run goes on, and build anew what is gone"
+        ) from None
 
 
 def lacked(client: "Client", images: Sequence[SentImage], workers: Sequence[str]) -> dict[str, list[SentImage]]:
@@ -32,7 +53,7 @@ def lacked(client: "Client", images: Sequence[SentImage], workers: Sequence[str]
 
 
 def send(client: "Client", run: str, one: SentImage, workers: Sequence[str]) -> dict[str, str]:
-    """Sends an image to workers. Returns those that could not take it, each with the reason."""
+    """Sends an image to workers. Returns those that could not take it, each with the reason. Raises ExecutorError."""
     failed: dict[str, str] = {}
 
     def each(function: Any, *given: Any) -> None:
@@ -42,14 +63,15 @@ def send(client: "Client", run: str, one: SentImage, workers: Sequence[str]) -> 
                 failed[worker] = f"cannot take {one.called}: {_told(answer)}"
 
     try:
-        each(on_worker.begin, run, one.digest)
-        for path in _files(one):
-            name = str(path.relative_to(one.folder))
-            size = path.stat().st_size
-            for pieces in _pieces(path):
-                each(on_worker.take, run, one.digest, name, size, pieces)
-        each(on_worker.end, run, list(one))
-    except KeyboardInterrupt:
+        with _read_here(one):
+            each(on_worker.begin, run, one.digest)
+            for path in _files(one):
+                name = str(path.relative_to(one.folder))
+                size = path.stat().st_size
+                for pieces in _pieces(path):
+                    each(on_worker.take, run, one.digest, name, size, pieces)
+            each(on_worker.end, run, list(one))
+    except (KeyboardInterrupt, ExecutorError):
         ran(client, workers, on_worker.drop, run)
         raise
     if failed:
@@ -75,7 +97,10 @@ def _told(error: Exception) -> str:
 
 
 def _files(one: SentImage) -> list[Path]:
-    return sorted(path for path in one.folder.rglob("*") if path.is_file() and path.name != seal.SEAL)
+    """Its files, but for what says that they are whole. Raises OSError."""
+    if found := sorted(path for path in one.folder.rglob("*") if path.is_file() and path.name != seal.SEAL):
+        return found
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(one.folder))
 
 
 def _pieces(path: Path) -> Iterator[list[tuple[int, bytes]]]:

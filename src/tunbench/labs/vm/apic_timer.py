@@ -17,6 +17,9 @@ from tunbench.labs.image import ImageError
 from tunbench.labs.vm import cpio
 from tunbench.plan.cache_folder import cache
 
+FOLDER = "images/acpi"
+"""Where tables are kept in a cache."""
+
 PATH_IN_INITRD = "kernel/firmware/acpi/facp.aml"
 
 SIGNATURE = b"FACP"
@@ -36,7 +39,7 @@ def archive(identity: str, shown: Callable[[], bytes]) -> bytes:
     `shown` boots a VM of this `identity`, QEMU and its options, and returns the FADT that it has; it is called once,
     and what came of it is kept in the cache. Raises OSError and ImageError.
     """
-    kept = cache() / "images" / "acpi" / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.aml"
+    kept = cache() / FOLDER / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.aml"
     if not (kept.is_file() and _sound(kept.read_bytes())):
         _keep(kept, reduced(shown()))
     return cpio.archive({PATH_IN_INITRD: (cpio.FILE, kept.read_bytes())})

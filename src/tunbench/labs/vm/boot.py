@@ -18,9 +18,16 @@ from tunbench.plan.axes.machine import Machine
 from tunbench.plan.shard import canonical
 from tunbench.plugins.folder import Plugin
 
-GUEST_MEMORY = "1G"
+GUEST_GIB = 1
+GUEST_MEMORY = f"{GUEST_GIB}G"
 TRANSLATED_CODE_MIB = 128
-"""What QEMU may fill with translated code; with GUEST_MEMORY it keeps a VM below 1.5 GiB."""
+"""What QEMU may fill with translated code."""
+
+QEMUS_OWN_MIB = 384
+"""What QEMU takes for all else, at most: chosen."""
+
+MOST_BYTES = (GUEST_GIB << 30) + (TRANSLATED_CODE_MIB + QEMUS_OWN_MIB << 20)
+"""The memory that a VM takes of its host, at most."""
 
 CHIPSET = "q35,nvdimm=on,smbus=off,sata=off,suppress-vmdesc=on,memory-backend=memory"
 HPET, APIC_TIMER = "hpet=on", "hpet=off,pit=off,pic=off"

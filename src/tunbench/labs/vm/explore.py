@@ -6,14 +6,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tunbench.labs.carried import carried
 from tunbench.labs.extras import Extra
 from tunbench.labs.image import Image, ImageError
 from tunbench.labs.process_group import ends_with_this_process
 from tunbench.labs.vm import look_around
 from tunbench.labs.vm.boot import FULL, Boot
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.labs.vm.lab import images_of, started
+from tunbench.labs.vm.lab import boot_of, started
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
@@ -45,8 +44,7 @@ def shell_of_shard(shard: Shard, clock: str, extras: Sequence[Extra] = (), plugi
     spec = {**shard.spec(), "workloads": [look_around.ABOUT.name], "probes": []}
     files = {"shard.json": canonical(spec).encode(), LOOK_AROUND.name: LOOK_AROUND.read_bytes()}
     with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
-        images = (BASE, *images_of(shard, extras))
-        boot = Boot(clock, Path(folder), images, plugins=carried(shard, plugins))
+        boot = boot_of(shard, clock, Path(folder), extras, plugins)
         boot.write(PROGRAM_OF_SHARD, files, shard.seed)
         return subprocess.run(ends_with_this_process(boot.command(serial=["mon:stdio"]))).returncode
 

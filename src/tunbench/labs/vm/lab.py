@@ -101,10 +101,14 @@ class VmLab:
 
 def written(lab: Lab, shard: Shard, folder: Path) -> Boot:
     """A VM that is to execute a shard, whose files have been written to the folder."""
-    images = (BASE, *images_of(shard, lab.extras))
-    boot = Boot(lab.clock, folder, images, shard.machine, carried(shard, lab.plugins))
+    boot = boot_of(shard, lab.clock, folder, lab.extras, lab.plugins)
     boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
     return boot
+
+
+def boot_of(shard: Shard, clock: str, folder: Path, extras: Iterable[Extra], plugins: Iterable[Plugin]) -> Boot:
+    """A VM on the machine of a shard, with all that the shard needs; no file of it has been written."""
+    return Boot(clock, folder, (BASE, *images_of(shard, extras)), shard.machine, carried(shard, plugins))
 
 
 def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:

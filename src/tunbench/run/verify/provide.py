@@ -6,6 +6,7 @@ from tunbench.labs.image import ImageError
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.image_packages import PackagesGone, Versions
+from tunbench.plan.shard import needing_of
 from tunbench.run.order import Order, RunError
 from tunbench.run.verify import listed
 from tunbench.run.verify.their_run import TheirRun
@@ -33,7 +34,7 @@ def _images(order: Order) -> list[Definition]:
     """The images that are not there, where the lab cannot do without."""
     try:
         order.lab.check(
-            {one for shard in order.shards for one in shard.needing},
+            needing_of(order.shards),
             {shard.machine for shard in order.shards},
             [shard.access for shard in order.shards],
         )

@@ -7,7 +7,8 @@ from tunbench.runner.declare.access import Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.topology import Topology
-from tunbench.runner.network import edge, gateways, links, nat64, underlay, wires
+from tunbench.runner.network import links, underlay, wires
+from tunbench.runner.network.access import edge, gateways, nat64
 from tunbench.runner.network.network import Nodes
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import memory_watch, namespaces, pinning

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.network import wires
-from tunbench.runner.network.gateway import GLOBAL, Gateway, first_of
+from tunbench.runner.network.access.gateway import GLOBAL, Gateway, first_of
 from tunbench.runner.network.underlay import EDGE, MTU, Underlay, Wire, lans
 from tunbench.runner.node.node import ROOT_NODE, Node
 

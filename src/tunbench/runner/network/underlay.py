@@ -10,8 +10,8 @@ from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET
 from tunbench.runner.declare.topology import CONTROL, PAIR, RELAY, Topology
-from tunbench.runner.network import gateway
-from tunbench.runner.network.gateway import GLOBAL, PUBLIC, WIRED, Gateway
+from tunbench.runner.network.access import gateway
+from tunbench.runner.network.access.gateway import GLOBAL, PUBLIC, WIRED, Gateway
 
 MTU = gateway.USUAL_MTU
 """MTU of what stands in the network itself, in bytes."""

@@ -1,5 +1,6 @@
 """Runs on real schedulers and workers, each a process with a cache of its own; their labs start no VM."""
 
+import gc
 import random
 import subprocess
 import threading
@@ -377,6 +378,31 @@ def test_with_certificates_a_run_goes_over_tls_and_nobody_else_is_let_in(
             on(found, []),
         ):
             pass
+
+
+def test_what_dask_leaves_of_a_refused_client_is_not_collected_by_the_next_ones_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from distributed.compatibility import asyncio_run as started
+
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.5)
+
+    def collecting(*given: Any, **options: Any) -> Any:
+        gc.collect()
+        return started(*given, **options)
+
+    gc.disable()
+    try:
+        with (
+            pytest.raises(ExecutorError, match="no certificates"),
+            connection.connected(DaskChoice("tls://127.0.0.1:1")),
+        ):
+            pass
+        monkeypatch.setattr("distributed.utils.asyncio_run", collecting)
+        with pytest.raises(ExecutorError, match="no scheduler"), connection.connected(DaskChoice("tcp://127.0.0.1:1")):
+            pass
+    finally:
+        gc.enable()
 
 
 def test_an_address_where_nothing_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,12 @@
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tunbench.executors.choice import DaskChoice
+from tunbench.executors.cluster import on_worker_greeting, on_worker_task
 from tunbench.executors.cluster.connection import caution
 from tunbench.executors.cluster.fitness import ROOM_BYTES, VM_BYTES, judged
 from tunbench.executors.cluster.on_worker_greeting import code_digest, said_here
@@ -59,6 +63,28 @@ def test_workers_of_one_host_share_its_memory() -> None:
     assert [one.refusal for one in apart] == ["", ""]
 
 
+def test_those_that_are_used_already_share_it_too() -> None:
+    [used] = judged({"tcp://1": WORKER}, {"tcp://1": 3}, HERE, {})
+    late = {"tcp://2": WORKER, "tcp://3": WORKER, "tcp://4": {**WORKER, "host": "b"}}
+    found = judged(late, dict.fromkeys(late, 1), HERE, {}, [used])
+    assert [(one.short, one.refusal[:11]) for one in found] == [(False, ""), (True, "has 0 MiB o"), (False, "")]
+    [unknown] = judged({"tcp://2": {**WORKER, "memory": -1}}, {"tcp://2": 9}, HERE, {}, [used])
+    assert unknown.refusal == ""
+
+
+def test_memory_of_vms_of_workers_is_free_for_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 8388608 kB\nMemAvailable: 1048576 kB\n")
+    monkeypatch.setattr(on_worker_greeting, "MEMORY", tmp_path / "meminfo")
+    assert said_here()["memory"] == 1 << 30
+    hold = "held = bytearray(b'x' * (300 << 20)); print(flush=True); input()"
+    argv = [sys.executable, "-c", hold, f"file:/x/{on_worker_task.SHARD_FOLDER}1/console.log"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as vm:
+        assert vm.stdout and vm.stdout.readline()
+        assert 300 << 20 < said_here()["memory"] - (1 << 30) < 400 << 20
+        vm.communicate(b"\n")
+    assert said_here()["memory"] == 1 << 30
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -93,6 +119,10 @@ def test_this_machine_says_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path:
         (DaskChoice("tcp://10.0.0.1:8786"), True),
         (DaskChoice("tcp://127.0.0.1:8786"), False),
         (DaskChoice("tcp://localhost:8786"), False),
+        (DaskChoice("tcp://[::1]:8786"), False),
+        (DaskChoice("tcp://[::2]:8786"), True),
+        (DaskChoice("tcp://localhost.example.org:8786"), True),
+        (DaskChoice("tcp://127.example.org:8786"), True),
         (DaskChoice("tls://10.0.0.1:8786"), False),
         (DaskChoice("", 2), False),
     ],

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -10,8 +11,7 @@ import pytest
 
 from tunbench.executors.cluster import on_worker_received as on_worker
 from tunbench.executors.cluster import shipment
-from tunbench.executors.cluster.sent_image import SentImage, sent
-from tunbench.executors.cluster.sent_template import TEMPLATE_KIND
+from tunbench.executors.cluster.sent_image import TEMPLATE_KIND, SentImage, sent
 from tunbench.labs import image
 from tunbench.labs.image import ImageError
 from tunbench.labs.vm.image_definition import BASE
@@ -95,6 +95,28 @@ def test_what_was_damaged_since_is_lacking(base: SentImage, tmp_path: Path) -> N
     assert lacking(base) == [base.digest]
     received(base, tmp_path)
     assert lacking(base) == []
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_of_two_runs_that_send_the_same_at_once_the_second_finds_it(
+    whole: bool, base: SentImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def another_was_faster(incoming: Path, place: Path) -> None:
+        shutil.copytree(incoming, place)
+        if not whole:
+            (place / "image.squashfs").write_bytes(b"half")
+        rename(incoming, place)
+
+    monkeypatch.setattr(Path, "rename", another_was_faster)
+    if whole:
+        received(base, tmp_path)
+        assert lacking(base) == []
+    else:
+        with pytest.raises(OSError, match="Directory not empty"):
+            received(base, tmp_path)
+    assert [path.name for path in (cache() / "received").iterdir()] == [base.digest]
 
 
 @pytest.mark.parametrize("name", ["../../../evil", "/etc/evil", "a/../../../evil"])

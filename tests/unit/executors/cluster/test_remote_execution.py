@@ -3,6 +3,7 @@
 import select
 import zlib
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -99,6 +100,24 @@ def test_a_worker_that_cannot_execute_it_takes_no_more(handed: Handed) -> None:
     assert not handed.execution.running()
     assert handed.refused == {"tcp://1": "OSError: [Errno 28] No space left on device"}
     assert "No space left on device" in handed.execution.last_words()
+    assert handed.execution.lost == "worker tcp://1 did not execute it: OSError: [Errno 28] No space left on device"
+
+
+def test_a_shard_that_would_fail_on_every_worker_does_not_begin_anew_and_none_is_refused(handed: Handed) -> None:
+    handed.tell(began=True)
+    handed.task.status, handed.task.error = "error", ValueError("no such speed")
+    assert not handed.execution.running()
+    assert (handed.refused, handed.execution.lost) == ({}, "")
+    assert handed.execution.last_words().endswith("worker tcp://1 did not execute it: ValueError: no such speed")
+
+
+def test_a_shard_whose_workers_died_before_they_told_of_it_begins_anew(handed: Handed) -> None:
+    from distributed import KilledWorker
+
+    last: Any = SimpleNamespace(address="tcp://2")
+    handed.task.status, handed.task.error = "error", KilledWorker("k", last, 3)
+    assert not handed.execution.running()
+    assert "KilledWorker" in handed.execution.lost and handed.refused == {}
 
 
 def test_where_its_worker_has_gone_it_is_lost(handed: Handed) -> None:

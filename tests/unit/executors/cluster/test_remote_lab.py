@@ -14,9 +14,10 @@ from tunbench.executors.cluster import remote_lab
 from tunbench.executors.cluster.remote_lab import RemoteLab
 
 
-def lab(client: Any, used: dict[str, int] | None = None) -> RemoteLab:
+def lab(client: Any, used: dict[str, int] | None = None, failed: str = "") -> RemoteLab:
     used = {"tcp://1": 2} if used is None else used
-    crew: Any = SimpleNamespace(run="run", used=used, seats=sum(used.values()), reasons="\n  tcp://2: no", refuse=None)
+    crew: Any = SimpleNamespace(run="run", used=used, seats=sum(used.values()), refuse=None)
+    vars(crew).update(reasons="\n  tcp://2: no", failed=failed)
     inner: Any = QuietLab()
     return RemoteLab(inner, client, DaskChoice("tcp://127.0.0.1:8786"), crew)
 
@@ -52,6 +53,25 @@ def test_what_is_told_of_a_shard_that_nobody_waits_for_is_left_aside(tmp_path: P
     assert client.logged == remote_lab.KEPT_MESSAGES and client.handlers == {}
 
 
+def test_as_many_messages_push_out_those_of_a_run_as_a_scheduler_keeps() -> None:
+    from dask import config
+
+    client = FakeClient()
+    with config.set({remote_lab.KEPT_SETTING: 7}):
+        lab(client).close()
+    assert client.logged == 7
+
+
+def test_a_scheduler_that_goes_while_a_run_ends_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(topics: object, message: object) -> None:
+        raise OSError("Stream is closed")
+
+    client = FakeClient()
+    monkeypatch.setattr(client, "log_event", gone)
+    lab(client).close()
+    assert client.handlers == {}
+
+
 def test_seats_are_those_of_the_workers_and_a_scheduler_that_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient()
     assert lab(client).seats() == 2
@@ -61,6 +81,11 @@ def test_seats_are_those_of_the_workers_and_a_scheduler_that_is_gone_is_said(mon
     client.status = "connecting"
     with pytest.raises(ExecutorError, match=r"the scheduler at tcp://127\.0\.0\.1:8786 does not answer any more"):
         lab(client).seats()
+
+
+def test_what_went_wrong_while_workers_were_looked_for_ends_the_run() -> None:
+    with pytest.raises(ExecutorError, match="looking for workers has failed"):
+        lab(FakeClient(), failed="looking for workers has failed").seats()
 
 
 def test_all_else_of_it_is_of_this_machine() -> None:

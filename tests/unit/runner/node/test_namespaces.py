@@ -4,7 +4,7 @@ import pytest
 
 from tests.helpers.fakes import Call, FakeEvents, FakeLabShell, move_home
 from tunbench.runner.network import links, underlay
-from tunbench.runner.network.edge import watched
+from tunbench.runner.network.access.edge import watched
 from tunbench.runner.node import limits, namespaces
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node

@@ -19,6 +19,9 @@ from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import canonical
 from tunbench.runner.declare.warnings import WarningKind
 
+FOLDER = "templates"
+"""Where templates lie in a cache."""
+
 SWITCH = "TUNBENCH_TEMPLATES"
 """The variable by which templates are switched off, to measure what they spare."""
 
@@ -30,7 +33,7 @@ def begins_with(clock: str) -> str:
 
 def shelf() -> Shelf:
     """The templates of this user's cache."""
-    return Shelf(cache() / "templates")
+    return Shelf(cache() / FOLDER)
 
 
 def start(boot: Boot) -> ProcessGroup:

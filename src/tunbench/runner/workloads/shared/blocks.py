@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.failures import Unsupported
-from tunbench.runner.network.gateway import Gateway
+from tunbench.runner.network.access.gateway import Gateway
 from tunbench.runner.node import forget_flows, python
 from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node

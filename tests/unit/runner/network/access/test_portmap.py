@@ -11,7 +11,8 @@ from tunbench.plan.axes.access import read_accesses
 from tunbench.runner import stack
 from tunbench.runner.declare.access import PORTMAPS, Access, Accesses, of_spec
 from tunbench.runner.declare.failures import StackFailed, Unsupported
-from tunbench.runner.network import gateway_rules, gateways, links, portmap, underlay
+from tunbench.runner.network import links, underlay
+from tunbench.runner.network.access import gateway_rules, gateways, portmap
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import node as node_module
 from tunbench.runner.node.node import Node

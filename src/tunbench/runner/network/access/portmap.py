@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tunbench.runner.declare.failures import StackFailed, Unsupported
-from tunbench.runner.network.gateway import INSIDE, OUTSIDE, Gateway
+from tunbench.runner.network.access.gateway import INSIDE, OUTSIDE, Gateway
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node.node import Node
 

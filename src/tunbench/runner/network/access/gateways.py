@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from tunbench.runner.declare.access import NONE, PASSED
 from tunbench.runner.declare.failures import Unsupported
-from tunbench.runner.network import gateway_rules, portmap
-from tunbench.runner.network.gateway import Gateway
+from tunbench.runner.network.access import gateway_rules, portmap
+from tunbench.runner.network.access.gateway import Gateway
 from tunbench.runner.network.underlay import Underlay, lans
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.json_output import table, value_at

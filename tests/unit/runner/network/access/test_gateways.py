@@ -11,8 +11,9 @@ from tunbench.runner.declare.access import KEPT, NATS, PASSED, Access, Accesses
 from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.topology import CONTROL, PAIR, read
-from tunbench.runner.network import gateway_rules, gateways, links, underlay, wires
-from tunbench.runner.network.gateway import Gateway
+from tunbench.runner.network import links, underlay, wires
+from tunbench.runner.network.access import gateway_rules, gateways
+from tunbench.runner.network.access.gateway import Gateway
 from tunbench.runner.network.underlay import Interface, Underlay
 from tunbench.runner.network.wires import Crossing
 from tunbench.runner.node.node import Node

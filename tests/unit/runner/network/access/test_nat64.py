@@ -20,7 +20,8 @@ from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import TCP, UDP
 from tunbench.runner.declare.topology import CONTROL, PAIR
 from tunbench.runner.declare.tunnel import BARE
-from tunbench.runner.network import gateway_rules, links, nat64, underlay
+from tunbench.runner.network import links, underlay
+from tunbench.runner.network.access import gateway_rules, nat64
 from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node import node as node_module
 from tunbench.runner.node.node import Node

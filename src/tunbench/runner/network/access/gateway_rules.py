@@ -9,8 +9,8 @@ from ipaddress import ip_network
 
 from tunbench.runner.declare import access
 from tunbench.runner.declare.access import KEPT, LISTS, NONE, PASSED, PATH
-from tunbench.runner.network import portmap
-from tunbench.runner.network.gateway import OUTSIDE, Gateway
+from tunbench.runner.network.access import portmap
+from tunbench.runner.network.access.gateway import OUTSIDE, Gateway
 
 TABLE = "gateway"
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.failures import StackFailed, Unsupported
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network.gateway import (
+from tunbench.runner.network.access.gateway import (
     HEADER_DIFFERENCE,
     INSIDE,
     OUTSIDE,
