@@ -1,13 +1,16 @@
 """Runs on real schedulers and workers, each a process with a cache of its own; their labs start no VM."""
 
 import gc
+import multiprocessing
 import random
+import signal
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -202,6 +205,26 @@ def test_with_until_the_same_blocks_are_asked_for(two: ClusterProcesses, tmp_pat
 def test_ctrl_c_ends_what_is_under_way_on_workers_and_resume_goes_on(two: ClusterProcesses, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(two, tmp_path / "run", ending_after(1, KeyboardInterrupt))
+    assert wait_until(lambda: not shards_in(two), 10), "no process is left"
+    assert wait_until(lambda: not list(two.folder.glob("*/scratch/**/tunbench-*")), 10), "no folder is left"
+    run(two, tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == by_the_pool(tmp_path / "pool")
+
+
+def _killed_after_the_first_shard(address: str, folder: Path) -> None:
+    found: Any = SimpleNamespace(address=address)
+    run(found, folder, ending_after(1, signal.SIGKILL))
+
+
+def test_where_the_command_is_killed_workers_end_what_they_do_and_resume_goes_on(
+    two: ClusterProcesses, tmp_path: Path
+) -> None:
+    command = multiprocessing.get_context("spawn").Process(
+        target=_killed_after_the_first_shard, args=(two.address, tmp_path / "run")
+    )
+    command.start()
+    command.join(120)
+    assert command.exitcode == -signal.SIGKILL
     assert wait_until(lambda: not shards_in(two), 10), "no process is left"
     assert wait_until(lambda: not list(two.folder.glob("*/scratch/**/tunbench-*")), 10), "no folder is left"
     run(two, tmp_path / "run")
