@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.helpers.fakes import captured
 from tunbench.runner.workload import Sample
-from tunbench.runner.workloads.shared import iperf3_report
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 
 
 def loaded(name: str) -> Any:

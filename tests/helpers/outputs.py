@@ -45,7 +45,7 @@ from tunbench.runner.workloads import (
 from tunbench.runner.workloads.nix_cache import download
 from tunbench.runner.workloads.quic.programs import IMPLEMENTATIONS
 from tunbench.runner.workloads.shared import arrivals, irtt, outages
-from tunbench.runner.workloads.shared.iperf3_report import load
+from tunbench.runner.workloads.shared.iperf.iperf3_report import load
 
 LASTED = 1000.0
 """Seconds that every trial is said to have lasted."""

@@ -17,7 +17,7 @@ from tests.helpers.neighbours import Neighbours, awake
 from tunbench.analysis.statistics import estimate
 from tunbench.runner.workload import Sample
 from tunbench.runner.workloads import iperf3_tcp, ping
-from tunbench.runner.workloads.shared import iperf3_report
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 
 pytestmark = [
     pytest.mark.native,

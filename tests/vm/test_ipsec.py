@@ -50,7 +50,7 @@ Ran = tuple[Path, Record]
 def run(folder: Path, text: str, interface: bytes = UP) -> Ran:
     """A plan's text, executed with packets counted, and XFRM interfaces that come up in that way."""
     files = payload.runner_files()
-    files["tunbench/runner/workloads/shared/iperf3.py"] += COUNTING
+    files["tunbench/runner/workloads/shared/iperf/iperf3.py"] += COUNTING
     modes = "tunbench/runner/tunnels/ipsec/modes.py"
     assert UP in files[modes]
     files[modes] = files[modes].replace(UP, interface)

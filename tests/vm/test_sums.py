@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.measuring import execute, plan
 from tunbench.labs import payload
 from tunbench.runner.declare.verdicts import Verdict
-from tunbench.runner.workloads.shared import iperf2, iperf3_report
+from tunbench.runner.workloads.shared.iperf import iperf2, iperf3_report
 
 pytestmark = pytest.mark.vm
 

@@ -101,7 +101,7 @@ def test_commands_typed_by_hand_measure_the_same(tmp_path: Path) -> None:
 
 
 def _throughput(printed: str) -> float:
-    from tunbench.runner.workloads.shared import iperf3_report
+    from tunbench.runner.workloads.shared.iperf import iperf3_report
 
     return iperf3_report.number(
         iperf3_report.load(printed[printed.index("{") :]), "end", "sum_received", "bits_per_second"

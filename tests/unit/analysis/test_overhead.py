@@ -27,7 +27,7 @@ from tunbench.runner.tunnel import in_ipv6
 from tunbench.runner.workload import Trial
 from tunbench.runner.workloads import overhead as measured
 from tunbench.runner.workloads import pmtu
-from tunbench.runner.workloads.shared import iperf3_report
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 from tunbench.runner.workloads.shared.output_bounds import LARGEST_PACKET
 
 

@@ -68,7 +68,7 @@ def test_what_a_run_is_summed_up_by_is_declared() -> None:
     shown = {question: questions.at_a_glance(question) for question in Question}
     assert {question: names for question, names in shown.items() if names} == {
         Question.FAST: ["throughput"],
-        Question.LATE: ["rtt", "loss"],
+        Question.LATE: ["rtt", "delivered", "loss"],
         Question.COSTLY: ["cost"],
     }
 

@@ -10,9 +10,10 @@ from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.packet_format import IP, UDP
 from tunbench.runner.workload import About, Load, Sample, Trial, now
-from tunbench.runner.workloads.shared import arrivals, iperf3, iperf3_report
+from tunbench.runner.workloads.shared import arrivals
 from tunbench.runner.workloads.shared.arrivals import NOTHING, Heard
-from tunbench.runner.workloads.shared.iperf3_report import Total
+from tunbench.runner.workloads.shared.iperf import iperf3, iperf3_report
+from tunbench.runner.workloads.shared.iperf.iperf3_report import Total
 
 USUAL_LENGTH = 1300
 """Bytes of payload where nothing else is said."""

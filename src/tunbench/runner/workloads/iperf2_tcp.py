@@ -6,7 +6,8 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Load, Sample, Trial
-from tunbench.runner.workloads.shared import congestion_control, iperf2
+from tunbench.runner.workloads.shared import congestion_control
+from tunbench.runner.workloads.shared.iperf import iperf2
 from tunbench.runner.workloads.shared.output_bounds import COUNT
 
 ABOUT = About(

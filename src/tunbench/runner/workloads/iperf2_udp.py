@@ -7,8 +7,9 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Load, Sample, Trial
-from tunbench.runner.workloads.shared import arrivals, iperf2
+from tunbench.runner.workloads.shared import arrivals
 from tunbench.runner.workloads.shared.arrivals import NOTHING, Heard
+from tunbench.runner.workloads.shared.iperf import iperf2
 from tunbench.runner.workloads.shared.output_bounds import COUNT, IDENTIFIER, SECONDS
 
 ABOUT = About(

@@ -9,8 +9,9 @@ from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node import json_output
 from tunbench.runner.workload import About, Load, Sample, Trial
-from tunbench.runner.workloads.shared import congestion_control, iperf3, iperf3_report
-from tunbench.runner.workloads.shared.iperf3_report import Interval, Total
+from tunbench.runner.workloads.shared import congestion_control
+from tunbench.runner.workloads.shared.iperf import iperf3, iperf3_report
+from tunbench.runner.workloads.shared.iperf.iperf3_report import Interval, Total
 
 ABOUT = About(
     name="iperf3-tcp",

@@ -9,9 +9,10 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Load, Sample, Trial
-from tunbench.runner.workloads.shared import arrivals, iperf3, iperf3_report
+from tunbench.runner.workloads.shared import arrivals
 from tunbench.runner.workloads.shared.arrivals import NOTHING, Heard
-from tunbench.runner.workloads.shared.iperf3_report import Interval, Total
+from tunbench.runner.workloads.shared.iperf import iperf3, iperf3_report
+from tunbench.runner.workloads.shared.iperf.iperf3_report import Interval, Total
 
 ABOUT = About(
     name="iperf3-udp",

@@ -13,7 +13,8 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.json_output import value_at
 from tunbench.runner.node.shell import Process, wait_until
 from tunbench.runner.workload import About, Load, Sample, Trial, now
-from tunbench.runner.workloads.shared import iperf3, iperf3_report, irtt
+from tunbench.runner.workloads.shared import irtt
+from tunbench.runner.workloads.shared.iperf import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS, last_words
 from tunbench.runner.workloads.shared.server_process import serving
 

@@ -12,8 +12,8 @@ from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.proof import capture, fragments
 from tunbench.runner.workload import About, Sample, Trial
-from tunbench.runner.workloads.shared import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.icmp import REFUSED, payload_size
+from tunbench.runner.workloads.shared.iperf import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.output_bounds import LARGEST_PACKET, LAST_WORDS
 
 ABOUT = About(

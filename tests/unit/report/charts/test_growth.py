@@ -43,7 +43,7 @@ def test_the_table_has_sizes_and_exponents() -> None:
 def test_of_several_runs_each_row_and_curve_says_which_one_it_is_of() -> None:
     view = view_of(of_meshes(2, 4, 8), of_meshes(2, 4, 8), labels=("old", "new"))
     [table] = tables.tables(view)
-    assert [row.fields[0].text for row in table.rows if row.run == 1] == ["nebula · new", "wireguard · new"]
+    assert [row.fields[0].text for row in table.rows if row.run == 1] == ["wireguard · new", "nebula · new"]
     assert {row.stack for row in table.rows} == {view.places.stacks[name] for name in ("nebula", "wireguard")}
     [figure] = charts.figures(view)
     assert "nebula · old: n^1.00" in figure.panels[0].draw()

@@ -23,8 +23,8 @@ from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import goodput
 from tunbench.runner.workloads.goodput import Attempt, Search
-from tunbench.runner.workloads.shared import iperf3_report
 from tunbench.runner.workloads.shared.arrivals import Heard
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 
 NAMES = ("goodput-clean.json", "goodput-queue.json", "goodput-loss.json")
 SEARCH = Search(lowest=2e6, highest=10e9, resolution=0.05)

@@ -89,7 +89,8 @@ def test_every_underlay_has_the_interface_that_is_looked_at() -> None:
 def executed(monkeypatch: pytest.MonkeyPatch, folder: Path, **given: str) -> tuple[Trial, FakeShell, FakeEvents]:
     move_home(monkeypatch, folder)
     clock, looks = count(0.0, 1.0), count()
-    monkeypatch.setattr(idle, "now", lambda: next(clock))
+    for module in (idle, node_counters):
+        monkeypatch.setattr(module, "now", lambda: next(clock))
 
     def look(call: Call) -> Result:
         number = next(looks) // 2

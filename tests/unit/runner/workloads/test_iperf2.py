@@ -17,8 +17,9 @@ from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf2_tcp, iperf2_udp
-from tunbench.runner.workloads.shared import arrivals, iperf2, server_process
+from tunbench.runner.workloads.shared import arrivals, server_process
 from tunbench.runner.workloads.shared.arrivals import Heard
+from tunbench.runner.workloads.shared.iperf import iperf2
 
 LISTENING = "LISTEN 0 4096 *:5001 *:*\n"
 USUAL = "--port 5001 --enhanced --interval 1 --format b"

@@ -17,8 +17,8 @@ from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp
-from tunbench.runner.workloads.shared import iperf3, iperf3_report
 from tunbench.runner.workloads.shared.arrivals import Expected, Heard
+from tunbench.runner.workloads.shared.iperf import iperf3, iperf3_report
 
 CLIENT = "ip netns exec a iperf3 --client 10.0.2.2 --port 5201 --json"
 BEGINS: dict[str, Begin] = {**hears(), "iperf3": lambda *_: 0}

@@ -9,7 +9,7 @@ from tests.helpers.iperf3_reports import counts, loaded, of, scale
 from tunbench.runner import registry
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp
-from tunbench.runner.workloads.shared import iperf3_report
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 
 
 @pytest.mark.parametrize(("size", "seconds"), [(1, 0), (10**300, 1e-300)])

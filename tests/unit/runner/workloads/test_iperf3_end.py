@@ -7,8 +7,8 @@ import pytest
 from tests.helpers.fakes import captured
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.workloads import goodput, iperf3_udp
-from tunbench.runner.workloads.shared import iperf3_report
 from tunbench.runner.workloads.shared.arrivals import Heard
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 
 NAMES = ("a", "b")
 

@@ -14,7 +14,8 @@ from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.shell import Result
 from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import iperf3_tcp, iperf3_udp, ping
-from tunbench.runner.workloads.shared import arrivals, iperf3_report, server_process
+from tunbench.runner.workloads.shared import arrivals, server_process
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 
 
 @pytest.fixture(autouse=True)

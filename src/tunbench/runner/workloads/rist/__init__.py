@@ -50,7 +50,9 @@ ABOUT = About(
         ),
         "unrecovered": Metric("count", "missing packets that librist gave up as lost", question=Question.LATE),
         "retries": Metric("count", "times that the receiver asked again for a packet", question=Question.LATE),
-        "rtt": Metric("s", "round-trip time as librist measures it, each second"),
+        "rtt": Metric(
+            "s", "round-trip time as librist measures it, each second", main=True, followed=True, at_a_glance=True
+        ),
     },
     sources=Sources({"ristsender": "rist-tools", "ristreceiver": "rist-tools"}, addons=(RIST_TOOLS,)),
 )

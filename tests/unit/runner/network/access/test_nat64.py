@@ -170,7 +170,7 @@ def test_an_endpoint_with_a_translator_does_not_move() -> None:
         outages.check_that_it_moves(site, nodes["a"])
 
 
-@pytest.mark.parametrize("event", ["reboot-all", "address", "reboot"])
+@pytest.mark.parametrize("event", ["reboot-all", "reboot"])
 def test_an_event_that_moves_one_with_a_translator_is_unsupported(event: str) -> None:
     under = laid_out()
     nodes, _ = made(under)

@@ -11,8 +11,8 @@ from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.workload import Sample, Trial
-from tunbench.runner.workloads.shared.iperf3 import SLOWEST, USUAL
-from tunbench.runner.workloads.shared.iperf3_report import REST
+from tunbench.runner.workloads.shared.iperf.iperf3 import SLOWEST, USUAL
+from tunbench.runner.workloads.shared.iperf.iperf3_report import REST
 from tunbench.runner.workloads.shared.output_bounds import COUNT, FRACTION, IDENTIFIER, SECONDS
 from tunbench.runner.workloads.shared.server_process import serving
 

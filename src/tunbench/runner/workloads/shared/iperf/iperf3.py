@@ -8,8 +8,9 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.workload import Trial
-from tunbench.runner.workloads.shared import arrivals, iperf3_report
+from tunbench.runner.workloads.shared import arrivals
 from tunbench.runner.workloads.shared.arrivals import Heard
+from tunbench.runner.workloads.shared.iperf import iperf3_report
 from tunbench.runner.workloads.shared.server_process import serving
 
 PORT = 5201

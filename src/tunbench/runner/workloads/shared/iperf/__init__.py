@@ -1,0 +1,1 @@
+"""What the workloads of iperf2 and iperf3 share."""
