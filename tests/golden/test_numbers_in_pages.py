@@ -64,7 +64,7 @@ SENTENCES = {
         f"there are {shard.REST_SECONDS:g} s in which the lab does nothing",
     ],
     "clusters.md": [
-        f"{fitness.VM_BYTES / 2**30:g} GiB of memory free for each thread",
+        f"{fitness.VM_BYTES / 2**30:g} GiB of memory for each thread",
         f"as much as it is sent, and {fitness.ROOM_BYTES >> 20} MiB",
         f"one boot ({wall_clock.BOOT_SECONDS:.0f} s on a free core)",
     ],
