@@ -205,7 +205,9 @@ def test_an_image_is_built_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch
     assert BASE.folder.exists()
     templates = BASE.folder.parents[1] / "templates"
     templates.mkdir()
-    assert invoke("lab", "clean").stdout == f"removed {BASE.folder.parent}\nremoved {templates}\n"
+    received = templates.with_name("received")
+    said = "".join(f"removed {folder}\n" for folder in (BASE.folder.parent, templates, received))
+    assert invoke("lab", "clean").stdout == said
     assert not BASE.folder.exists() and not templates.exists()
 
 
