@@ -118,7 +118,9 @@ def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def started(boot: Boot) -> ProcessGroup:
     """A VM whose files have been written, under way on a core of its own."""
-    with pinning.kept_to({host_core.least_taken()} if boot.clock == "virtual" else ()):
+    if boot.clock != "virtual":
+        return templates.start(boot)
+    with host_core.chosen() as core, pinning.kept_to({core}):
         return templates.start(boot)
 
 

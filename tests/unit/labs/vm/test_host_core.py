@@ -1,6 +1,8 @@
 """Which core a VM is bound to: that to which the fewest processes are bound."""
 
 import os
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,6 +67,37 @@ def test_a_process_that_ends_meanwhile_does_not_matter(processes: Path, monkeypa
     (processes / "7").mkdir()
     (processes / "7" / "status").symlink_to(processes / "gone")
     assert host_core.least_taken() == 0
+
+
+def test_of_two_who_choose_at_once_the_second_sees_what_the_first_has_started(
+    processes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_core(monkeypatch, {0, 1})
+    found, both = [], threading.Barrier(2)
+
+    def choose() -> None:
+        both.wait()
+        with host_core.chosen() as core:
+            # What is started needs a while until others see it.
+            time.sleep(0.1)
+            bound(processes, str(core))
+            found.append(core)
+
+    choosing = [threading.Thread(target=choose) for _ in range(2)]
+    for one in choosing:
+        one.start()
+    for one in choosing:
+        one.join()
+    assert found == [0, 1]
+
+
+def test_who_chooses_for_long_holds_up_nobody(processes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_core, "PATIENCE", 0.1)
+    one_core(monkeypatch, {0, 1})
+    with host_core.chosen() as first, host_core.chosen() as second:
+        assert first == second == 0
+    with host_core.chosen() as third:
+        assert third == 0
 
 
 def test_what_is_started_on_a_core_is_bound_to_it_from_its_first_moment(tmp_path: Path) -> None:
