@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.helpers.host import install_program
+from tunbench.labs.process_group import ends_with_this_process
 from tunbench.runner.node.shell import wait_until
 
 VERSION = "QEMU emulator version 7.2.22"
@@ -105,7 +106,11 @@ class ClusterProcesses:
     def _begin(self, name: str, argv: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
-                [sys.executable, *argv], stdout=log, stderr=log, env={**os.environ, **environment}, cwd=ROOT
+                ends_with_this_process([sys.executable, *argv]),
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **environment},
+                cwd=ROOT,
             )
 
 
