@@ -8,10 +8,14 @@ import sys
 from pathlib import Path
 
 from tests.helpers.host import install_program
+from tunbench.executors.cluster import connection
 from tunbench.labs.process_group import ends_with_this_process
 from tunbench.runner.node.shell import wait_until
 
 VERSION = "QEMU emulator version 7.2.22"
+
+CALM = {f"DASK_{name.upper().replace('.', '__')}": str(value) for name, value in connection.CALM.items()}
+"""The environment that docs/clusters.md advises."""
 
 STARTED = 120.0
 """Seconds in which a process of a cluster starts on a machine that is busy."""
@@ -109,7 +113,7 @@ class ClusterProcesses:
                 ends_with_this_process([sys.executable, *argv]),
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **environment},
+                env={**os.environ, **CALM, **environment},
                 cwd=ROOT,
             )
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 10.0
 """Seconds in which a scheduler must answer."""
 
+CALM = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+"""What keeps Dask from waking up a hundred times a second, on a core on which a VM has turns to take
+(docs/clusters.md#start-one)."""
+
 INSTALL = "pip install 'tunbench[dask]'"
 
 
@@ -107,10 +111,12 @@ def _workers_of_this_process(choice: DaskChoice) -> Iterator[Any]:
 
     Raises ExecutorError.
     """
+    from dask import config
     from distributed import LocalCluster
 
     with ExitStack() as stack:
         try:
+            stack.enter_context(config.set(CALM))
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tunbench-dask-"))
             cluster = LocalCluster(
                 n_workers=choice.local,
