@@ -58,7 +58,7 @@ WORKLOADS = {
 def test_what_is_reported_is_what_the_interface_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = payload.runner_files()
     for name in ("iperf2", "iperf3"):
-        files[f"tunbench/runner/workloads/shared/{name}.py"] += COUNTING
+        files[f"tunbench/runner/workloads/shared/iperf/{name}.py"] += COUNTING
     monkeypatch.setattr(payload, "runner_files", lambda *_: files)
     record = execute(tmp_path / "run", plan(list(LINKS), '["baseline"]', list(WORKLOADS)))
     seen = set()

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from tunbench.labs import payload
@@ -97,7 +97,7 @@ class Boot:
         """What comes before the initrd of a machine without HPET; the first call boots a VM to see QEMU's tables."""
         if self._has_hpet:
             return b""
-        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", _fadt)
+        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", partial(_fadt, self.folder))
 
     @property
     def _has_hpet(self) -> bool:
@@ -144,9 +144,9 @@ def _second_stage(program: str | bytes, plugins: Iterable[Plugin]) -> bytes:
     return cpio.padded(archive, ARCHIVE_GRANULE_BYTES)
 
 
-def _fadt() -> bytes:
-    """The table FADT of ACPI that QEMU and its firmware give to a VM."""
-    with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+def _fadt(folder: Path) -> bytes:
+    """The table FADT of ACPI that QEMU and its firmware give to a VM, whose files are in this folder meanwhile."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
         boot = Boot("virtual", Path(name))
         boot.write("show-fadt", {}, 0)
         subprocess.run(ends_with_this_process(boot.command()), stdin=subprocess.DEVNULL, capture_output=True)

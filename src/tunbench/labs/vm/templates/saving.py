@@ -61,7 +61,8 @@ def save(boot: Boot, folder: Path) -> None:
 
 def _saved_in(boot: Boot, template: Path) -> float:
     """The seconds of its own clock in which a VM was saved, as it says itself. Raises TemplateError, OSError."""
-    with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+    # In the folder of the VM, with which it is swept away.
+    with tempfile.TemporaryDirectory(dir=boot.folder) as name:
         tried = replace(boot, folder=Path(name))
         (tried.folder / "boot.cpio").symlink_to((boot.folder / "boot.cpio").absolute())
         tried.hand_in(**{"try": True})
