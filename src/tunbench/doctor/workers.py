@@ -27,7 +27,7 @@ def worker_checks(choice: DaskChoice) -> list[HostCheck]:
             what,
             True,
             f"{one.host}: {one.threads} shard{'s'[: one.threads - 1]} at a time, {one.said['qemu']}, "
-            f"{int(one.said['memory']) >> 20} MiB free; {tunnels}; has {', '.join(there) or 'no image'}"
+            f"{int(one.said['memory']) >> 20} MiB for VMs; {tunnels}; has {', '.join(there) or 'no image'}"
             f"{sent_first}",
         )
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tunbench.executors.choice import DaskChoice, ExecutorError
@@ -29,10 +30,8 @@ INSTALL = "pip install 'tunbench[dask]'"
 @contextmanager
 def connected(choice: DaskChoice) -> "Iterator[Client]":
     """A client of the scheduler; of workers of this process, there is one within. Raises ExecutorError."""
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise ExecutorError(f"Dask is not installed; install it with: {INSTALL}") from None
+    if find_spec("distributed") is None:
+        raise ExecutorError(f"Dask is not installed; install it with: {INSTALL}")
     with ExitStack() as stack:
         stack.enter_context(_quiet())
         address: Any = choice.address

@@ -92,6 +92,6 @@ def _memory(left: int, needed: int, threads: int) -> str:
     if left < 0 or left >= needed:
         return ""
     return (
-        f"has {max(left, 0) >> 20} MiB of memory free, and {threads} shard{'s'[: threads - 1]} at a time take up to "
+        f"has {max(left, 0) >> 20} MiB of memory for VMs, and {threads} shard{'s'[: threads - 1]} at a time take up to "
         f"{needed >> 20} MiB; start it with fewer --nthreads, or free some"
     )

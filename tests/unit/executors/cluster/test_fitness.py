@@ -38,7 +38,7 @@ def test_one_that_is_alike_is_used() -> None:
         ({"room": ROOM_BYTES - 1}, "has room for 511 MiB in its cache, and 512 MiB are needed; make room there"),
         (
             {"memory": VM_BYTES - 1},
-            "has 1535 MiB of memory free, and 1 shard at a time take up to 1536 MiB; start it with fewer "
+            "has 1535 MiB of memory for VMs, and 1 shard at a time take up to 1536 MiB; start it with fewer "
             "--nthreads, or free some",
         ),
         ({"qemu": "QEMU\x1b[2J9"}, "has QEMU"),
