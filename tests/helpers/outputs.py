@@ -44,7 +44,7 @@ from tunbench.runner.workloads import (
 )
 from tunbench.runner.workloads.nix_cache import download
 from tunbench.runner.workloads.quic.programs import IMPLEMENTATIONS
-from tunbench.runner.workloads.shared import arrivals, irtt, outages
+from tunbench.runner.workloads.shared import arrivals, irtt, node_counters, outages
 from tunbench.runner.workloads.shared.iperf.iperf3_report import load
 
 LASTED = 1000.0
@@ -99,7 +99,9 @@ def of_nix(text: str) -> list[Sample]:
 
 
 def of_join(text: str) -> list[Sample]:
-    before, after = ([idle.parse(captured(f"idle-{number}.txt"), moment)] for number, moment in ((1, 0.0), (2, 60.0)))
+    before, after = (
+        [node_counters.parse(captured(f"idle-{number}.txt"), moment)] for number, moment in ((1, 0.0), (2, 60.0))
+    )
     return join.parse(text, 0.0, 0.0, before, after)
 
 
@@ -111,7 +113,7 @@ def of_rates(text: str) -> list[Sample]:
 
 def of_rest(text: str) -> list[Sample]:
     before, after = split(text)
-    return idle.rates([idle.parse(before, 0.0)], [idle.parse(after, 60.0)])
+    return idle.rates([node_counters.parse(before, 0.0)], [node_counters.parse(after, 60.0)])
 
 
 def of_probes(text: str) -> list[Sample]:

@@ -19,10 +19,7 @@ from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.command import ShellWord
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_modules, mesh, secrets
-
-NO_PROXY_THERE = "HTTPS_PROXY=http://127.0.0.1:9"
-"""The discard port of the node itself, where nobody listens."""
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, outside, secrets
 
 DAEMON_NETWORK = "100.64.0.0/10"
 """Where the daemon takes the address from that it gives its interface: config/idhash.go."""
@@ -160,7 +157,7 @@ class Hyprspace(Tunnel):
         """Starts the daemon and gives its interface an address of the lab."""
         overlay = self.context.above[node.name]
         config = str(self.file(node.name, "config.json"))
-        self.start(node, "env", NO_PROXY_THERE, "hyprspace", "up", "-c", config, "-i", overlay.interface)
+        self.start(node, "env", outside.NO_HTTPS, "hyprspace", "up", "-c", config, "-i", overlay.interface)
         routes = ("ip", "route", "show", "dev", overlay.interface)
         inside = self.context.above[self.context.peers(node)[0]].address
         what = f"{node.name} made no interface with routes to its peers"

@@ -19,7 +19,7 @@ from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.declare.tunnel import About, Addon, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel, ping
-from tunbench.runner.tunnels.shared import certificates, mesh, rest_api, secrets
+from tunbench.runner.tunnels.shared import certificates, mesh, nginx, outside, rest_api, secrets
 from tunbench.runner.tunnels.shared.rest_api import Api
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
@@ -39,8 +39,8 @@ MQ_USERNAME=lab
 DATABASE=sqlite
 # It asks for its own address again and again, and for where its clients are: nginx answers the one, nobody the other.
 PUBLIC_IP_SERVICE=http://127.0.0.1:8082/
-HTTP_PROXY=http://127.0.0.1:9
-HTTPS_PROXY=http://127.0.0.1:9
+HTTP_PROXY={nowhere}
+HTTPS_PROXY={nowhere}
 # It tells its maker nothing, and looks for no newer version of a client.
 TELEMETRY=off
 NETCLIENT_AUTO_UPDATE=disabled
@@ -55,20 +55,8 @@ ENDPOINT_DETECTION=false
 # Clients speak to the server by TLS, which it leaves to a server in front of it. The errors hold what clients ask for,
 # and that can be a key: only those are told that are nginx's own.
 PROXY = """\
-daemon off;
-user root;
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log stderr crit;
-events {{
-}}
-http {{
     access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
+    error_log stderr crit;
     server {{
         listen {control}:443 ssl;
         ssl_certificate {tls}.crt;
@@ -83,7 +71,6 @@ http {{
             return 200 {control};
         }}
     }}
-}}
 """
 
 BROKER = """\
@@ -119,9 +106,6 @@ HAS_ADDRESS = 'ip -4 -o address show dev "$0" | grep -qF " $1/"'
 
 DIRECT = 'wg show "$0" endpoints | grep -q "[[:space:]]$1$"'
 """Shell text: whether a peer of an interface is reached at an address and port."""
-
-SILENT = ("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8,11.0.0.0/16")
-"""What a client asks outside is answered on the node itself: there is no such proxy."""
 
 CLIENT_STATE = "/etc/netclient"
 """Where a client keeps what it knows; a node has a folder /etc of its own."""
@@ -191,10 +175,12 @@ class Netmaker(Tunnel):
         passwords = self._file("passwords")
         secrets.fill(control, passwords, f"lab:{secrets.PLACEHOLDER}\n", self._file("password"))
         control.run("mosquitto_passwd", "-U", str(passwords))
-        places = {"control": self._control, "tls": tls, "passwords": passwords, "folder": self._file("nginx")}
-        control.run("mkdir", "-p", str(places["folder"]))
-        for name, text in (("server.env", SERVER), ("nginx.conf", PROXY), ("broker.conf", BROKER)):
+        places = {"control": self._control, "tls": tls, "passwords": passwords, "nowhere": outside.NO_PROXY_THERE}
+        for name, text in (("server.env", SERVER), ("broker.conf", BROKER)):
             control.write(self._file(name), text.format(**places))
+        folder = self._file("nginx")
+        control.run("mkdir", "-p", str(folder))
+        control.write(self._file("nginx.conf"), nginx.configuration(folder, PROXY.format(**places)))
         self._api(control).write()
 
     @property
@@ -229,7 +215,7 @@ class Netmaker(Tunnel):
 
     def _join(self, node: Node, api: Api) -> None:
         overlay, key = self.context.above[node.name], self.file(node.name, "key")
-        environment = ("env", f"SSL_CERT_FILE={self._file('ca.crt')}", *SILENT)
+        environment = ("env", f"SSL_CERT_FILE={self._file('ca.crt')}", *outside.NOTHING)
         if not node.exists(key):
             wanted = {"uses_remaining": 1, "networks": [NETWORK], "tags": [f"key-{node.name}"]}
             body = api.body(self._file(f"{node.name}.json"), wanted)

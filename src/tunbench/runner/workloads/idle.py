@@ -6,7 +6,6 @@ from tunbench.runner.declare.metrics import MAX_CORES, Bounds, Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared.node_counters import Counters, between, computed, state
-from tunbench.runner.workloads.shared.node_counters import parse as parse
 
 ABOUT = About(
     name="idle",

@@ -28,13 +28,13 @@ HOLDER = 1_652_536 - 1_484_070
 
 
 def test_the_counters_of_a_node() -> None:
-    state = idle.parse(BEFORE, 2.0)
+    state = node_counters.parse(BEFORE, 2.0)
     assert state[:3] == (2.0, 70, 1)
     assert state.threads == {(1, 1): 1_484_070, (6, 6): 50_330_330, (8, 8): 1_281_137}
 
 
 def test_what_a_node_sent_and_computed_meanwhile() -> None:
-    samples = idle.rates([idle.parse(BEFORE, 0.0)], [idle.parse(AFTER, 32.0)])
+    samples = idle.rates([node_counters.parse(BEFORE, 0.0)], [node_counters.parse(AFTER, 32.0)])
     assert [one.metric for one in samples] == ["idle-rate", "idle-packets", "idle-cpu"]
     # The programs that looked, 8 and 13, are not there twice.
     assert [one.value for one in samples] == pytest.approx([8 * 564 / 32, 6 / 32, (DAEMON + HOLDER) / 1e9 / 32])
@@ -67,7 +67,7 @@ def test_a_counter_or_a_clock_that_goes_backwards_has_failed(after: Counters) ->
 )
 def test_counters_that_are_not_there_have_failed(text: str) -> None:
     with pytest.raises(WorkloadFailed, match="the node's counters could not be read"):
-        idle.parse(text, 0)
+        node_counters.parse(text, 0)
 
 
 @settings(deadline=None)
@@ -75,7 +75,9 @@ def test_counters_that_are_not_there_have_failed(text: str) -> None:
 def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int) -> None:
     dice = random.Random(seed)
     try:
-        samples = idle.rates([idle.parse(edited(BEFORE, dice), 0)], [idle.parse(edited(AFTER, dice), 60)])
+        samples = idle.rates(
+            [node_counters.parse(edited(BEFORE, dice), 0)], [node_counters.parse(edited(AFTER, dice), 60)]
+        )
     except WorkloadFailed:
         return
     assert all(math.isfinite(one.value) and one.value >= 0 for one in samples)

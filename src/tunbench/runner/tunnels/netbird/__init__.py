@@ -25,13 +25,13 @@ from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.netbird import control_plane, relay_paths
-from tunbench.runner.tunnels.shared import kernel_modules, mesh, paths
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, outside, paths
 from tunbench.runner.tunnels.wireguard import Wireguard, padded
 
 # It asks seven clouds whether it runs in theirs, whatever it is told: a proxy that is not there keeps that on the node.
 CLIENT = (
     *("NB_DISABLE_SSH_CONFIG=true", "NB_METRICS_PUSH_ENABLED=false"),
-    *("HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=10.0.0.0/8,11.0.0.0/16"),
+    *outside.NOTHING,
 )
 """Nothing is written for ssh, and nothing is told to the maker."""
 

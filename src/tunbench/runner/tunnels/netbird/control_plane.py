@@ -8,7 +8,7 @@ from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.netbird import relay_paths
 from tunbench.runner.tunnels.netbird.relay_paths import RELAY
-from tunbench.runner.tunnels.shared import certificates, rest_api, secrets
+from tunbench.runner.tunnels.shared import certificates, outside, rest_api, secrets
 from tunbench.runner.tunnels.shared.rest_api import Api
 
 MANAGEMENT, SIGNAL, STUN = 443, 10000, 3478
@@ -56,7 +56,7 @@ SETTINGS = {
 PEER = {"ssh_enabled": False, "login_expiration_enabled": False, "inactivity_expiration_enabled": False}
 
 # The server asks for its newest version whatever it is told: a proxy that is not there keeps that on the node.
-SERVER = ("NB_SETUP_PAT_ENABLED=true", "NB_DISABLE_GEOLOCATION=true", "HTTPS_PROXY=http://127.0.0.1:9")
+SERVER = ("NB_SETUP_PAT_ENABLED=true", "NB_DISABLE_GEOLOCATION=true", outside.NO_HTTPS)
 """Setting it up yields a token by which it is told the rest; it looks nothing up outside."""
 
 # Ports for their metrics that do not collide: nobody asks for them.

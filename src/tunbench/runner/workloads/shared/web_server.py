@@ -5,34 +5,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tunbench.runner.node.node import Node
+from tunbench.runner.tunnels.shared import nginx
 from tunbench.runner.tunnels.shared.certificates import Pair
 from tunbench.runner.workloads.shared.server_process import serving
 
-CONFIGURATION = """\
-daemon off;
-user root;
-worker_processes 1;
-pid {folder}/nginx.pid;
-events {{
-    worker_connections 2048;
-}}
-http {{
+FILES = """\
     {log}
     default_type application/octet-stream;
     sendfile on;
     tcp_nopush on;
     # One connection may carry all requests.
     keepalive_requests 100000;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
     server {{
         listen {host}:{port}{tls};
         root {folder}/root;
     }}
-}}
 """
 
 LOG = """\
@@ -57,6 +44,7 @@ def serving_files(
     file = folder / "nginx.conf"
     log = LOG.format(folder=folder, format=log_format) if log_format else "access_log off;"
     tls = TLS.format(pair=pair) if pair else ""
-    node.write(file, CONFIGURATION.format(folder=folder, host=host, port=port, log=log, tls=tls))
+    files = FILES.format(folder=folder, host=host, port=port, log=log, tls=tls)
+    node.write(file, nginx.configuration(folder, files))
     with serving(node, "nginx", "-e", "stderr", "-p", f"{folder}/", "-c", str(file), log="nginx", port=port):
         yield
