@@ -32,7 +32,7 @@ ABOUT = About(
         "blocked": Metric(
             "s",
             "longest time without an answer around an event, less the interval of the probes; with event=reboot-all: "
-            "of each node, from its start until the first of its peers answered",
+            "of each node, from the start of all until the first of its peers answered",
             question=Question.RECOVERS,
             main=True,
         ),
@@ -141,7 +141,10 @@ def execute(trial: Trial) -> None:
         recovered = False
         try:
             with outages.closed(site):
-                trial.samples += _measured(trial, event, number, began)
+                if event == "reboot-all":
+                    reboot_all.measure(trial, f"probe-{number}", began)
+                else:
+                    trial.samples += _measured(trial, event, number, began)
             recovered = True
         finally:
             _tidy(trial, event, recovered)
@@ -149,8 +152,6 @@ def execute(trial: Trial) -> None:
 
 def _measured(trial: Trial, event: str, number: int, began: float) -> list[Sample]:
     """Lets the event happen, and says what came of it; the trial `began` before."""
-    if event == "reboot-all":
-        return reboot_all.measure(trial, f"probe-{number}", began)
     happened = _endure(trial, event, number)
     text, interval = trial.outputs[_output(number)], float(trial.options["interval"])
     return parse(text, happened, began, interval, recovery_timeout(event))

@@ -9,7 +9,7 @@ from tests.helpers.fakes import Answer, captured, move_home
 from tests.helpers.fakes import interface as named
 from tests.helpers.probed_lab import ProbedLab
 from tunbench.runner import invocation, stack
-from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
+from tunbench.runner.declare.failures import StackFailed, Unsupported, WorkloadFailed
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node import forget_flows
 from tunbench.runner.node.shell import Result
@@ -266,8 +266,14 @@ def test_who_gets_no_new_keys_is_not_asked_for_them(spelling: str, can: bool) ->
 @pytest.mark.usefixtures("calm")
 def test_all_endpoints_are_down_before_one_of_them_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reboot_all, "CALM_SECONDS", 0)
-    monkeypatch.setattr(reboot_all, "now", lambda: 2.76)
-    lab = ProbedLab("vxlan", CONNECT)
+    monkeypatch.setattr(reboot_all, "order", lambda endpoints, seed: endpoints)
+    lab, done_by = ProbedLab("vxlan", CONNECT), []
+
+    def moment() -> float:
+        done_by.append(list(lab.events.commands))
+        return 2.76
+
+    monkeypatch.setattr(reboot_all, "now", moment)
     commands = lab.execute("recover", event="reboot-all", times="1")
     steps = [
         re.sub(r" (dev|type|dstport|id) .*", "", one.splitlines()[min(1, one.count("\n"))] if "batch" in one else one)
@@ -280,19 +286,46 @@ def test_all_endpoints_are_down_before_one_of_them_begins_again(monkeypatch: pyt
     ]
     assert up[:2] == ["link set eth0 up"] * 2
     assert [one for one in up if "link add" in one] == [f"{node} ip link add {named('vxlan')}" for node in "ab"]
+    # The machine's own boot is over when the time begins, and nothing of the tunnel has begun.
+    before = "".join(done_by[0])
+    assert before.count("link set eth0 up") == 2 and "link add" not in before
+
+
+def test_who_begins_first_is_drawn_from_the_seed() -> None:
+    nodes = ProbedLab("none", CONNECT).site.endpoints
+    drawn = {seed: [node.name for node in reboot_all.order(nodes, seed)] for seed in ("1 probe-0", "3 probe-0")}
+    assert drawn == {"1 probe-0": ["a", "b"], "3 probe-0": ["b", "a"]}
+
+
+@pytest.mark.usefixtures("calm")
+def test_peers_may_find_each_other_later_than_a_start_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise StackFailed("no route was there")
+
+    monkeypatch.setattr(reboot_all, "CALM_SECONDS", 0)
+    monkeypatch.setattr(reboot_all, "now", lambda: 2.76)
+    monkeypatch.setattr(outages, "bring_up", late)
+    trial = ProbedLab("vxlan", CONNECT).trial("recover", {"event": "reboot-all", "times": "1"})
+    recover.execute(trial)
+    assert [one.node for one in trial.samples] == ["a", "b"]
+    # Where nobody answers in the end, the reason says what was waited for.
+    with pytest.raises(WorkloadFailed, match=r"no peer answered a and b within 180 s .*; no route was there"):
+        ProbedLab("vxlan", SILENT).execute("recover", event="reboot-all", times="1")
 
 
 PROBES = {("a", "b"): CONNECT, ("a", "c"): SILENT, ("b", "a"): CONNECT, ("c", "a"): CONNECT}
 
 
 def test_each_node_has_the_time_until_its_first_peer_answered() -> None:
-    samples = reboot_all.parse(PROBES, 2.7, 0.5)
+    samples, failure = reboot_all.parse(PROBES, 2.7, 0.5)
+    assert not failure
     assert [(one.metric, one.at, one.node) for one in samples] == [("blocked", 0.5, node) for node in "abc"]
     assert [one.value for one in samples] == pytest.approx([2.769814557 - 2.7] * 3)
 
 
 def test_a_node_that_no_peer_answers_is_told() -> None:
-    with pytest.raises(WorkloadFailed, match="no peer answered d within 180 s of the restart of all"):
-        reboot_all.parse({**PROBES, ("d", "a"): SILENT}, 2.7, 0.5)
-    with pytest.raises(WorkloadFailed, match="a probe of a was answered before the restart"):
+    samples, failure = reboot_all.parse({**PROBES, ("d", "a"): SILENT, ("e", "a"): SILENT}, 2.7, 0.5)
+    assert failure == "no peer answered d and e within 180 s of the restart of all"
+    assert [one.node for one in samples] == ["a", "b", "c"], "what the others measured is kept"
+    with pytest.raises(WorkloadFailed, match="a probe of a and b and c was answered before the restart"):
         reboot_all.parse(PROBES, 3.0, 0.5)

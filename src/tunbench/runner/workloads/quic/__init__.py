@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.declare.metrics import Metric, Question
@@ -10,7 +11,8 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.tunnel import Needs, Sources
 from tunbench.runner.node import python
 from tunbench.runner.node.json_output import tables, value_at
-from tunbench.runner.node.node import Node
+from tunbench.runner.node.node import ROOT_NODE, Node
+from tunbench.runner.probes.shared import processor_time
 from tunbench.runner.tunnels.shared import certificates
 from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.quic import line_moments, programs, report
@@ -43,6 +45,11 @@ ABOUT = About(
         ),
         "handshake": Metric("s", "from a client's first packet until its handshake is over", main=True, followed=True),
         "first-byte": Metric("s", "from a client's first packet until the first byte of an answer"),
+        "download-cost": Metric(
+            "s/B",
+            "busy time of both ends and what stands between them while the download's client runs, for a byte of it",
+            question=Question.COSTLY,
+        ),
         "retransmits": Metric(
             "count",
             "packets that the server took for lost, of a second download that it logs",
@@ -71,6 +78,25 @@ END { print "sent", sent + 0 }' | sort -r"""
 
 USUAL = 50e6
 """Bits a second by which the time of a download is estimated."""
+
+
+IPV4, IPV6, LEAST = 20, 40, 8 + 1 + 1 + 16
+"""Bytes of headers: of IP; then of UDP, the first byte and the shortest packet number of QUIC, and its AEAD's tag.
+
+RFC 768; RFC 9000, section 17.3.1; RFC 9001, section 5.3.
+"""
+
+
+class Carried(NamedTuple):
+    """Bytes and packets that arrived at an interface, and the bytes of each that can be part of no file."""
+
+    size: int
+    packets: int
+    headers: int
+
+    def most_of_files_since(self, before: "Carried") -> int:
+        """The bytes of files that can have arrived since then."""
+        return self.size - before.size - self.headers * (self.packets - before.packets)
 
 
 def needs(options: Options) -> Needs:
@@ -110,8 +136,12 @@ def execute(trial: Trial) -> None:
         served = _prepared(trial, here, there)
         with _serving(trial, served):
             failure = _connections(trial, one, served, here)
+            clock = processor_time.clock(trial.client.machine)
             took = _download(trial, one, served, here, kept=not one.logs)
-        trial.samples.insert(0, Sample("throughput", 8 * int(options["size"]) / took))
+            busy = processor_time.between(clock, processor_time.clock(trial.client.machine)).total
+        size = int(options["size"])
+        trial.samples.insert(0, Sample("throughput", 8 * size / took))
+        trial.samples.append(Sample("download-cost", busy / size, node=ROOT_NODE))
         if one.logs:
             with _serving(trial, served, log_folder=there / "log"):
                 _download(trial, one, served, here, kept=True)
@@ -178,8 +208,8 @@ def _download(trial: Trial, one: Implementation, served: Served, here: Path, kep
     text = _run(client, here, 1, DOWNLOAD_TIMEOUT, one.marks.any, command)
     trial.outputs["logged.txt" if kept and one.logs else "download.txt"] = text
     # gtlsclient ends well also where nothing came.
-    if (arrived := _carried(trial) - before) < size:
-        raise WorkloadFailed(f"{arrived} B arrived with all headers, of {size} B; {report.ending(text)}")
+    if (most := _carried(trial).most_of_files_since(before)) < size:
+        raise WorkloadFailed(f"at most {most} B of the file can have arrived, of {size} B; {report.ending(text)}")
     if kept:
         got = here / "got" / (OUT if one.prints else OBJECT)
         sums = client.run("sha256sum", str(got)) + trial.server.run("sha256sum", str(served.root / OBJECT))
@@ -189,13 +219,13 @@ def _download(trial: Trial, one: Implementation, served: Served, here: Path, kep
     return report.duration(text, one.marks, one.says_when, beside)
 
 
-def _carried(trial: Trial) -> int:
-    """The bytes that have arrived at the client's interface of the overlay since it was made."""
+def _carried(trial: Trial) -> Carried:
+    """What has arrived at the client's interface of the overlay since it was made. Raises WorkloadFailed."""
     text = trial.client.ask("ip", "-s", "-j", "link", "show", "dev", trial.overlay.interface).stdout
-    found = [value_at(one, "stats64", "rx", "bytes") for one in tables(text, "ip")]
-    if len(found) != 1 or type(found[0]) is not int:
+    found = [value_at(one, "stats64", "rx", counter) for one in tables(text, "ip") for counter in ("bytes", "packets")]
+    if len(found) != 2 or not all(type(one) is int for one in found):
         raise WorkloadFailed(f"ip told no counters of {trial.overlay.interface}: {text[:200]!r}")
-    return found[0]
+    return Carried(*found, IPV6 + LEAST if ":" in trial.target else IPV4 + LEAST)
 
 
 def _lost(trial: Trial, folder: Path) -> int:
