@@ -1,6 +1,7 @@
 """What QUIC and RIST report is what others counted, and the same each time."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,25 @@ def test_under_a_bad_network_a_viewer_gets_more_than_quality_says_and_each_run_i
     for stack in STACKS:
         [delivered], [quality] = (values(first, name, stack, profile="high") for name in ("delivered", "quality"))
         assert delivered > quality > 0.5
+
+
+APPLICATIONS = [
+    *("quic:size=500kB,connections=2", "quic:size=500kB,connections=2,impl=quinn", "rist:duration=3"),
+    *("nix-cache:packages=4,size=20kB", "recover:event=reboot-all,times=1,interval=10ms"),
+]
+OVER = ["none", "wireguard", "headscale", "nebula", "yggdrasil"]
+UNDER = ["baseline", "low", "medium", "high"]
+
+
+@pytest.mark.long
+@pytest.mark.reliability
+def test_applications_over_five_stacks_under_all_profiles_are_the_same_each_time(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    text = plan(OVER, json.dumps(UNDER), APPLICATIONS)
+    first, second = (execute(tmp_path / name, text) for name in ("first", "second"))
+    assert first.fingerprint == second.fingerprint != ""
+    measured = [trial for trial in first.trials if trial.cell["workload"] in APPLICATIONS]
+    assert len(measured) == len(OVER) * len(UNDER) * len(APPLICATIONS)
+    assert {(trial.verdict, trial.reason) for trial in measured} == {("ok", "")}
+    record_property("reliability", f"two runs of {len(measured)} trials, all ok: one fingerprint")

@@ -9,10 +9,12 @@ from tunbench.report.tables import paths
 from tunbench.runner.declare.verdicts import Verdict
 
 
-def came_up(stack: str, access: str, path: str, verdict: Verdict = Verdict.OK) -> TrialResult:
+def came_up(
+    stack: str, access: str, path: str, verdict: Verdict = Verdict.OK, repeat: int = 1, reason: str = ""
+) -> TrialResult:
     samples = [("connect", "s", 1.5)] if verdict == Verdict.OK else []
-    at = {**cell(stack, workload="up"), "access": access}
-    return replace(trial(at, samples), path=path, verdict=verdict)
+    at = {**cell(stack, workload="up", repeat=repeat), "access": access}
+    return replace(trial(at, samples), path=path, verdict=verdict, reason=reason)
 
 
 def some() -> Record:
@@ -34,6 +36,20 @@ def test_a_difference_is_named_with_its_source() -> None:
     assert texts[1][0].startswith("direct, 1.50\N{NO-BREAK SPACE}s; expected derp (Ford, Srisuresh, Kegel: ")
     assert texts[1][1].startswith("direct, 1.50\N{NO-BREAK SPACE}s; expected failed (")
     assert [row.fields[1].kind for row in table.rows] == ["", "failed"]
+
+
+def test_a_repeat_that_differs_is_named_and_a_failure_has_its_reason() -> None:
+    trials = [
+        came_up("headscale", "home-fibre", "direct"),
+        came_up("headscale", "lte", "derp"),
+        came_up("headscale", "home-fibre", "derp", repeat=2),
+        came_up("tinc", "home-fibre", "", Verdict.FAILED, reason="tinc: its daemon on a ended"),
+    ]
+    [table] = paths.tables(view_of(record(trials)))
+    [headscale, tinc] = table.rows[0].fields[1:]
+    assert headscale.text.startswith("direct in 1 of 2, derp in 1 of 2, 1.50\N{NO-BREAK SPACE}s; expected direct (")
+    assert headscale.kind == "failed"
+    assert (tinc.text, tinc.why) == ("failed", "tinc: its daemon on a ended")
 
 
 def test_it_is_there_where_there_are_paths_and_several_accesses_alone() -> None:

@@ -225,7 +225,8 @@ def _carried(trial: Trial) -> Carried:
     found = [value_at(one, "stats64", "rx", counter) for one in tables(text, "ip") for counter in ("bytes", "packets")]
     if len(found) != 2 or not all(type(one) is int for one in found):
         raise WorkloadFailed(f"ip told no counters of {trial.overlay.interface}: {text[:200]!r}")
-    return Carried(*found, IPV6 + LEAST if ":" in trial.target else IPV4 + LEAST)
+    size, packets = found
+    return Carried(size, packets, IPV6 + LEAST if ":" in trial.target else IPV4 + LEAST)
 
 
 def _lost(trial: Trial, folder: Path) -> int:

@@ -8,6 +8,7 @@ from itertools import permutations
 from pathlib import Path
 
 from tunbench.runner.declare.failures import StackFailed, WorkloadFailed
+from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.site import Site
@@ -27,7 +28,7 @@ Streams = Mapping[tuple[str, str], tuple[Node, Path]]
 def measure(trial: Trial, name: str, began: float) -> None:
     """Lets it happen, and waits for the answers; the trial gets samples and what the probes told, and `began` before.
 
-    Raises WorkloadFailed, after the samples of those nodes that were answered, and CommandFailed.
+    Raises WorkloadFailed, after the samples of those nodes that were answered, and CommandFailed before the restart.
     """
     site = trial.site
     assert site
@@ -61,7 +62,8 @@ def _bring_up(site: Site, rising: Sequence[Node]) -> str:
     """Starts all; what a start waited for in vain, if anything: peers may find each other later than a start waits."""
     try:
         outages.bring_up(site, *rising)
-    except StackFailed as why:
+    except (StackFailed, CommandFailed) as why:
+        # swanctl may say so of an SA that is there: what peers answer decides.
         return str(why)
     return ""
 
