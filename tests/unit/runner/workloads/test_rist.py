@@ -235,6 +235,26 @@ def test_a_receiver_that_died_is_told_with_what_was_measured() -> None:
     with pytest.raises(WorkloadFailed, match=r"^ristreceiver ended before the stream did"):
         rist.execute(done)
     assert totals(done.samples)["delivered"] == pytest.approx(323 / COUNT)
+    assert totals(done.samples)["quality"] == 1.0
+
+
+def cut(text: str) -> str:
+    """It up to the middle of its last line of statistics."""
+    return text[: text.rindex('"missing"')]
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        ("ristreceiver", "^ristreceiver ended before the stream did: '.*\"dropped_full\":0,'$"),
+        ("", "ristreceiver printed no JSON"),
+    ],
+)
+def test_a_line_of_statistics_that_was_cut_takes_nothing_from_the_viewer(ended: str, reason: str) -> None:
+    done, _ = trial(viewer("killed"), cut(receiver("killed")), ended=ended)
+    with pytest.raises(WorkloadFailed, match=reason):
+        rist.execute(done)
+    assert done.samples == [Sample("delivered", 323 / COUNT)]
 
 
 def test_a_stream_of_which_nothing_arrives_has_failed() -> None:
