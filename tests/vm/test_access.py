@@ -136,6 +136,44 @@ def test_what_a_tunnel_sends_in_fragments_is_lost_where_none_passes(tmp_path: Pa
 
 
 @pytest.mark.long
+def test_ipsec_fails_where_fragments_are_lost_and_none_is_told_but_not_where_it_cuts_before_it_encrypts(
+    tmp_path: Path,
+) -> None:
+    access = '{ name = "lost", link = { mtu = 1400 }, fragments = "dropped", icmp = "filtered" }'
+    # A packet of 1,500 B is cut to the overlay's MTU, and then encrypted piece by piece.
+    stacks = ["ipsec:mode=xfrm", "ipsec:mode=xfrm,mtu=1300"]
+    workloads = ["ping:count=5,size=1472", "iperf3-tcp:duration=3"]
+    record = execute(tmp_path / "run", plan(stacks, BASE, workloads, access=access))
+    late, early = stacks
+    assert [values(record, "loss", stack) for stack in stacks] == [[1.0], [0.0]]
+    assert values(record, "throughput", late) in ([], [0])
+    assert values(record, "throughput", early)[0] > 10e6
+
+
+@pytest.mark.long
+def test_wireguard_stalls_in_a_black_hole_and_probing_mends_it(tmp_path: Path) -> None:
+    access = '{ name = "hole", link = { mtu = 1400 }, fragments = "dropped", icmp = "filtered" }'
+    probing = 'tuning = ["default", { name = "probing", sysctl = { "net.ipv4.tcp_mtu_probing" = "1" } }]\n[lab]'
+    text = plan(["wireguard:mtu=1420"], BASE, ["iperf3-tcp:duration=15"], access=access).replace("[lab]", probing)
+    record = execute(tmp_path / "run", text)
+    stalled, probed = (
+        values(record, "throughput", "wireguard:mtu=1420", tuning=tuning)[0] for tuning in ("default", "probing")
+    )
+    assert stalled == 0
+    assert probed > 5e6
+
+
+def test_the_mtu_behind_pppoe_is_derived_and_what_is_larger_is_cut(tmp_path: Path) -> None:
+    stacks = ["wireguard", "wireguard:outer=ipv6,mtu=1420"]
+    record = execute(tmp_path / "run", plan(stacks, BASE, ["pmtu"], link='{ name = "dsl", framing = "pppoe" }'))
+    fits, cut = stacks
+    # 1,492 B (RFC 2516, section 7), less the headers of IPv4, UDP and WireGuard.
+    assert values(record, "pmtu", fits) == [1492 - 20 - 8 - 32]
+    # WireGuard pads to 16 B where that leaves its MTU: the largest such packet that fits with the headers of IPv6.
+    assert values(record, "pmtu", cut) == [(1492 - 40 - 8 - 32) // 16 * 16]
+
+
+@pytest.mark.long
 def test_who_is_closed_speaks_first_after_each_start(tmp_path: Path) -> None:
     access, workloads = '{ a = "cloud", b = "lte" }', ["connect:times=2", "recover:times=2"]
     record = execute(tmp_path / "run", plan(["wireguard"], BASE, workloads, access=access))
