@@ -20,8 +20,32 @@ def test_nothing_is_not_yet_there() -> None:
     assert "not yet" not in (DOCS / "studies" / f"{NAME}.md").read_text().lower()
 
 
+QUIC, RIST = "quic:size=10MB,connections=5", "rist:rate=3.3M,duration=5"
+ONE_SECOND, TEN_SECONDS = "iperf3-tcp:duration=1", "iperf3-tcp:duration=10"
+
+EXPLANATIONS = {
+    ("yggdrasil:mtu=1400", "baseline"): {ONE_SECOND, QUIC, RIST},
+    ("yggdrasil:mtu=1400", "endpoints-low"): {TEN_SECONDS, QUIC, RIST},
+    ("yggdrasil:mtu=1400", "endpoints-medium"): {QUIC, RIST},
+    ("yggdrasil:mtu=1400", "endpoints-high"): {QUIC, RIST},
+    ("nebula:mtu=1300", "baseline"): {QUIC, RIST, "pmtu"},
+    ("headscale:path=derp", "baseline"): {RIST},
+    **{("headscale:gso=off", profile): {TEN_SECONDS} for profile in (*AT_ENDPOINTS, "low", "medium", "high")},
+}
+"""What the stacks run that test the text's explanations, under each profile; in the full scale alone."""
+
+
+def test_explanations_are_tried_where_they_apply_and_nowhere_else() -> None:
+    shards = [shard for shard in expand(replace(plan(NAME), repeats=1)) if ":" in shard.stack.name]
+    found = {(one.stack.name, one.profile.name): {workload.name for workload in one.workloads} for one in shards}
+    assert found == EXPLANATIONS and len(shards) == len(found)
+    of_quick = {shard.stack.name for shard in expand(plan(NAME, "quick"))}
+    assert not any(":" in name for name in of_quick)
+
+
 def test_the_quick_scale_takes_an_hour_at_most() -> None:
     shards = expand(plan(NAME, "quick"))
+    assert len(shards) == 72
     assert duration.estimate(shards, 2) <= 3600
     assert {shard.repeat for shard in shards} == set(range(1, 7))
 
