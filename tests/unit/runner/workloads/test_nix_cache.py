@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,7 +18,6 @@ from tunbench.runner.workload import Sample, Trial
 from tunbench.runner.workloads import nix_cache
 from tunbench.runner.workloads.nix_cache import cache_files, download
 from tunbench.runner.workloads.nix_cache.download import Made
-from tunbench.runner.workloads.shared.output_bounds import LAST_WORDS
 
 TOP = f"/nix/store/{'0' * 32}-package-0"
 CACHE = Made(TOP, 2, 30)
@@ -132,9 +132,17 @@ def test_nix_needs_an_image_of_its_own_and_nginx_none() -> None:
     assert "nginx" in module.ABOUT.programs
 
 
+class Done(NamedTuple):
+    """A trial that was executed: why it failed, if it did, and what the nodes were told to do."""
+
+    trial: Trial
+    reason: str
+    shell: FakeShell
+
+
 def executed(
-    result: Result, log: str = LOG, given: dict[str, str] | None = None, store: str = STORE
-) -> tuple[Trial, FakeShell]:
+    result: Result, log: str = LOG, given: dict[str, str] | None = None, store: str = STORE, size: int = CACHE.size
+) -> Done:
     """A download whose nix ends so, and of which nginx logs that."""
 
     def serve(call: Call, _: Path) -> int:
@@ -144,7 +152,7 @@ def executed(
         return 0
 
     answers: dict[str, Answer] = {
-        "cache_files.py": f"{TOP} 30\n",
+        "cache_files.py": f"{TOP} {size}\n",
         "ss -H": "LISTEN 0 511 10.0.2.2:8180 0.0.0.0:*\n",
         "path-info": store,
         "nix-command": result,
@@ -153,12 +161,17 @@ def executed(
     client, server = two_nodes(shell, FakeEvents())
     options = resolve(nix_cache.ABOUT.options, {"packages": "2", **(given or {})}, "nix-cache")
     trial = Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints)
-    nix_cache.execute(trial)
-    return trial, shell
+    reason = ""
+    try:
+        nix_cache.execute(trial)
+    except WorkloadFailed as why:
+        reason = str(why)
+    return Done(trial, reason, shell)
 
 
 def test_a_download_by_nix_from_nginx() -> None:
-    trial, shell = executed(Result(0, "", ""))
+    trial, reason, shell = executed(Result(0, "", ""))
+    assert reason == ""
     assert [one.metric for one in trial.samples] == ["duration", "requests"]
     [copy] = [call.argv for call in shell.calls if "copy" in call.argv]
     words = " ".join(copy)
@@ -169,7 +182,8 @@ def test_a_download_by_nix_from_nginx() -> None:
 
 
 def test_a_download_over_tls_knows_the_certificate_of_the_shard() -> None:
-    _, shell = executed(Result(0, "", ""), given={"tls": "on"})
+    _, reason, shell = executed(Result(0, "", ""), given={"tls": "on"})
+    assert reason == ""
     commands = [" ".join(call.argv) for call in shell.calls]
     assert any("subjectAltName=IP:10.0.2.2" in one for one in commands)
     assert any("NIX_SSL_CERT_FILE=" in one and "--from https://10.0.2.2:8180" in one for one in commands)
@@ -186,31 +200,48 @@ def test_a_download_over_tls_knows_the_certificate_of_the_shard() -> None:
     ],
 )
 def test_a_download_that_fails_says_what_had_come(result: Result, reason: str) -> None:
-    with pytest.raises(WorkloadFailed, match=reason):
-        executed(result)
+    trial, said, _ = executed(result)
+    assert re.match(reason, said)
+    assert trial.samples == [Sample("requests", 5)]
+    assert trial.outputs["access.log"] == LOG
 
 
-@pytest.mark.parametrize(
-    ("name", "said", "had"),
-    [
-        (
-            "missing",
-            "does not exist in binary cache",
-            "10 requests were answered, with 0 of 1200696 B in 0 archives, the",
-        ),
-        ("absent", "there is no substituter that can build it", "the first of 1 refused ones by 404: /z5gl5d3mr5jx"),
-        ("torn", "error: non-zero padding", "14 requests were answered, with 974040 of 1200696 B in 5 archives"),
-        ("died", "curl error: Transferred a partial file", "10 requests were answered, with 568096 of 1200696 B in 1"),
-    ],
-)
-def test_what_nix_and_nginx_told_of_a_cache_that_is_broken(name: str, said: str, had: str) -> None:
+def test_a_download_that_nix_takes_for_whole_and_nginx_does_not_has_no_sample() -> None:
+    trial, reason, _ = executed(Result(0, "", ""), log=LOG.replace("200 GET 10", "404 GET 10"))
+    assert reason == "nginx sent 1 archives of 20 B, and the cache has 2 of 30 B"
+    assert trial.samples == [] and set(trial.outputs) == {"access.log", "store.json"}
+
+
+BROKEN = [
+    (
+        "missing",
+        "does not exist in binary cache",
+        10,
+        "10 requests were answered, with 0 of 1200696 B in 0 archives, the",
+    ),
+    ("absent", "there is no substituter that can build it", 2, "the first of 1 refused ones by 404: /z5gl5d3mr5jx"),
+    ("torn", "error: non-zero padding", 14, "14 requests were answered, with 974040 of 1200696 B in 5 archives"),
+    ("died", "curl error: Transferred a partial file", 10, "10 requests were answered, with 568096 of 1200696 B in 1"),
+]
+"""What was captured of a cache that is broken: nix's last words, the requests that nginx logged, and what had come."""
+
+
+@pytest.mark.parametrize(("name", "said", "requests", "had"), BROKEN)
+def test_a_cache_that_is_broken_has_failed_with_what_was_measured(
+    name: str, said: str, requests: int, had: str
+) -> None:
     log, stderr = captured(f"nix-{name}.log"), captured(f"nix-{name}.stderr")
-    cache = Made(TOP, 6, 1200696)
-    assert said in stderr.strip()[-LAST_WORDS:]
-    assert had in download.in_words(log, cache)
-    # What is left of it is no result, whatever the store says.
+    trial, reason, shell = executed(Result(1, "", stderr), log, {"packages": "6"}, size=1200696)
+    assert reason.startswith("nix ended with status 1 after ") and said in reason and had in reason
+    assert trial.samples == [Sample("requests", requests)]
+    assert trial.outputs == {"access.log": log, "nix.stderr": stderr}
+    assert not any("path-info" in call.argv for call in shell.calls), "of a store that is not whole nothing is asked"
+
+
+@pytest.mark.parametrize("name", [one[0] for one in BROKEN])
+def test_what_is_left_of_a_broken_cache_is_no_result_whatever_the_store_says(name: str) -> None:
     with pytest.raises(WorkloadFailed, match="nginx sent"):
-        download.parse(log, "[]", cache, 1.0)
+        download.parse(captured(f"nix-{name}.log"), "[]", Made(TOP, 6, 1200696), 1.0)
 
 
 def test_a_cache_that_no_vm_has_room_for_is_refused() -> None:
