@@ -29,6 +29,42 @@ def test_a_power_has_its_exponent(exponent: float) -> None:
     assert memory.exponent == pytest.approx(0)
 
 
+METRICS = {
+    "connect": ("up", "s", 0.5),
+    "idle-rate": ("idle:duration=60", "bit/s", 1.0),
+    "idle-cpu": ("idle:duration=60", "ratio", 0.25),
+    "memory": ("idle:duration=60", "B", 0.75),
+    "join": ("join:times=1", "s", 1.25),
+    "join-bytes": ("join:times=1", "B", 2.0),
+    "join-cpu": ("join:times=1", "s", 1.5),
+}
+"""Each metric that may grow, in the order in which they are shown: its workload, unit, and an exponent of its own."""
+
+
+def test_each_metric_that_grows_is_found_by_its_exponent_and_no_other() -> None:
+    trials = []
+    for n in SIZES:
+        for workload in dict.fromkeys(workload for workload, _, _ in METRICS.values()):
+            here = {**cell("nebula", "baseline", workload), "topology": f"mesh:nodes={n}"}
+            samples = [(name, unit, 0.01 * n**k) for name, (of, unit, k) in METRICS.items() if of == workload]
+            trials.append(trial(here, [*samples, ("duration", "s", float(n))]))
+    found = growths(analyse(record(trials)).values)
+    assert [(one.metric, one.workload, one.unit) for one in found] == [
+        (name, workload, unit) for name, (workload, unit, _) in METRICS.items()
+    ]
+    assert [one.exponent for one in found] == pytest.approx([k for _, _, k in METRICS.values()])
+
+
+def test_where_each_node_has_a_value_that_of_the_first_one_counts() -> None:
+    trials = []
+    for n in SIZES:
+        here = {**cell("nebula", "baseline", "idle:duration=60"), "topology": f"mesh:nodes={n}"}
+        nodes = [("memory", "B", 1e6 * n, None, "a"), ("memory", "B", 1e6 * n**2, None, "b")]
+        trials.append(trial(here, [*nodes, ("memory", "B", 5e8, None, "control")]))
+    [found] = growths(analyse(record(trials)).values)
+    assert found.sizes == {n: 1e6 * n for n in SIZES} and found.exponent == pytest.approx(1)
+
+
 def test_what_scatters_more_has_a_wider_interval() -> None:
     calm, wild = grown(1.0, scatter=0.02)[0], grown(1.0, scatter=0.2)[0]
     for one in (calm, wild):

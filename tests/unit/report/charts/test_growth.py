@@ -40,6 +40,21 @@ def test_the_table_has_sizes_and_exponents() -> None:
     assert next(row for row in rows if row[0] == "nebula")[4:8] == ["2, 4, 8, 16", "200 bit/s", "1.60 kbit/s", "1.00"]
 
 
+def test_an_exponent_is_shown_with_its_interval_in_the_chart_and_in_the_table() -> None:
+    # The slopes of 1, 2, 8 and 16 between each two sizes are 1, 1, 4/3, 3/2, 3/2 and 2; four points have all of them
+    # for their interval.
+    values = {2: 1.0, 4: 2.0, 8: 8.0, 16: 16.0}
+    cells = [{**cell("nebula", "baseline", "idle:duration=60"), "topology": f"mesh:nodes={n}"} for n in values]
+    grown = zip(cells, values.values(), strict=True)
+    view = view_of(record([trial(here, [("idle-rate", "bit/s", value)]) for here, value in grown]))
+    [figure] = charts.figures(view)
+    assert "nebula: n^1.42 [1.00, 2.00]" in figure.panels[0].draw()
+    [table] = tables.tables(view)
+    named = zip((column.heading for column in table.columns), table.rows[0].fields, strict=True)
+    shown = {name: field.text for name, field in named}
+    assert (shown["exponent"], shown["low"], shown["high"]) == ("1.42", "1.00", "2.00")
+
+
 def test_of_several_runs_each_row_and_curve_says_which_one_it_is_of() -> None:
     view = view_of(of_meshes(2, 4, 8), of_meshes(2, 4, 8), labels=("old", "new"))
     [table] = tables.tables(view)
