@@ -51,6 +51,11 @@ def test_what_a_shipped_plan_needs_beyond_the_images_is_said(name: str) -> None:
     assert missing == {addon for addon in ADDONS if f"tunbench lab build {addon}" in text}
 
 
+def test_the_mesh_vpns_that_grow_are_those_that_are_compared() -> None:
+    growing, compared = ({one.partition(":")[0] for one in load(n).plan.axes["stack"]} for n in ("scale", "mesh-vpns"))
+    assert growing == compared - {"none"}
+
+
 def test_every_tunnel_of_the_images_is_in_the_plan_of_every_tunnel() -> None:
     layers = {part.name for one in load("every-tunnel").plan.axes["stack"] for part in spelling.stack(one)}
     needs = {name: registry.tunnel(name).about.needs for name in registry.tunnel_names()}
