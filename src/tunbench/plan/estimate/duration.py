@@ -47,4 +47,5 @@ def shard_seconds(shard: Shard, clock: str = "virtual") -> float:
             return one.seconds
         return busy_second * wall_clock.busy(one, machine.speed, shard.profile, encrypted, slowest)
 
-    return wall_clock.bring_up(shard.stack, asked) + sum(len(one.pairs(topology)) * seconds(one) for one in asked)
+    begun = wall_clock.bring_up(shard.stack, asked, len(topology.endpoints))
+    return begun + sum(len(one.pairs(topology)) * seconds(one) for one in asked)

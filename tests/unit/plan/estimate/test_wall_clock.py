@@ -8,6 +8,7 @@ from tunbench.plan.axes.stack import parse
 from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.estimate.wall_clock import (
     BOOT_SECONDS,
+    ENDPOINT_SECONDS,
     NO_AES_FACTOR,
     SECONDS_A_BUSY_SECOND,
     USER_SPACE_FACTOR,
@@ -54,6 +55,22 @@ def test_daemons_take_time_to_begin() -> None:
     assert bring_up(parse("ipsec+vxlan")) == BOOT_SECONDS + startup("ipsec")
     restarting = [asked("ping:count=10"), asked("connect:times=2")]
     assert bring_up(parse("netbird"), restarting) == BOOT_SECONDS + 3 * startup("netbird")
+
+
+def test_a_large_mesh_takes_longer_to_come_up_and_a_ring_of_three_does_not() -> None:
+    def of(stack: str, topology: str) -> float:
+        text = f'name = "x"\nstacks = ["{stack}"]\nworkloads = ["idle:duration=10"]\ntopology = "{topology}"\n'
+        (shard,) = expand(check(text, "x.toml"))
+        return shard_seconds(shard)
+
+    assert of("netbird", "mesh:nodes=3") == of("netbird", "ring") == of("netbird", "pair")
+    many = 29 * ENDPOINT_SECONDS
+    assert of("wireguard", "mesh:nodes=32") - of("wireguard", "pair") == pytest.approx(many)
+    more = of("netbird", "mesh:nodes=32") - of("netbird", "pair")
+    assert more == pytest.approx(many + (32 / 3 - 1) * startup("netbird"))
+    # One node of them begins again.
+    again = bring_up(parse("netbird"), [asked("join:times=1")], 32) - bring_up(parse("netbird"), (), 32)
+    assert again == pytest.approx(startup("netbird"))
 
 
 @pytest.mark.parametrize(
