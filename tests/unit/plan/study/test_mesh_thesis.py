@@ -20,14 +20,15 @@ def test_nothing_is_not_yet_there() -> None:
     assert "not yet" not in (DOCS / "studies" / f"{NAME}.md").read_text().lower()
 
 
-QUIC, RIST = "quic:size=10MB,connections=5", "rist:rate=3.3M,duration=5"
+QUIC, RIST = "quic:size=10MB,connections=3", "rist:rate=3.3M,duration=5"
+SHORT_QUIC = "quic:size=1MB,connections=3"
 ONE_SECOND, TEN_SECONDS = "iperf3-tcp:duration=1", "iperf3-tcp:duration=10"
 
 EXPLANATIONS = {
     ("yggdrasil:mtu=1400", "baseline"): {ONE_SECOND, QUIC, RIST},
     ("yggdrasil:mtu=1400", "endpoints-low"): {TEN_SECONDS, QUIC, RIST},
-    ("yggdrasil:mtu=1400", "endpoints-medium"): {QUIC, RIST},
-    ("yggdrasil:mtu=1400", "endpoints-high"): {QUIC, RIST},
+    ("yggdrasil:mtu=1400", "endpoints-medium"): {SHORT_QUIC, RIST},
+    ("yggdrasil:mtu=1400", "endpoints-high"): {SHORT_QUIC, RIST},
     ("nebula:mtu=1300", "baseline"): {QUIC, RIST, "pmtu"},
     ("headscale:path=derp", "baseline"): {RIST},
     **{("headscale:gso=off", profile): {TEN_SECONDS} for profile in (*AT_ENDPOINTS, "low", "medium", "high")},
