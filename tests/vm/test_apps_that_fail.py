@@ -8,7 +8,7 @@ from tests.helpers.measuring import execute, plan
 from tunbench.journal.record import TrialResult
 from tunbench.labs import payload
 
-pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(3000)]
 
 # Ends all processes of a program on a node, as soon as a shell has done what it shall wait for.
 KILL = b"""
