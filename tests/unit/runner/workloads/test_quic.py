@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from itertools import count
@@ -143,6 +144,35 @@ def test_probes_of_the_mtu_are_no_retransmits() -> None:
     for text in ("", "sent 3\n", "sent 1749\nlost 1RTT 2\nlost 1RTT 2\n", "sent 1749\nlost 2\n"):
         with pytest.raises(WorkloadFailed):
             report.lost(text, 2_000_000)
+
+
+def counted(log: Path) -> str:
+    """What the awk of this machine picks from a qlog."""
+    words = ("sh", "-c", f'cat "$0" | {quic.COUNTED}', str(log))
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_qlog_with_losses_is_counted_as_its_json_says(tmp_path: Path) -> None:
+    log = Path(__file__).parents[3] / "captured" / "quic-qlog.txt"
+    # Each record begins with a separator: RFC 7464, section 2.2.
+    events = [json.loads(line) for line in log.read_text().split("\x1e") if '"data":' in line]
+    sent, lost = (
+        [one["data"] for one in events if one["name"] == name]
+        for name in ("transport:packet_sent", "recovery:packet_lost")
+    )
+    numbers = {one["header"]["packet_number"] for one in lost}
+    probes = {
+        one["header"]["packet_number"]
+        for one in sent
+        if [frame["frame_type"] for frame in one["frames"]] == ["ping", "padding"]
+    }
+    assert (len(sent), len(numbers), len(numbers & probes)) == (88, 37, 1)
+    # The log also tells of the client's probes, whose numbers mean other packets.
+    assert report.lost(counted(log), 40_000) == 36
+    cut = tmp_path / "cut.txt"
+    cut.write_bytes(log.read_bytes()[:53_248])
+    with pytest.raises(WorkloadFailed, match=r"the server's log was not counted: .*and is cut off"):
+        report.lost(counted(cut), 40_000)
 
 
 LOST = st.sets(st.integers(0, 5000))

@@ -68,12 +68,13 @@ DOWNLOAD_TIMEOUT = 300.0
 BYTE, OBJECT, OUT = "byte.bin", "object.bin", "output.bin"
 
 COUNTED = """awk '
+{ whole = /}}$/ }
 /"transport:packet_sent"/ { sent++ }
 /"recovery:packet_lost"/ { kind = "lost" }
-/"frames":\\[{"frame_type":"ping"},{"frame_type":"padding"}\\]/ { kind = "probe" }
+/"transport:packet_sent"/ && /"frames":\\[{"frame_type":"ping"},{"frame_type":"padding"}\\]/ { kind = "probe" }
 kind { match($0, /"packet_type":"[^"]*"/); type = substr($0, RSTART + 15, RLENGTH - 16)
   match($0, /"packet_number":[0-9]+/); print kind, type, substr($0, RSTART + 16, RLENGTH - 16); kind = "" }
-END { print "sent", sent + 0 }' | sort -r"""
+END { print whole ? "sent " sent + 0 : "and is cut off" }' | sort -r"""
 """What picks from a qlog how many packets were sent, which were lost, and which probed the path's MTU."""
 
 USUAL = 50e6

@@ -26,6 +26,10 @@ HANDSHAKE_TIMEOUT = 10
 """Seconds after which gtlsclient gives up a handshake: it is what it has unless it is told."""
 
 
+WRITING_ALL = """trap 'kill -INT $!' TERM; (trap '' TERM; exec "$@") & wait; wait"""
+"""Shell text: runs a server that writes the rest of its log where SIGINT ends it, and not where SIGTERM does."""
+
+
 class Marks(NamedTuple):
     """What a client says when it begins, when the handshake is over, and when an answer's first byte is there."""
 
@@ -81,6 +85,7 @@ def gtlsserver(served: Served, congestion: str, log_folder: PurePath | None) -> 
     """The server of ngtcp2."""
     noted = ("--qlog-dir", str(log_folder)) if log_folder else ()
     return [
+        *(("sh", "-c", WRITING_ALL, "gtlsserver") if log_folder else ()),
         *("gtlsserver", "-q", "--htdocs", str(served.root), f"--cc={congestion}", *noted),
         *(served.local_host.strip("[]"), served.port, str(served.pair.key), str(served.pair.certificate)),
     ]
