@@ -7,6 +7,9 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared.node_counters import Counters, between, computed, state
 
+# What a look prints is read where others read it, too: each workload has its `parse`.
+from tunbench.runner.workloads.shared.node_counters import parse as parse
+
 ABOUT = About(
     name="idle",
     summary="the tunnel at rest: bytes and packets that both ends send between the nodes, and processor time",

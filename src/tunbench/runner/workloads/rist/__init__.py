@@ -11,7 +11,7 @@ from tunbench.runner.declare.tunnel import Addon, Needs, Sources
 from tunbench.runner.node import python
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Process, wait_until
-from tunbench.runner.workload import About, Trial
+from tunbench.runner.workload import About, Sample, Trial
 from tunbench.runner.workloads.rist import numbered_stream, report
 from tunbench.runner.workloads.shared.listener import listening
 from tunbench.runner.workloads.shared.output_bounds import last_words
@@ -113,7 +113,7 @@ def execute(trial: Trial) -> None:
     trial.outputs["ristreceiver.txt"] = trial.server.read(trial.server.log(_log("ristreceiver", trial)))
     sent = report.sent(trial.outputs["sent.txt"])
     # What the viewer got stands, whatever comes of librist's own count.
-    trial.samples += report.of_viewer(trial.outputs["viewer.txt"], sent)
+    trial.samples += parse(trial.outputs["viewer.txt"], sent)
     try:
         trial.samples += report.of_receiver(trial.outputs["ristreceiver.txt"], sent)
     except WorkloadFailed:
@@ -124,6 +124,11 @@ def execute(trial: Trial) -> None:
         raise WorkloadFailed(f"{ended[0]} ended before the stream did: {last_words(trial.outputs[f'{ended[0]}.txt'])}")
     if not any(one.metric == "delivered" and one.value for one in trial.samples):
         raise WorkloadFailed(f"nothing of the stream arrived, of {sent} datagrams of {numbered_stream.SIZE} B")
+
+
+def parse(viewed: str, sent: int) -> list[Sample]:
+    """What the viewer got of so many datagrams. Raises WorkloadFailed."""
+    return report.of_viewer(viewed, sent)
 
 
 def _log(name: str, trial: Trial) -> str:
