@@ -41,3 +41,37 @@ def test_two_runs_are_alike(tmp_path: Path) -> None:
     assert {verdict for verdict, _ in verdicts(first).values()} == {"ok"}
     assert first.manifest["fingerprint"] == second.manifest["fingerprint"]
     assert len(values(first, "connect", "openvpn", whole=False)) == 2
+
+
+def test_all_nodes_of_a_ring_come_back_whoever_begins_first(tmp_path: Path) -> None:
+    stacks, restart = ["wireguard", "ipsec"], "recover:event=reboot-all,times=2,interval=10ms"
+    text = plan(stacks, '["baseline"]', [restart, "ping:count=5"]).replace('"pair"', '"ring"')
+    record = execute(tmp_path / "run", text)
+    assert {verdict for verdict, _ in verdicts(record).values()} == {"ok"}
+    for stack in stacks:
+        blocked = values(record, "blocked", stack, whole=False)
+        assert len(blocked) == 2 * 3 and 0.01 < min(blocked) <= max(blocked) < 5
+
+
+RESTARTING = [
+    *("none", "ipip", "gre", "fou", "gue", "geneve", "vxlan", "l2tpv3", "pptp", "openconnect", "yggdrasil", "easytier"),
+    *("ipsec", "ipsec:mode=xfrm", "ipsec:mode=xfrm,daemon=libreswan", "wireguard", "wireguard:impl=go", "openvpn"),
+    *(
+        "openvpn:proto=tcp",
+        "tinc",
+        "nebula",
+        "nebula:lighthouse=on",
+        "headscale",
+        "netbird",
+        "vpncloud",
+        "wireguard+vxlan",
+    ),
+]
+
+
+@pytest.mark.long
+def test_every_tunnel_comes_back_when_both_ends_restart(tmp_path: Path) -> None:
+    restart = "recover:event=reboot-all,times=2,interval=10ms"
+    record = execute(tmp_path / "run", plan(RESTARTING, '["baseline"]', [restart]))
+    assert {stack: (verdict, why) for (stack, _), (verdict, why) in verdicts(record).items() if verdict != "ok"} == {}
+    assert all(len(values(record, "blocked", stack, whole=False)) == 2 * 2 for stack in RESTARTING)

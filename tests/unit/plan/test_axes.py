@@ -232,6 +232,12 @@ def test_speeds_sweep_and_features_do_not() -> None:
     ]
 
 
+def test_a_kernel_is_without_modules_that_it_could_have() -> None:
+    [found] = machine.read_machines({"name": "x", "kernel": {"without": ["tcp_bbr"]}})
+    assert found == Machine("x", kernel_without=("tcp_bbr",)) and not found.full
+    assert found.spec()["kernel_without"] == ["tcp_bbr"] and "kernel_without" not in Machine("x").spec()
+
+
 @pytest.mark.vm
 def test_qemu_knows_every_feature() -> None:
     printed = subprocess.run(["qemu-system-x86_64", "-cpu", "help"], capture_output=True, text=True).stdout

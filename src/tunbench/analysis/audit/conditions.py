@@ -48,4 +48,5 @@ def _condition(cell: Cell, record: Record) -> Condition | None:
 
 
 def _machine(spec: Mapping[str, Any]) -> Machine:
-    return Machine(spec["name"], tuple(spec.get("without", ())), spec.get("speed", FULL_SPEED))
+    lacking, modules = (tuple(spec.get(key, ())) for key in ("without", "kernel_without"))
+    return Machine(spec["name"], lacking, spec.get("speed", FULL_SPEED), modules)

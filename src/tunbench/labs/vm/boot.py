@@ -162,7 +162,8 @@ def virtual_boot_arguments(machine: Machine) -> list[str]:
     """What the kernel is told besides on the virtual clock."""
     clock = instruction_clock(machine.speed)
     told = [argument.format(tsc_early_khz=clock.tsc_early_khz) for argument in VIRTUAL_BOOT_ARGUMENTS]
-    return [*told, NO_APIC_TIMER] if clock.is_qemus else told
+    refused = [f"module_blacklist={','.join(machine.kernel_without)}"] if machine.kernel_without else []
+    return [*told, *refused, *([NO_APIC_TIMER] if clock.is_qemus else [])]
 
 
 def model(machine: Machine) -> list[str]:

@@ -18,30 +18,39 @@ FULL_SPEED = 1000
 
 @dataclass(frozen=True)
 class Machine:
-    """The model machine: features that its processor lacks, sorted, and its speed in million instructions a second."""
+    """The model machine: features that its processor lacks, sorted, and its speed in million instructions a second.
+
+    Its kernel loads none of the modules that it is without, sorted, whoever asks for one.
+    """
 
     name: str
     without: tuple[str, ...] = ()
     speed: int = FULL_SPEED
+    kernel_without: tuple[str, ...] = ()
 
     @property
     def full(self) -> bool:
         """Whether nothing is taken away."""
-        return not self.without and self.speed == FULL_SPEED
+        return not self.without and not self.kernel_without and self.speed == FULL_SPEED
 
     def spec(self) -> dict[str, Any]:
         """The machine as the shard names it."""
-        return {"name": self.name, "without": list(self.without), "speed": self.speed}
+        told = {"name": self.name, "without": list(self.without), "speed": self.speed}
+        return {**told, "kernel_without": list(self.kernel_without)} if self.kernel_without else told
 
 
 FORM = TableForm(
     "machine",
     '{ name = "no-aes", cpu.without = ["aes", "pclmulqdq"] }',
-    keys=("name", "cpu"),
-    # What the processor lacks is a list already, and no sweep.
-    fixed=[("name",), ("cpu",), ("cpu", "without")],
+    keys=("name", "cpu", "kernel"),
+    # What the processor and the kernel lack are lists already, and no sweeps.
+    fixed=[("name",), ("cpu",), ("cpu", "without"), ("kernel",), ("kernel", "without")],
 )
 CPU_KEYS = ("without", "speed")
+KERNEL_KEYS = ("without",)
+
+MODULES = ("tcp_bbr",)
+"""Modules of the kernel that can be taken away: those that programs use where they are there, and go on without."""
 
 MIN_SPEED, MAX_SPEED = 50, 20_000
 """Million instructions a second: within them, delays were seen to stay what they are (docs/virtual-time.md)."""
@@ -103,15 +112,27 @@ def lacking(features: object) -> tuple[str, ...]:
 
 
 def _from_table(table: Mapping[str, object]) -> Machine:
-    name, cpu = named_table.name_of(FORM, table), table.get("cpu", {})
+    name, cpu, kernel = named_table.name_of(FORM, table), table.get("cpu", {}), table.get("kernel", {})
     if not isinstance(cpu, dict):
         raise MistakeAt(f"{quoted(cpu)} is not a table: write for example cpu.speed = 250", "cpu")
+    if not isinstance(kernel, dict):
+        raise MistakeAt(f'{quoted(kernel)} is not a table: write for example kernel.without = ["tcp_bbr"]', "kernel")
     named_table.check_keys(cpu, CPU_KEYS, "cpu")
+    named_table.check_keys(kernel, KERNEL_KEYS, "kernel")
     try:
         without = lacking(cpu.get("without", []))
     except ValueError as error:
         raise MistakeAt(str(error), "cpu", "without") from None
-    return Machine(name, without, _speed(cpu.get("speed", FULL_SPEED)))
+    return Machine(name, without, _speed(cpu.get("speed", FULL_SPEED)), _modules(kernel.get("without", [])))
+
+
+def _modules(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise MistakeAt(f'{quoted(value)} is not a list: write for example ["tcp_bbr"]', "kernel", "without")
+    if unknown := [one for one in value if one not in MODULES]:
+        text = f"unknown module {quoted(unknown[0])}; those that can be taken away: {', '.join(MODULES)}"
+        raise MistakeAt(text, "kernel", "without")
+    return tuple(sorted(set(value)))
 
 
 def _speed(value: object) -> int:

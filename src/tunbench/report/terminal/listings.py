@@ -101,7 +101,7 @@ def probe_row(row: Mapping[str, Any]) -> list[str]:
 
 def machine_row(row: Mapping[str, Any]) -> list[str]:
     """A model machine: its speed and what it lacks."""
-    return [row["name"], str(row["speed"]), ", ".join(row["without"])]
+    return [row["name"], str(row["speed"]), ", ".join([*row["without"], *row.get("kernel_without", [])])]
 
 
 def _metrics(row: Mapping[str, Any]) -> str:

@@ -44,6 +44,12 @@ def test_a_machine_of_another_speed_has_another_clock(speed: int, shift: int, kh
     assert f"tsc_early_khz={khz}" in after(argv, "-append")[0].split()
 
 
+def test_a_kernel_loads_no_module_that_it_is_without() -> None:
+    told = after(command(machine=Machine("any", kernel_without=("tcp_bbr",))), "-append")[0]
+    assert "module_blacklist=tcp_bbr" in told.split()
+    assert "module_blacklist" not in after(command(machine=Machine("any")), "-append")[0]
+
+
 @pytest.mark.parametrize(("speed", "hpet"), [(1000, True), (250, True), (600, False), (7650, False)])
 def test_hpet_has_the_timers_where_its_second_is_that_of_the_kernel(speed: int, hpet: bool) -> None:
     argv = command(machine=Machine("any", speed=speed))
