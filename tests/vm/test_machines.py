@@ -1,8 +1,10 @@
 """What the model machine lacks shows where it is used, and a slower one carries proportionally less."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.helpers.measuring import execute
+from tests.helpers.measuring import execute, verdicts
 from tunbench.analysis.statistics import Estimate, estimate
 from tunbench.journal.record import Record
 
@@ -56,3 +58,11 @@ def test_without_aes_instructions_chacha20_stays(record: Record) -> None:
 def test_at_a_quarter_of_the_speed_a_busy_tunnel_carries_a_quarter(record: Record) -> None:
     found = ratios(record, WIREGUARD, "slow")
     assert found.low > 0.2 and found.high < 0.3
+
+
+@pytest.mark.parametrize(("machine", "verdict"), [("full", "ok"), ("no-bbr", "unsupported")])
+def test_a_kernel_without_bbr_has_none_for_whoever_asks(machine: str, verdict: str, tmp_path: Path) -> None:
+    bbr, workload = '{ name = "no-bbr", kernel.without = ["tcp_bbr"] }', "iperf3-tcp:duration=1,congestion=bbr"
+    chosen = bbr if machine == "no-bbr" else f'"{machine}"'
+    text = f'name = "bbr"\nrepeats = 1\nstacks = ["none"]\nworkloads = ["{workload}"]\nmachine = {chosen}\n'
+    assert verdicts(execute(tmp_path / "run", text))["none", workload][0] == verdict
