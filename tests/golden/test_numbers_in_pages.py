@@ -37,7 +37,10 @@ def test_the_limits_of_programs_are_those_of_the_page() -> None:
             f"{limits.MAX_MEMORY >> 30} GiB",
             "memory that all processes of a node use, on the native lab (one look a second)",
         ),
-        (vm_boot.GUEST_MEMORY.replace("G", " GiB"), "all memory of a VM"),
+        (
+            f"{vm_boot.GUEST_GIB} GiB, or what its stack [needs](adding-a-tunnel.md#what-it-declares)",
+            "all memory of a VM",
+        ),
         (f"{limits.MAX_PROCESSES:,}", "processes and threads of a node (native: Linux 6.14 and later), of a VM"),
         (f"{communicate.MAX_OUTPUT >> 20} MiB", "what a command prints"),
         (f"{node.COMMAND_TIMEOUT:g} s, or what the workload declares", "a command"),

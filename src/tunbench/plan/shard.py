@@ -65,6 +65,11 @@ class Shard:
         return (self.stack, *self.workloads)
 
     @property
+    def memory(self) -> int:
+        """What it takes of a VM's memory beyond the usual, in GiB."""
+        return self.stack.memory
+
+    @property
     def tuning(self) -> Tuning:
         """What the endpoints are told."""
         return cast(Tuning, self.values["tuning"])

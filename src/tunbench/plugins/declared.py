@@ -14,7 +14,7 @@ from tunbench.runner.declare.metrics import BOUNDS, Metric
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.packet_format import IP
 from tunbench.runner.declare.recipe import Recipe
-from tunbench.runner.declare.tunnel import About, Addon
+from tunbench.runner.declare.tunnel import MOST_MEMORY, About, Addon
 from tunbench.runner.mistaken_file import PAGE, said_of
 
 Mistake = tuple[str, str]
@@ -90,6 +90,8 @@ def _of_tunnel(name: str) -> Iterator[Mistake]:
         yield "layer", f"layer={about.layer!r}: it is 2 where Ethernet frames are carried, or 3 for IP packets"
     if about.needs_underlay not in UNDERLAYS:
         yield "needs_underlay", f"needs_underlay={about.needs_underlay!r}: it is {' or '.join(UNDERLAYS)}"
+    if about.needs.memory not in range(MOST_MEMORY + 1):
+        yield "memory", f"memory={about.needs.memory!r}: write whole GiB beyond the usual one, at most {MOST_MEMORY}"
     for field in ("families", "outer"):
         if not (value := getattr(about, field)) or not set(value) <= {4, 6}:
             yield field, f"{field}={value!r}: write (4,), (6,) or (4, 6)"

@@ -13,6 +13,7 @@ from tunbench.executors.cluster.sent_image import SentImage, sent
 from tunbench.executors.cluster.sent_template import sent_templates
 from tunbench.labs.carried import carried
 from tunbench.labs.lab import TEMPLATE, Lab
+from tunbench.labs.vm.boot import most_bytes
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import addons_of
 from tunbench.labs.vm.templates import start as templates
@@ -59,7 +60,9 @@ def joined(
             "clock": lab.clock,
             "images": [list(one) for one in images],
         }
-        crew = Crew(client, choice, uuid.uuid4().hex[:12], images, sent_templates(lab, shards_of(plan, 1)), work)
+        shards = shards_of(plan, 1)
+        vm_bytes = most_bytes(max((shard.memory for shard in shards), default=0))
+        crew = Crew(client, choice, uuid.uuid4().hex[:12], images, sent_templates(lab, shards), work, vm_bytes)
         try:
             crew.gather(tell)
             if not crew.seats:

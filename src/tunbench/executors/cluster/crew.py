@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tunbench.executors.choice import DaskChoice, ExecutorError
 from tunbench.executors.cluster import on_worker_greeting, on_worker_task, shipment
 from tunbench.executors.cluster.connection import SchedulerGone
-from tunbench.executors.cluster.fitness import Fitness, judged
+from tunbench.executors.cluster.fitness import VM_BYTES, Fitness, judged
 from tunbench.executors.cluster.sent_image import SentImage
 from tunbench.executors.cluster.sent_template import NoTemplate, kept
 from tunbench.plain_text import line
@@ -39,9 +39,10 @@ class Crew:
         images: Sequence[SentImage],
         templates: Sequence[SentImage],
         work: Mapping[str, Any],
+        vm_bytes: int = VM_BYTES,
     ) -> None:
         self.client, self.choice, self.run = client, choice, run
-        self.images, self.templates, self.work = images, templates, work
+        self.images, self.templates, self.work, self.vm_bytes = images, templates, work, vm_bytes
         self.here = on_worker_greeting.said_here()
         self.failed = ""
         self._used: dict[str, Fitness] = {}
@@ -135,7 +136,7 @@ class Crew:
     def _take_on(self, fresh: Mapping[str, int]) -> None:
         with self._lock:
             used = list(self._used.values())
-        fit = examined(self.client, self.images, fresh, self.here, used)
+        fit = examined(self.client, self.images, fresh, self.here, used, self.vm_bytes)
         self._refuse(
             {one.address: one.refusal for one in fit if one.refusal}, {one.address for one in fit if one.short}
         )
@@ -209,6 +210,7 @@ def examined(
     workers: Mapping[str, int],
     here: Mapping[str, Any],
     used: Iterable[Fitness] = (),
+    vm_bytes: int = VM_BYTES,
 ) -> list[Fitness]:
     """What workers say of themselves, judged beside those `used` already; those that lack images are to have room.
 
@@ -219,4 +221,4 @@ def examined(
     same = [worker for worker in answering if greetings[worker].get("tunbench") == here["tunbench"]]
     lacked = shipment.lacked(client, images, same)
     to_send = {worker: shipment.bytes_of(lacks) for worker, lacks in lacked.items()}
-    return judged(greetings, workers, here, to_send, used)
+    return judged(greetings, workers, here, to_send, used, vm_bytes)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from tunbench.labs.vm import boot
 from tunbench.plain_text import line
 
-VM_BYTES = boot.MOST_BYTES
-"""The memory that a thread of a worker must have: a shard is a VM."""
+VM_BYTES = boot.most_bytes()
+"""The memory that a thread of a worker must have, unless a stack needs more: a shard is a VM."""
 
 ROOM_BYTES = 512 << 20
 """Room on the disk of its cache that a worker must have besides what it is sent: for a template."""
@@ -38,11 +38,12 @@ def judged(
     here: Mapping[str, Any],
     to_send: Mapping[str, int],
     used: Iterable[Fitness] = (),
+    vm_bytes: int = VM_BYTES,
 ) -> list[Fitness]:
     """Judges workers by what they said, or by the error that came in its place.
 
     `here` is what this machine says of itself, `to_send` how many bytes each worker lacks, and `used` are those that
-    take part already: workers of one host share its memory.
+    take part already: workers of one host share its memory, of which each VM takes `vm_bytes` at most.
     """
     left: dict[str, int] = defaultdict(int)
     for said in greetings.values():
@@ -50,13 +51,13 @@ def judged(
             left[str(said.get("host"))] = int(said.get("memory", -1))
     for one in used:
         host = str(one.said.get("host"))
-        left[host] = max(left[host] - one.threads * VM_BYTES, 0) if left[host] >= 0 else left[host]
+        left[host] = max(left[host] - one.threads * vm_bytes, 0) if left[host] >= 0 else left[host]
     found = []
     for address, said in greetings.items():
         if not isinstance(said, Mapping):
             found.append(Fitness(address, threads[address], {}, _error(said)))
             continue
-        host, needed = str(said.get("host")), threads[address] * VM_BYTES
+        host, needed = str(said.get("host")), threads[address] * vm_bytes
         refusal = _refusal(said, here, to_send.get(address, 0))
         lacks = "" if refusal else _memory(left[host], needed, threads[address])
         if not refusal and not lacks and left[host] >= 0:

@@ -37,9 +37,9 @@ def sent_templates(lab: Lab, shards: Iterable[Shard]) -> list[SentImage]:
     return found
 
 
-def _made_from(lab: Lab, shard: Shard) -> tuple[tuple[str, ...], str]:
-    """What decides which template a shard starts from: its images and its machine."""
-    return tuple(one.name for one in images_of(shard, lab.extras)), shard.machine.name
+def _made_from(lab: Lab, shard: Shard) -> tuple[tuple[str, ...], str, int]:
+    """What decides which template a shard starts from: its images, its machine and its memory."""
+    return tuple(one.name for one in images_of(shard, lab.extras)), shard.machine.name, shard.memory
 
 
 def _name(lab: Lab, shard: Shard) -> str:

@@ -19,15 +19,13 @@ from tunbench.plan.shard import canonical
 from tunbench.plugins.folder import Plugin
 
 GUEST_GIB = 1
-GUEST_MEMORY = f"{GUEST_GIB}G"
+"""What a guest has, unless its stack needs more."""
+
 TRANSLATED_CODE_MIB = 128
 """What QEMU may fill with translated code."""
 
 QEMUS_OWN_MIB = 384
 """What QEMU takes for all else, at most: chosen."""
-
-MOST_BYTES = (GUEST_GIB << 30) + (TRANSLATED_CODE_MIB + QEMUS_OWN_MIB << 20)
-"""The memory that a VM takes of its host, at most."""
 
 CHIPSET = "q35,nvdimm=on,smbus=off,sata=off,suppress-vmdesc=on,memory-backend=memory"
 HPET, APIC_TIMER = "hpet=on", "hpet=off,pit=off,pic=off"
@@ -63,18 +61,27 @@ ARCHIVE_GRANULE_BYTES = 1 << 20
 PAYLOAD_GRANULE_BYTES = 1 << 14
 """The same of the payload, which the guest reads byte by byte."""
 
-FRESH_MEMORY = f"memory-backend-ram,id=memory,size={GUEST_MEMORY}"
+FRESH_MEMORY = "memory-backend-ram"
 
 
 @dataclass(frozen=True)
 class Boot:
-    """A VM that is to be: its clock and machine, its images and plug-ins, and the folder where its files are."""
+    """A VM that is to be: its clock and machine, its images and plug-ins, and the folder where its files are.
+
+    `more_memory` are GiB beyond the usual one.
+    """
 
     clock: str
     folder: Path
     images: tuple[Image, ...] = (BASE,)
     machine: Machine = FULL
     plugins: tuple[Plugin, ...] = ()
+    more_memory: int = 0
+
+    @property
+    def memory(self) -> str:
+        """What the guest has, as QEMU takes it."""
+        return f"{GUEST_GIB + self.more_memory}G"
 
     def write(self, program: str | bytes, files: Mapping[str, bytes], seed: int) -> None:
         """Writes the archive, with the runner and a program, and what is handed in besides.
@@ -97,7 +104,9 @@ class Boot:
         """What comes before the initrd of a machine without HPET; the first call boots a VM to see QEMU's tables."""
         if self._has_hpet:
             return b""
-        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {GUEST_MEMORY}", partial(_fadt, self.folder))
+        return apic_timer.archive(
+            f"{qemu.version()} {CHIPSET} {self.memory}", partial(_fadt, self.folder, self.more_memory)
+        )
 
     @property
     def _has_hpet(self) -> bool:
@@ -113,17 +122,17 @@ class Boot:
     ) -> list[str]:
         """QEMU's command line. The real clock has no other machine.
 
-        `memory` is what backs the guest's, `panic` what happens at the instruction where it may be saved.
+        `memory` says what backs the guest's, `panic` what happens at the instruction where it may be saved.
         """
         virtual = self.clock == "virtual"
         argv = [qemu.QEMU, "-M", f"{CHIPSET},{HPET if self._has_hpet else APIC_TIMER}"]
         argv += [*(model(self.machine) if virtual else kvm.machine())]
         # Nothing that the guest sees is drawn from this seed; it keeps the host's randomness out.
-        argv += ["-m", f"{GUEST_MEMORY},slots={len(self.images) + 1},maxmem=16G", "-seed", "1"]
+        argv += ["-m", f"{self.memory},slots={len(self.images) + 1},maxmem=16G", "-seed", "1"]
         argv += ["-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(BASE.folder / "vmlinux")]
         argv += ["-initrd", str(self.folder / "boot.cpio")]
         argv += ["-append", " ".join((*BOOT_ARGUMENTS, *(virtual_boot_arguments(self.machine) if virtual else ())))]
-        argv += ["-object", memory, "-device", "pvpanic", "-action", f"panic={panic}"]
+        argv += ["-object", f"{memory},id=memory,size={self.memory}", "-device", "pvpanic", "-action", f"panic={panic}"]
         argv += ["-fw_cfg", f"name=opt/tunbench/payload,file={self.folder}/payload"]
         for device in self.serial if serial is None else serial:
             argv += ["-serial", device]
@@ -144,13 +153,18 @@ def _second_stage(program: str | bytes, plugins: Iterable[Plugin]) -> bytes:
     return cpio.padded(archive, ARCHIVE_GRANULE_BYTES)
 
 
-def _fadt(folder: Path) -> bytes:
+def _fadt(folder: Path, more_memory: int) -> bytes:
     """The table FADT of ACPI that QEMU and its firmware give to a VM, whose files are in this folder meanwhile."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
-        boot = Boot("virtual", Path(name))
+        boot = Boot("virtual", Path(name), more_memory=more_memory)
         boot.write("show-fadt", {}, 0)
         subprocess.run(ends_with_this_process(boot.command()), stdin=subprocess.DEVNULL, capture_output=True)
         return (Path(name) / "events.jsonl").read_bytes()
+
+
+def most_bytes(more_memory: int = 0) -> int:
+    """The memory that a VM takes of its host at most, whose guest has so many GiB beyond the usual."""
+    return (GUEST_GIB + more_memory << 30) + (TRANSLATED_CODE_MIB + QEMUS_OWN_MIB << 20)
 
 
 def _filled(text: bytes) -> bytes:

@@ -15,11 +15,12 @@ from tunbench.labs.lab import TEMPLATE, Lab
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
-from tunbench.labs.vm import host_core, qemu
-from tunbench.labs.vm.boot import FULL, Boot
+from tunbench.labs.vm import host_core, host_memory, qemu
+from tunbench.labs.vm.boot import FULL, GUEST_GIB, Boot
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.templates import start as templates
 from tunbench.plan.axes.machine import Machine
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
@@ -32,6 +33,7 @@ DECIDING_FACTS = {
     **DECIDING_EXTRAS,
     "qemu": "version of QEMU",
     "command": "command line of QEMU",
+    "memory": "memory of a VM",
     "start": "start of shards (a template or a fresh boot)",
 }
 
@@ -69,6 +71,9 @@ class VmLab:
     ) -> dict[str, Any]:
         """What the manifest says of this lab. Raises LabError and ImageError where it cannot run these."""
         qemu.check_installed()
+        needing = list(needing)
+        stacks = [one for one in needing if isinstance(one, PlannedStack)]
+        host_memory.check(stacks)
         addons = addons_of(name for some in (needing, accesses) for one in some for name in one.addons)
         manifests = {definition.name: image.check(definition) for definition in (BASE, *addons)}
         base = manifests.pop(BASE.name)
@@ -85,6 +90,8 @@ class VmLab:
             "command": {
                 name: [word.replace(str(cache()), "CACHE") for word in boot.command()] for name, boot in boots.items()
             },
+            # Beyond the usual, which stands in the command line.
+            "memory": {one.name: f"{GUEST_GIB + one.memory} GiB" for one in stacks if one.memory},
             "start": begins,
         }
 
@@ -108,7 +115,7 @@ def written(lab: Lab, shard: Shard, folder: Path) -> Boot:
 
 def boot_of(shard: Shard, clock: str, folder: Path, extras: Iterable[Extra], plugins: Iterable[Plugin]) -> Boot:
     """A VM on the machine of a shard, with all that the shard needs; no file of it has been written."""
-    return Boot(clock, folder, (BASE, *images_of(shard, extras)), shard.machine, carried(shard, plugins))
+    return Boot(clock, folder, (BASE, *images_of(shard, extras)), shard.machine, carried(shard, plugins), shard.memory)
 
 
 def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:

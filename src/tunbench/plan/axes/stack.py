@@ -11,7 +11,7 @@ from tunbench.plan.toml.tables import Known
 from tunbench.runner import registry, stack
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.spelling import Part
-from tunbench.runner.declare.tunnel import BARE, About, Needs
+from tunbench.runner.declare.tunnel import BARE, MOST_MEMORY, About, Needs
 from tunbench.runner.network.underlay import MTU
 
 BARE_ON = {"ip6": f"{BARE}:underlay=ip6", "ethernet": f"{BARE}:underlay=ethernet"}
@@ -57,6 +57,11 @@ class PlannedStack:
         """The images that its layers need beyond the base image, sorted."""
         return sorted({name for needs in self.needs for name in needs.addons})
 
+    @property
+    def memory(self) -> int:
+        """What its layers take of a VM's memory beyond the usual, in GiB."""
+        return sum(about.needs.memory for about in self.abouts)
+
     def spec(self) -> str:
         """The stack as a shard names it."""
         return self.name
@@ -90,6 +95,11 @@ def read_joined(text: str, mtu: int) -> PlannedStack:
     """A stack whose layers can be joined: a study names the same ones again and again. Raises ValueError."""
     found = parse(text)
     joining.check(found.name, found.layers, found.underlay, mtu)
+    if found.memory > MOST_MEMORY:
+        raise ValueError(
+            f'"{found.name}" needs {found.memory} GiB of memory in a VM beyond the usual one, and {MOST_MEMORY} can be '
+            "had: take a layer away"
+        )
     return found
 
 

@@ -10,6 +10,9 @@ from tunbench.runner.declare.packet_format import ETHERNET, Header
 from tunbench.runner.declare.path import Finder, Path
 from tunbench.runner.declare.recipe import Recipe
 
+MOST_MEMORY = 7
+"""GiB that a stack can have in a VM beyond the usual one."""
+
 BARE = "none"
 """The name of the tunnel that is none at all: the bare underlay, to which everything else is compared."""
 
@@ -34,6 +37,8 @@ class Needs(NamedTuple):
     tools: tuple[str, ...] = ()
     # Programs that no registry carries, and that the user brings.
     brought: tuple[str, ...] = ()
+    # What its programs take of a VM's memory beyond the usual, in GiB.
+    memory: int = 0
 
 
 class Addon(NamedTuple):
@@ -104,6 +109,8 @@ class About(NamedTuple):
     multicast: bool = False
     # Whether its packets may go through another node than the two ends. The proof is then that they do not.
     relays: bool = False
+    # Whether its endpoints are pods, in a cluster that it brings up, whose control plane speaks when it likes.
+    pods: bool = False
     # The ways that they may take, by name: an option `path` demands one, and the proof says which one it was.
     paths: Mapping[str, Path] = MappingProxyType({})
     # What is expected of it between NATs, to which reports compare what it found.
@@ -133,7 +140,7 @@ class About(NamedTuple):
     # Whether packets pass through a process: what switches back and forth takes longer to emulate.
     user_space: bool = False
 
-    def needing(self, **changed: tuple[Any, ...]) -> "About":
+    def needing(self, **changed: Any) -> "About":
         """The same, with other needs in some respects."""
         return self._replace(needs=self.needs._replace(**changed))
 

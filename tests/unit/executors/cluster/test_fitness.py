@@ -72,6 +72,13 @@ def test_those_that_are_used_already_share_it_too() -> None:
     assert unknown.refusal == ""
 
 
+def test_a_stack_that_needs_more_memory_asks_for_it_of_each_thread() -> None:
+    usual, larger = (
+        judged({"tcp://1": WORKER}, {"tcp://1": 4}, HERE, {}, vm_bytes=size) for size in (VM_BYTES, VM_BYTES + 1)
+    )
+    assert (usual[0].refusal, larger[0].short) == ("", True)
+
+
 def test_memory_of_vms_of_workers_is_free_for_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 8388608 kB\nMemAvailable: 1048576 kB\n")
     monkeypatch.setattr(on_worker_greeting, "MEMORY", tmp_path / "meminfo")

@@ -89,6 +89,12 @@ def test_it_stays_below_1_5_gib() -> None:
     assert after(argv, "-accel") == ["tcg,tb-size=128"]
 
 
+def test_a_stack_that_needs_more_has_more() -> None:
+    argv = Boot("virtual", Path("/run/folder"), more_memory=2).command()
+    assert after(argv, "-m")[0].split(",")[0] == "3G"
+    assert after(argv, "-object")[0] == "memory-backend-ram,id=memory,size=3G"
+
+
 def test_images_are_persistent_memory_that_is_only_read() -> None:
     argv = command(BASE, ADDON)
     _, first, second = after(argv, "-object")
@@ -114,10 +120,13 @@ def test_the_real_clock_takes_kvm_where_it_works(
 
 def test_a_guest_that_says_where_it_may_be_saved_goes_on() -> None:
     assert after(command(), "-action") == ["panic=none"]
-    stopping = Boot("virtual", Path("/run/folder")).command("memory-backend-file,id=memory", panic="pause")
+    stopping = Boot("virtual", Path("/run/folder")).command("memory-backend-file,mem-path=x", panic="pause")
     assert after(stopping, "-action") == ["panic=pause"]
-    assert after(stopping, "-object")[0] == "memory-backend-file,id=memory"
-    assert [one for one in stopping if one not in command()] == ["memory-backend-file,id=memory", "panic=pause"]
+    assert after(stopping, "-object")[0] == "memory-backend-file,mem-path=x,id=memory,size=1G"
+    assert [one for one in stopping if one not in command()] == [
+        "memory-backend-file,mem-path=x,id=memory,size=1G",
+        "panic=pause",
+    ]
 
 
 def written(folder: Path, **files: bytes) -> Boot:

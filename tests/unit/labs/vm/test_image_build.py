@@ -115,6 +115,7 @@ def test_the_digest_of_a_definition_follows_all_that_it_says() -> None:
 def test_the_digest_of_a_definition_is_the_same_in_every_version() -> None:
     assert {one.name: one.digest[:12] for one in (SMALL, *ADDONS.values())} == {
         "small": "acb63072b5cd",
+        "containers": "c4a2388eb5d3",
         "coturn": "687ac6f73681",
         "libreswan": "1d5e4f312a4d",
         "miniupnpd": "66c6035faaa7",

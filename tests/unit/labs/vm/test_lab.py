@@ -12,12 +12,12 @@ from tests.helpers.labs import ADDON, after, icount, members, qemu_is_there, sma
 from tests.helpers.machines import one_core
 from tunbench.labs import image
 from tunbench.labs.lab import LabError
-from tunbench.labs.vm import host_core, image_build, kvm
+from tunbench.labs.vm import host_core, host_memory, image_build, kvm
 from tunbench.labs.vm import lab as vm
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.axes.stack import parse
+from tunbench.plan.axes.stack import parse, read_stack
 from tunbench.plan.shard import canonical
 from tunbench.runner import registry
 from tunbench.runner.declare.access import Access, Accesses
@@ -109,6 +109,26 @@ def test_the_manifest_has_the_command_of_each_machine(monkeypatch: pytest.Monkey
         "full": [icount(0)],
         "x": [icount(2)],
     }
+
+
+def test_the_memory_of_a_stack_that_needs_more_is_in_the_manifest_and_in_its_vm(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    qemu_is_there(monkeypatch, tmp_path)
+    monkeypatch.setattr(registry.tunnel("ipip"), "about", registry.tunnel("ipip").about.needing(memory=2))
+    registry.forget()
+    image_build.write_manifest_of(BASE, BASE.folder, {})
+    monkeypatch.setattr(host_memory, "MEMORY", tmp_path / "meminfo")
+    (tmp_path / "meminfo").write_text("MemTotal: 8000000 kB\nMemAvailable:    3670016 kB\n")
+    assert VmLab("virtual").check([parse("none"), parse("ipip")])["memory"] == {"ipip": "3 GiB"}
+    assert VmLab("virtual").check([parse("none")])["memory"] == {}
+    assert after(started(monkeypatch, VmLab("virtual"), tmp_path, shard("ipip")).argv, "-m")[0].startswith("3G,")
+    (tmp_path / "meminfo").write_text("MemTotal: 8000000 kB\nMemAvailable:    3670015 kB\n")
+    with pytest.raises(LabError, match=r"ipip runs in a VM that takes 3.5 GiB of memory, and this machine has 3.5 GiB"):
+        VmLab("virtual").check([parse("none"), parse("ipip")])
+    assert VmLab("virtual").check([parse("none")])["memory"] == {}, "who needs no more is not asked"
+    with pytest.raises(ValueError, match=r'"ipip.*" needs 8 GiB of memory in a VM'):
+        read_stack("ipip+ipip+ipip+ipip")
 
 
 def test_the_add_ons_of_the_stacks_are_checked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tunbench.labs import time_slice
 from tunbench.labs.process_group import ProcessGroup
-from tunbench.labs.vm.boot import GUEST_MEMORY, Boot
+from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.templates.monitor import Monitor, TemplateError
 from tunbench.runner.template import SAVED_IN
 
@@ -130,7 +130,7 @@ def _load_state(monitor: Monitor, state: int) -> None:
 
 
 def _memory_in(path: Path, shared: bool) -> str:
-    return f"memory-backend-file,id=memory,size={GUEST_MEMORY},mem-path={path},share={'on' if shared else 'off'}"
+    return f"memory-backend-file,mem-path={path},share={'on' if shared else 'off'}"
 
 
 def without_host_clocks(state: bytes) -> bytes:

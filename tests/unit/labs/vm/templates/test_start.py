@@ -7,7 +7,6 @@ import pytest
 from tests.helpers.fake_qemu import FakeQemu
 from tests.helpers.labs import ADDON, small_images
 from tunbench.labs.process_group import ProcessGroup
-from tunbench.labs.vm import boot as boots
 from tunbench.labs.vm import image_build, kvm
 from tunbench.labs.vm import qemu as program
 from tunbench.labs.vm.boot import Boot
@@ -133,8 +132,7 @@ def test_a_template_is_of_all_that_has_a_part_in_it_and_of_nothing_else(
     others.append(start.name_of(vm(tmp_path, 6)))
     monkeypatch.setattr(program, "version", lambda: "QEMU emulator version 8")
     others.append(start.name_of(vm(tmp_path, 7)))
-    monkeypatch.setattr(boots, "GUEST_MEMORY", "2G")
-    others.append(start.name_of(vm(tmp_path, 8)))
+    others.append(start.name_of(vm(tmp_path, 8, more_memory=1)))
     assert len({name, *others}) == 7
 
 
