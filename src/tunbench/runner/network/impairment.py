@@ -23,7 +23,8 @@ def impair(
 ) -> list[Place]:
     """Applies a profile and tells what the kernel installed; the places where packets can vanish now.
 
-    The way from the first endpoint, and between all others, has the terms of `forward`; the way to it, of `reverse`.
+    The way from the first endpoint of the first pair, and between all others, has the terms of `forward`; the way to
+    it, of `reverse`.
     Raises Unsupported and CommandFailed.
     """
     into = {one.interface: one for one in wires.entrances(underlay)}
@@ -52,12 +53,13 @@ def _place(interface: Interface, terms: Terms, into: Mapping[Interface, Entrance
 
 def _interfaces(placement: str, underlay: Underlay, overlay: Mapping[str, Overlay]) -> list[tuple[Interface, str]]:
     """Where netem sits, and the direction whose terms it gets."""
-    first, *others = underlay.endpoints
+    first = underlay.topology.pairs[0].first
     if placement == "router":
+        others = [name for name in underlay.endpoints if name != first]
         there = [(underlay.towards[name], "forward") for name in others]
         return [*there, (underlay.towards[first], "reverse")]
     own = underlay.endpoints if placement == "endpoints" else overlay
-    back = [(Interface(name, own[name].interface), "reverse") for name in others]
+    back = [(Interface(name, own[name].interface), "reverse") for name in own if name != first]
     return [(Interface(first, own[first].interface), "forward"), *back]
 
 

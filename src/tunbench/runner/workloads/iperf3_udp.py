@@ -26,6 +26,7 @@ ABOUT = About(
         "parallel": iperf3.PARALLEL,
         "reverse": iperf3.REVERSE,
         "bidir": iperf3.BIDIR,
+        "window": iperf3.WINDOW,
         "dscp": iperf3.DSCP,
     },
     metrics={
@@ -79,11 +80,12 @@ def execute(trial: Trial) -> None:
     options = trial.options
     parallel = ["--parallel", str(options["parallel"])] if options["parallel"] != 1 else []
     both = [trial.server, trial.client]
+    window = ["--window", str(options["window"])] if options["window"] else []
     data, heard = iperf3.measure_udp(
         *(trial, _expected(options), both if options["bidir"] else [both[bool(options["reverse"])]]),
         *("--bitrate", f"{options['rate']:.0f}", "--length", str(options["length"])),
         # The order of arrival is known to the receiver alone: the client's own report has 0 for what it sent.
-        *("--time", str(options["duration"]), *parallel, *iperf3.direction(options)),
+        *("--time", str(options["duration"]), *parallel, *window, *iperf3.direction(options)),
         *(*iperf3.marked(options), "--get-server-output"),
         server_arguments=("--json",),
     )

@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, interface, move_home
 from tunbench.runner import stack
+from tunbench.runner.declare import topology
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network import impairment, underlay
@@ -112,6 +113,21 @@ def test_the_rate_of_the_link_that_packets_enter_stands_behind_netem(
             ("router", "to-b", LINE.down),
         )
     }
+
+
+@pytest.mark.parametrize(
+    ("placement", "there"),
+    [("endpoints", ("a", "eth0")), ("overlay", ("a", "vxlan.calico")), ("router", ("router", "to-b"))],
+)
+def test_in_a_cluster_the_way_there_begins_at_the_first_worker(placement: str, there: tuple[str, str]) -> None:
+    shell, events = FakeShell({"qdisc show": LOSS}), FakeEvents()
+    under = underlay.of("ip", topology.read("cluster"))
+    nodes = {name: Node(name, shell, events, ["nsenter", "--"]) for name in under.names}
+    overlay = stack.build("calico", under.endpoints, under.topology).overlay
+    impairment.impair({"placement": placement, "forward": FORWARD, "reverse": {}}, under, overlay, nodes, events)
+    # The control plane is no end of a pair, and what is sent to it passes the router there.
+    more = [("router", "to-kube")] if placement == "router" else []
+    assert sorted((one["node"], one["interface"]) for one in events.of("impairment")) == sorted([there, *more])
 
 
 def test_the_rate_of_a_link_is_not_on_the_overlay() -> None:

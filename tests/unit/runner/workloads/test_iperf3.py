@@ -241,6 +241,11 @@ def test_a_rate_of_0_is_as_fast_as_it_goes() -> None:
         resolve(iperf3_udp.ABOUT.options, {"rate": "999"}, "")
 
 
+def test_buffers_of_udp_are_what_is_asked_for() -> None:
+    _, commands, _ = executed("iperf3-udp", {"rate": "0", "window": "2MB"}, "udp-unlimited")
+    assert " --window 2000000 " in commands[-1]
+
+
 @pytest.mark.parametrize("failures", range(iperf3.TRIES + 1))
 def test_a_test_by_udp_that_did_not_come_to_its_end_is_begun_again(
     failures: int, monkeypatch: pytest.MonkeyPatch
