@@ -47,7 +47,7 @@ def move_home(monkeypatch: pytest.MonkeyPatch, folder: Path, nodes_are: str = "t
         monkeypatch.setattr(module, "HOME", folder)
     # Nodes look at a machine that shows nothing, and not at this one.
     monkeypatch.setattr(node, "ROOT", folder / ".nothing")
-    for name in ("a", "b", "control", "relay", "router", "bridge", "edge") if nodes_are == "there" else ():
+    for name in ("a", "b", "kube", "control", "relay", "router", "bridge", "edge") if nodes_are == "there" else ():
         (folder / name).mkdir()
     return folder
 

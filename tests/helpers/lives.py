@@ -57,6 +57,8 @@ def lived(spelling: str, shape: str = "pair", accesses: Accesses = NO_GATEWAYS) 
             "enrollment-keys token": SECRET + "\n",
             "wg genkey": SECRET + "\n",
             "wg pubkey": PUBLIC + "\n",
+            "containerID": "containerd://c0ffee\n",
+            "cgroup.procs": "4242\n",
             "openssl req": begin_openssl,
             "openssl rand": SECRET + "\n",
             f'printf "s/{secrets.PLACEHOLDER}': fill_in,

@@ -50,6 +50,19 @@ def configure(home: Path, text: str) -> None:
     (home / "config" / "tunbench" / "config.toml").write_text(text)
 
 
+REPLACED = {
+    "k8s.io/kubernetes": [
+        {"Old": {"Path": f"k8s.io/{name}"}, "New": {"Path": f"./staging/src/k8s.io/{name}"}}
+        for name in ("api", "kubelet")
+    ],
+    "github.com/projectcalico/calico": [
+        {"Old": {"Path": "github.com/projectcalico/api"}, "New": {"Path": "./api"}},
+        {"Old": {"Path": "k8s.io/api"}, "New": {"Path": "k8s.io/api", "Version": "v0.29.9"}},
+    ],
+}
+"""Some of what the go.mod of a module replaces."""
+
+
 class FakeRun:
     """Notes what it shall run, and leaves behind what the real clients of Go and Rust would."""
 
@@ -75,6 +88,10 @@ class FakeRun:
         return text.replace(str(self.scratch), "SCRATCH").replace(str(self.home), "HOME")
 
     def _go(self, argv: list[str]) -> Done:
+        if argv[1:] == ["mod", "edit", "-json"]:
+            return Done(0, json.dumps({"Replace": REPLACED.get(self.module)}), "")
+        if argv[1:3] == ["mod", "edit"]:
+            return Done(0, "", "")
         if argv[1] == "mod":
             self.module, version = argv[-1].split("@")
             return Done(0, json.dumps({"Dir": "/modules/it", "Version": version, "Sum": "h1:abc="}), "")

@@ -8,12 +8,18 @@ import pytest
 from tests.helpers.images import ensured
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.cache_folder import cache
+from tunbench.runner import registry
 
 
 @pytest.fixture(scope="session", autouse=True)
 def base_image() -> Path:
-    """The images of the lab; these tests need them, and build them where they are not there."""
-    for addon in ADDONS.values():
+    """The images of the lab; these tests need them, and build them where they are not there.
+
+    That of clusters is built by the one long test that needs it.
+    """
+    abouts = (registry.tunnel(name).about for name in registry.tunnel_names())
+    of_clusters = {addon.name for about in abouts if about.pods for addon in about.sources.addons}
+    for addon in (addon for name, addon in ADDONS.items() if name not in of_clusters):
         ensured(addon)
     return ensured(BASE)
 

@@ -68,7 +68,7 @@ def install(
     \b
     Examples:
       tunbench toolbox install headscale tailscale
-      tunbench toolbox install --all                every tool, half an hour on 2 free cores
+      tunbench toolbox install --all                every tool, more than an hour on 2 free cores
       tunbench toolbox install --as mesh.tar.bz2    what this run had
 
     What is broken off goes on the next time with the program that it was at. Exit code 2 where a tool could not be

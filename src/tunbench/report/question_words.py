@@ -36,6 +36,8 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("rist", "delivered"): "video that arrives (RIST)",
     ("rist", "rtt"): "round-trip time of RIST",
     ("http", "failures"): "HTTP requests that failed",
+    ("kube-api", "latency"): "latency of the API server",
+    ("kube-api", "failures"): "requests to the API server that failed",
     ("iperf3-udp", "jitter"): "jitter of UDP",
     ("iperf2-udp", "jitter"): "jitter of UDP (iperf 2)",
     ("iperf3-udp", "loss"): "loss of UDP",

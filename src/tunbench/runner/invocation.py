@@ -63,6 +63,8 @@ class Invocation(NamedTuple):
 
     def misfit(self, abouts: Sequence[Declared]) -> str:
         """Why it cannot be asked of a stack whose layers declare that; empty where it can."""
+        if self.module.ABOUT.restarts and any(about.pods for about in abouts):
+            return "it takes the tunnel down, and the pods would be others afterwards"
         return str(self.module.misfit(self.options, abouts)) if hasattr(self.module, "misfit") else ""
 
     @property

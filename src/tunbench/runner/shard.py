@@ -105,6 +105,7 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
     with _saying_what_was_tried(site), stack.up(site.stack, site.members):
         took = now() - began
         stack.search(site.stack, site.members)
+        site = site.with_made()
         _tell_phase(events, "proof")
         pairs = trials.pairs_of(spec["workloads"], site.underlay.topology)
         path = ", ".join(dict.fromkeys(filter(None, [trials.prove(site, pair, events) for pair in pairs])))

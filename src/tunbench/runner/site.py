@@ -38,6 +38,10 @@ class Site(NamedTuple):
         """The hosts behind the endpoints."""
         return [self.nodes[name] for name in self.underlay.topology.hosts.values()]
 
+    def with_made(self) -> "Site":
+        """The same, with the nodes that the stack has made within endpoints."""
+        return self._replace(nodes={**self.nodes, **self.stack.layers[-1].made})
+
     @property
     def pair(self) -> Pair:
         """The first pair of nodes between which workloads run."""
@@ -45,8 +49,11 @@ class Site(NamedTuple):
 
     @property
     def overlays(self) -> dict[str, Overlay]:
-        """What each node has between which workloads run: what the stack yields, and the network behind an endpoint."""
+        """What each node has between which workloads run: what the stack yields, on endpoints and within them, and the
+        network behind an endpoint.
+        """
         return {
             **self.stack.overlay,
+            **self.stack.layers[-1].inside(),
             **{lan.host: lan.there for lan in lans(self.underlay.topology, self.stack.overlay).values()},
         }

@@ -71,7 +71,8 @@ def build(
         beyond = {name: lan.network for name, lan in behind.items()}
         # What runs over another layer has no gateway before it.
         may_ask = asking if index == 0 else ()
-        layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside, may_ask)))
+        taken = [port.format(**layer.options) for layer in layers for port in layer.declared.ports]
+        layers.append(kind(options, LayerContext(index, below, yields, topology, beyond, beside, may_ask, taken)))
         overlays.append(yields)
     return Stack(text, layers, overlays, closed)
 
@@ -107,7 +108,7 @@ def fallback_devices(stack: Stack) -> set[str]:
 
 def of_layer(layer: Tunnel, nodes: Sequence[Node]) -> dict[str, Node]:
     """The nodes on which a layer acts, by name: those whose role it needs, and the endpoints."""
-    acts_on = {*layer.declared.roles, *layer.context.above}
+    acts_on = {*layer.declared.roles, *layer.context.below}
     return {node.name: node for node in nodes if node.name in acts_on}
 
 

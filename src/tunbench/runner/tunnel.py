@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from tunbench.runner.declare import path
+from tunbench.runner.declare.cluster import ApiServer
 from tunbench.runner.declare.failures import StackFailed
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import ADDRESS_BITS, FAMILIES, SMALLEST_MTU, Overlay
@@ -42,6 +43,8 @@ class LayerContext(NamedTuple):
     beyond: Mapping[str, str] = MappingProxyType({})
     roles: Mapping[str, Overlay] = MappingProxyType({})
     asking: Collection[str] = ()
+    # The ports on which the layers below listen, such as "udp 51820".
+    taken: Collection[str] = ()
 
     @property
     def first(self) -> str:
@@ -55,7 +58,7 @@ class LayerContext(NamedTuple):
 
     def peers(self, node: Node) -> list[str]:
         """The names of the endpoints that the layer joins with this one."""
-        return [name for name in self.topology.peers[node.name] if name in self.below]
+        return [name for name in self.topology.peers[node.name] if name in self.above]
 
     def carries(self, node: Node, peer: str) -> list[str]:
         """The networks whose packets the node sends to a peer: its own address, and what is reached through it."""
@@ -93,6 +96,8 @@ class Tunnel:
         self.context = context
         self.declared = self.with_options(options)
         self.daemons: dict[str, list[Process]] = {}
+        # The nodes that it has made within endpoints.
+        self.made: dict[str, Node] = {}
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes keys and configuration, once."""
@@ -124,6 +129,14 @@ class Tunnel:
     def keys(self, node: Node) -> str:
         """What changes on a node when it has new keys, and says nothing of them."""
         raise AssertionError("a tunnel that declares it says how")
+
+    def inside(self) -> Mapping[str, Overlay]:
+        """What the nodes have that it makes within endpoints, such as pods, by their names."""
+        return {}
+
+    def api_server(self) -> ApiServer | None:
+        """Where the API server of the cluster is that it has brought up, if it has."""
+        return None
 
     def refused(self, node: Node) -> Mapping[str, int]:
         """How many packets it has dropped on a node since it came up, by the names of its `refusals`."""

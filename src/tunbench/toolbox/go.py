@@ -31,6 +31,8 @@ def build(tool: Tool, scratch: Path, kept: Path, cores: int, run: Run, progress:
     module = scratch / "module"
     argv = ["cp", "-r", "--no-preserve=mode,ownership", fetched["Dir"], str(module)]
     checked(argv, run(argv, scratch, {}, progress))
+    # What takes the place of a folder has its checksum in the database, and not yet in go.sum.
+    lists = {"GOFLAGS": "-mod=mod"} if _replace_folders(tool, module, run, progress) else {}
     for number, (program, folder) in enumerate(tool.parts.items(), 1):
         if unfinished.taken(kept, scratch / "bin" / program):
             continue
@@ -40,7 +42,7 @@ def build(tool: Tool, scratch: Path, kept: Path, cores: int, run: Run, progress:
         argv += ["-ldflags", _linking(tool, static), *(["-tags", "netgo,osusergo"] if static else [])]
         argv += ["-o", str(scratch / "bin" / program), f"./{folder}"]
         environment = BUILDING | {"CGO_ENABLED": "1" if static else "0", "GOCACHE": str(scratch / "cache")}
-        environment |= {"GOTMPDIR": str(scratch), "GOMAXPROCS": str(cores)}
+        environment |= {"GOTMPDIR": str(scratch), "GOMAXPROCS": str(cores)} | lists
         checked(argv, run(argv, module, environment, progress))
         unfinished.keep(kept, scratch / "bin" / program)
     return {"module": tool.module, "version": fetched["Version"], "h1": fetched["Sum"]}
@@ -48,7 +50,7 @@ def build(tool: Tool, scratch: Path, kept: Path, cores: int, run: Run, progress:
 
 def _fetched(tool: Tool, scratch: Path, run: Run, progress: Progress) -> dict[str, str]:
     """The module in the client's own cache, and the checksum that it verified."""
-    argv = ["go", "mod", "download", "-json", f"{tool.module}@v{tool.version}"]
+    argv = ["go", "mod", "download", "-json", f"{tool.module}@v{tool.registered or tool.version}"]
     done = run(argv, scratch, FETCHING, progress)
     try:
         fetched: dict[str, str] = json.loads(done.stdout)
@@ -59,9 +61,29 @@ def _fetched(tool: Tool, scratch: Path, run: Run, progress: Progress) -> dict[st
     return fetched
 
 
+def _replace_folders(tool: Tool, module: Path, run: Run, progress: Progress) -> bool:
+    """Puts published modules in the place of folders that the archive lacks; whether there were any.
+
+    Raises ToolError.
+    """
+    if not tool.published:
+        return False
+    argv = ["go", "mod", "edit", "-json"]
+    replaced = json.loads(checked(argv, run(argv, module, FETCHING, progress))).get("Replace") or []
+    published = {
+        one["Old"]["Path"]: version
+        for one in replaced
+        for folder, version in tool.published.items()
+        if one["New"]["Path"].startswith(folder)
+    }
+    argv = ["go", "mod", "edit", *(f"-replace={name}={name}@v{version}" for name, version in published.items())]
+    checked(argv, run(argv, module, FETCHING, progress))
+    return True
+
+
 def _linking(tool: Tool, static: bool) -> str:
     """The linker's flags: no symbols, nothing that depends on where it was built, and the version where it is asked."""
-    stamps = [f"-X {variable}={tool.version}" for variable in tool.stamps]
+    stamps = [f"-X {one}" if "=" in one else f"-X {one}={tool.version}" for one in tool.stamps]
     return " ".join(
         [
             "-s -w -buildid=",

@@ -16,6 +16,7 @@ from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.plan.axes.machine import Machine
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
 from tunbench.runner.declare.access import Accesses
@@ -67,6 +68,12 @@ class NativeLab:
         if os.geteuid() != 0:
             raise LabError(
                 "the native lab needs root for its namespaces: run the same command with sudo, or use --lab vm"
+            )
+        stacks = (one for one in needing if isinstance(one, PlannedStack))
+        if cluster := next((one.name for one in stacks if one.abouts[-1].pods), ""):
+            raise LabError(
+                f"{cluster} brings a cluster up, whose programs set values of the kernel that all namespaces "
+                "share: use --lab vm"
             )
         return manifest_of(self.extras)
 

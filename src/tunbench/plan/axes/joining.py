@@ -39,6 +39,8 @@ def check(stack: str, layers: Sequence[Layer], kind: str, mtu: int) -> None:
 
 
 def _check_carried(below: About, above: About) -> None:
+    if below.pods:
+        raise ValueError(f"nothing can run over {below.name}, whose endpoints are pods: put it on top")
     if above.needs_underlay == "ethernet" and below.layer == 3:
         raise ValueError(
             f"{above.name} needs Ethernet below it, and {below.name} carries IP packets only (layer 3): "

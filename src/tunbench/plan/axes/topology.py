@@ -8,6 +8,7 @@ from tunbench.plan.axes.reader import AxisReader
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.toml.mistakes import quoted
 from tunbench.plan.toml.tables import alone
+from tunbench.runner import registry
 from tunbench.runner.declare import spelling, topology
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.topology import Topology
@@ -48,8 +49,10 @@ def read_topologies(value: object) -> Iterator[Layout]:
 
 def misfit(stack: PlannedStack, layout: Layout) -> str:
     """Why a stack cannot join the endpoints of a topology; empty where it can."""
+    if reason := _misfit_of_pods(stack, layout):
+        return reason
     routes = stack.abouts[-1].routes
-    if routes and not any(about.joins for about in stack.abouts):
+    if (routes or layout.topology.pods) and not any(about.joins for about in stack.abouts):
         return ""
     made = layout.topology
     for about in stack.abouts:
@@ -58,6 +61,17 @@ def misfit(stack: PlannedStack, layout: Layout) -> str:
     if (made.hosts or made.hub) and not routes:
         behind = "hosts behind its endpoints" if made.hosts else "spokes behind its hub"
         return f"{stack.name} carries no packets of other nodes than its endpoints, and {layout.name} has {behind}"
+    return ""
+
+
+def _misfit_of_pods(stack: PlannedStack, layout: Layout) -> str:
+    """Whether there are pods in a topology and none in a stack, or the other way round."""
+    top = stack.abouts[-1]
+    if top.pods and not layout.topology.pods:
+        return f"the endpoints of {top.name} are pods of a cluster, and {layout.name} is none"
+    if layout.topology.pods and not top.pods:
+        making = " or ".join(name for name in registry.tunnel_names() if registry.tunnel(name).about.pods)
+        return f"traffic of {layout.name} goes from pod to pod, and {stack.name} makes none without {making} on top"
     return ""
 
 

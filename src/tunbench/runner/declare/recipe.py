@@ -22,9 +22,14 @@ class Recipe(NamedTuple):
     seconds: int
     space: float
     module: str = ""
+    # The version under which the registry has it, where its makers count otherwise.
+    registered: str = ""
+    # Modules that its go.mod takes from folders which the module's archive lacks, and which are published as well: how
+    # the paths of these folders begin, and the version at which their modules take the place.
+    published: Mapping[str, str] = MappingProxyType({})
     # Programs that link C code: SQLite.
     cgo: tuple[str, ...] = ()
-    # Variables of the Go program that hold its version.
+    # Variables of the Go program that hold its version, or what stands behind the "=".
     stamps: tuple[str, ...] = ()
     # Programs that the build calls, and Debian's packages that bring them with what they need.
     calls: Mapping[str, str] = MappingProxyType({})

@@ -3,16 +3,23 @@
 from collections.abc import Callable, Mapping
 from itertools import combinations
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.options import Option, nearest, resolve
+
+MOST_WORKERS = 8
+"""Workers of a cluster at most: all share the memory of one machine."""
 
 MAX_ENDPOINTS = 250
 """Endpoints at most: each has a network of its own, whose number is one byte of an address."""
 
 CONTROL, RELAY = "control", "relay"
 """What a node can be for besides an endpoint: the control plane of a VPN, and a relay of its packets."""
+
+PLANE = "kube"
+"""The endpoint on which the control plane of a cluster is."""
 
 
 class Pair(NamedTuple):
@@ -32,7 +39,8 @@ class Pair(NamedTuple):
 class Topology(NamedTuple):
     """Endpoints, the peers of each, and the pairs between which workloads run, the usual one first.
 
-    `hosts` are the nodes behind an endpoint, by its name. What is joined through a `hub` has no other peers.
+    `hosts` are the nodes behind an endpoint, by its name. What is joined through a `hub` has no other peers. `pods` are
+    the nodes within an endpoint, which the stack makes.
     """
 
     endpoints: tuple[str, ...]
@@ -40,6 +48,7 @@ class Topology(NamedTuple):
     pairs: tuple[Pair, ...]
     hosts: Mapping[str, str]
     hub: str = ""
+    pods: Mapping[str, str] = MappingProxyType({})
 
 
 def name_of(number: int) -> str:
@@ -58,8 +67,7 @@ def _ring() -> Topology:
 
 def _mesh(nodes: int) -> Topology:
     names = _names(nodes)
-    peers = {name: tuple(peer for peer in names if peer != name) for name in names}
-    return Topology(names, peers, tuple(_direct(*two) for two in combinations(names, 2)), {})
+    return Topology(names, _joined(names), tuple(_direct(*two) for two in combinations(names, 2)), {})
 
 
 def _hub_spoke(nodes: int) -> Topology:
@@ -73,6 +81,18 @@ def _site_to_site() -> Topology:
     return _mesh(2)._replace(
         hosts={"a": "host-a", "b": "host-b"}, pairs=(Pair("host-a", "host-b", first="a", second="b"),)
     )
+
+
+def _cluster(workers: int) -> Topology:
+    names = _names(workers)
+    pods = {name: f"pod-{name}" for name in names}
+    among = tuple(Pair(pods[one], pods[other], one, other) for one, other in combinations(names, 2))
+    return Topology((PLANE, *names), _joined((PLANE, *names)), among, {}, pods=pods)
+
+
+def _joined(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Each joined with each."""
+    return {name: tuple(peer for peer in names if peer != name) for name in names}
 
 
 def _names(nodes: int) -> tuple[str, ...]:
@@ -93,6 +113,7 @@ SUMMARIES = {
     "mesh": "N endpoints, each joined with each",
     "hub-spoke": "N endpoints, all but the first joined with the first alone, which passes packets on",
     "site-to-site": "two endpoints with a host behind each; traffic from host to host",
+    "cluster": f"a Kubernetes cluster: its control plane on {PLANE}, N workers with a pod in each; from pod to pod",
 }
 
 TOPOLOGY_KINDS: dict[str, Callable[..., Topology]] = {
@@ -101,8 +122,13 @@ TOPOLOGY_KINDS: dict[str, Callable[..., Topology]] = {
     "mesh": _mesh,
     "hub-spoke": _hub_spoke,
     "site-to-site": _site_to_site,
+    "cluster": _cluster,
 }
-OPTIONS = {"mesh": _nodes("4", 2), "hub-spoke": _nodes("4", 3)}
+OPTIONS = {
+    "mesh": _nodes("4", 2),
+    "hub-spoke": _nodes("4", 3),
+    "cluster": {"workers": Option("count", "2", "workers, each with a pod", low=2, high=MOST_WORKERS)},
+}
 
 
 def read(text: str) -> Topology:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tunbench.runner.declare import path
 from tunbench.runner.declare.path import Path
-from tunbench.runner.declare.topology import Pair
+from tunbench.runner.declare.topology import PLANE, Pair
 from tunbench.runner.node.node import Node
 from tunbench.runner.proof.capture import View
 from tunbench.runner.proof.proof import Claim
@@ -101,6 +101,7 @@ def other_traffic(layer: Tunnel, way: Way) -> str:
     usual = _evidence_between_any(layer)
     others = [usual] if way.evidence != usual and not way.through else []
     others += [f"host {role.address}" for role in layer.context.roles.values()]
+    others += [f"host {layer.context.below[PLANE].address}"] if layer.declared.pods else []
     return f"({' or '.join(f'({other})' for other in others)}) and not ({way.evidence})" if others else ""
 
 

@@ -11,6 +11,7 @@ from tests.helpers.fakes import shard
 from tests.helpers.labs import started
 from tunbench.labs.lab import LabError
 from tunbench.labs.native.lab import NativeLab
+from tunbench.plan.axes.stack import parse
 
 
 def test_the_native_runner_is_the_first_process_of_its_namespaces(
@@ -47,3 +48,11 @@ def test_the_native_lab_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
         NativeLab().check([])
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert NativeLab().check([]) == {"tools": {}, "brought": {}}
+
+
+def test_no_cluster_is_brought_up_on_the_kernel_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(
+        LabError, match=r"^calico:mtu=1230 brings a cluster up, whose programs set values of the kernel"
+    ):
+        NativeLab().check([parse("none"), parse("calico:mtu=1230")])

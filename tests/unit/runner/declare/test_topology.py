@@ -22,6 +22,7 @@ def test_the_pairs_of_each_topology_the_usual_one_first() -> None:
     assert names("mesh:nodes=4") == ["a-b", "a-c", "a-d", "b-c", "b-d", "c-d"]
     assert names("hub-spoke:nodes=4") == ["a-b", "a-c", "a-d", "b-c", "b-d", "c-d"]
     assert names("site-to-site") == ["host-a-host-b"]
+    assert names("cluster:workers=3") == ["pod-a-pod-b", "pod-a-pod-c", "pod-b-pod-c"]
 
 
 @settings(deadline=None)
@@ -37,6 +38,14 @@ def test_spokes_are_joined_with_the_hub_alone() -> None:
     star = read("hub-spoke:nodes=4")
     assert star.hub == "a"
     assert dict(star.peers) == {"a": ("b", "c", "d"), "b": ("a",), "c": ("a",), "d": ("a",)}
+
+
+def test_a_cluster_has_a_pod_in_each_worker_and_none_beside_its_control_plane() -> None:
+    cluster = read("cluster:workers=2")
+    assert cluster.endpoints == ("kube", "a", "b")
+    assert cluster.pods == {"a": "pod-a", "b": "pod-b"}
+    assert cluster.peers["kube"] == ("a", "b")
+    assert (cluster.pairs[0].first, cluster.pairs[0].second) == ("a", "b")
 
 
 @given(st.integers(0, 10_000))

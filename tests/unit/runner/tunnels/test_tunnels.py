@@ -22,7 +22,11 @@ from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 GOLDEN = Path(__file__).parents[3] / "golden" / "tunnels"
 
 # Every tunnel, and every other stack that has a file there: touch GOLDEN/STACK.txt to add one.
-STACKS = sorted({*registry.tunnel_names(), *(path.stem for path in GOLDEN.glob("*.txt"))})
+NAMES = [name for name in registry.tunnel_names() if not registry.tunnel(name).about.pods]
+STACKS = sorted({*NAMES, *(path.stem for path in GOLDEN.glob("*.txt"))})
+
+# Those whose endpoints are pods.
+IN_A_CLUSTER = sorted(path.stem for path in (GOLDEN / "cluster").glob("*.txt"))
 
 # Those whose commands depend on the hosts behind the endpoints.
 BETWEEN_SITES = sorted(path.stem for path in (GOLDEN / "site-to-site").glob("*.txt"))
@@ -58,6 +62,12 @@ def test_the_commands_of_a_stack(spelling: str, home: Path) -> None:
 def test_the_commands_of_a_stack_between_sites(spelling: str, home: Path) -> None:
     events, _ = lived(spelling, "site-to-site")
     compare(GOLDEN / "site-to-site" / f"{spelling}.txt", transcript(events, home))
+
+
+@pytest.mark.parametrize("spelling", IN_A_CLUSTER)
+def test_the_commands_of_a_stack_in_a_cluster(spelling: str, home: Path) -> None:
+    events, _ = lived(spelling, "cluster")
+    compare(GOLDEN / "cluster" / f"{spelling}.txt", transcript(events, home))
 
 
 @pytest.mark.parametrize("spelling", THROUGH_A_HUB)

@@ -1,0 +1,50 @@
+"""A Kubernetes cluster in the VM: traffic goes from pod to pod, as Calico's VXLAN, and two runs are equal."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.images import ensured
+from tests.helpers.measuring import execute, values, verdicts
+from tunbench.journal import journal
+from tunbench.labs.vm.image_definition import ADDONS
+from tunbench.runner import registry
+from tunbench.toolbox.tools import TOOLS
+
+pytestmark = [pytest.mark.vm, pytest.mark.long, pytest.mark.timeout(7200)]
+
+CALICO = registry.tunnel("calico").about
+
+PLAN = """\
+name = "test"
+seed = 1
+repeats = 1
+topology = "cluster"
+stacks = {stacks}
+workloads = ["ping:count=20", "iperf3-tcp:duration=1"]
+profiles = ["baseline"]
+[lab]
+kind = "vm"
+clock = "virtual"
+"""
+
+WARNED_OF = {"outside", "left-behind", "relayed"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed() -> None:
+    for addon in CALICO.needs.addons:
+        ensured(ADDONS[addon])
+    missing = [name for name in CALICO.needs.tools if not TOOLS[name].installed]
+    assert missing == [], f"install them with: tunbench toolbox install {' '.join(missing)}"
+
+
+def test_traffic_goes_from_pod_to_pod_and_two_runs_are_equal(tmp_path: Path) -> None:
+    stacks = ["calico", "calico:mtu=1230"]
+    one, other = (execute(tmp_path / name, PLAN.format(stacks=stacks), workers=1) for name in ("one", "other"))
+    assert {told for told in verdicts(one).values()} == {("ok", "")}
+    proofs = [event for event in journal.events(tmp_path / "one") if event["event"] == "proof"]
+    assert {(event["pair"], event["findings"][0]["layer"]) for event in proofs} == {("pod-a-pod-b", "calico")}
+    assert {warning.name for warning in one.warnings} & WARNED_OF == set()
+    for stack in stacks:
+        assert values(one, "throughput", stack) == values(other, "throughput", stack) != []
