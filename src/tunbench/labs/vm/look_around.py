@@ -5,11 +5,13 @@ says why there was no shell. It imports the runner alone.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 from tunbench.runner.declare.metrics import Metric
+from tunbench.runner.declare.topology import PLANE
 from tunbench.runner.workload import About, Sample, Trial, now
 
 ABOUT = About(
@@ -34,8 +36,14 @@ def execute(trial: Trial) -> None:
     """Opens the shell, and waits for its end."""
     print(greeting(trial), flush=True)
     began = now()
-    subprocess.run(SHELL)
+    subprocess.run(SHELL, env={**os.environ, **reaching(trial)})
     trial.samples.append(Sample("looked", now() - began))
+
+
+def reaching(trial: Trial) -> dict[str, str]:
+    """What lets kubectl reach the cluster, where there is one."""
+    server = trial.site.stack.layers[-1].api_server() if trial.site and trial.site.stack.layers else None
+    return {"KUBECONFIG": str(server.kubeconfig)} if server else {}
 
 
 def greeting(trial: Trial) -> str:
@@ -49,6 +57,7 @@ def greeting(trial: Trial) -> str:
             f"The stack is up, and its profile in force. Nodes: {nodes}.",
             f"  ip netns exec {client} ping {target}          through the stack, to {server}",
             f"  ip netns exec {client} ip -brief address",
+            *([f"  ip netns exec {PLANE} kubectl get nodes,pods -o wide"] if reaching(trial) else []),
             f"  ip netns exec {server} iperf3 -s -D; ip netns exec {client} iperf3 -c {target}",
             "exit, or Ctrl-A X, ends the machine; nothing of it is kept.",
             "",

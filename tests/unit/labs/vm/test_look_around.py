@@ -12,9 +12,11 @@ from tests.helpers.fakes import FakeEvents, FakeShell, shard, two_nodes
 from tunbench.labs import payload
 from tunbench.labs.vm import explore, look_around
 from tunbench.labs.vm.boot import Boot
-from tunbench.runner import invocation, registry, trials, workloads
+from tunbench.runner import invocation, registry, stack, trials, workloads
 from tunbench.runner.declare import topology
 from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.network import underlay
+from tunbench.runner.site import Site
 from tunbench.runner.workload import Trial
 
 
@@ -43,12 +45,22 @@ def test_it_says_where_to_look_and_waits_for_the_shell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     called: list[list[str]] = []
-    monkeypatch.setattr(subprocess, "run", called.append)
+    monkeypatch.setattr(subprocess, "run", lambda argv, env: called.append(argv))
     looked = trial()
     look_around.execute(looked)
     assert called == [look_around.SHELL]
     assert [one.metric for one in looked.samples] == list(look_around.ABOUT.metrics)
     assert "ip netns exec a ping 10.9.0.2" in capsys.readouterr().out
+
+
+def test_in_a_cluster_kubectl_is_told_where_it_is() -> None:
+    under = underlay.of("ip", topology.read("cluster"))
+    built = stack.build("calico", under.endpoints, under.topology)
+    looked = trial()
+    looked.site = Site({}, under, built)
+    assert look_around.reaching(looked) == {"KUBECONFIG": "/mnt/lab/kube/calico-0-kubeconfig"}
+    assert "ip netns exec kube kubectl get nodes,pods" in look_around.greeting(looked)
+    assert look_around.reaching(trial()) == {}
 
 
 def test_why_there_is_no_shell_is_told_once() -> None:

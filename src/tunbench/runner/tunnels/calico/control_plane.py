@@ -37,7 +37,8 @@ def address(layer: Tunnel) -> str:
 
 def server(layer: Tunnel) -> ApiServer:
     """The same, with what its clients need."""
-    return ApiServer(address(layer), PORT, Path(f"{layer.file(PLANE, 'ca')}.crt"), layer.file(PLANE, "token"))
+    authority, token = Path(f"{layer.file(PLANE, 'ca')}.crt"), layer.file(PLANE, "token")
+    return ApiServer(address(layer), PORT, authority, token, kubeconfig(layer))
 
 
 def kubeconfig(layer: Tunnel) -> Path:
