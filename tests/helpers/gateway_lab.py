@@ -83,6 +83,13 @@ def after_silence(nodes: Nodes, seconds: str) -> Any:
     return _said(nodes["a"], "hear_twice", SERVERS[0], "7000", seconds)
 
 
+def after_silence_of_tcp(nodes: Nodes, seconds: str) -> Any:
+    """Whether what comes from outside by a connection arrives after a silence."""
+    nodes["edge"].start(PYTHON, str(TALK), "tell_twice", SERVERS[0], "443", seconds, log="tell_twice")
+    assert nodes["edge"].until("sh", "-c", f"ss -tlnH src {SERVERS[0]} | grep -q .", timeout=10)
+    return _said(nodes["a"], "told_twice", SERVERS[0], "443", seconds)
+
+
 def let_out(nodes: Nodes) -> Any:
     """What leaves for the network."""
     places = [("udp", "443"), ("udp", "53"), ("tcp", "443"), ("tcp", "80")]

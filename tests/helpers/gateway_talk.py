@@ -67,6 +67,26 @@ def hear_twice(address: str, port: str, pause: str) -> object:
     return False
 
 
+def tell_twice(here: str, port: str, pause: str) -> object:
+    """Tells whoever comes by TCP something at once, and once more after a pause."""
+    connection, source = socket.create_server((here, int(port))).accept()
+    connection.sendall(b"at once")
+    time.sleep(float(pause))
+    connection.sendall(b"later")
+    time.sleep(1)
+    return source
+
+
+def told_twice(address: str, port: str, pause: str) -> object:
+    """Whether the second word comes, too."""
+    with socket.create_connection((address, int(port)), 2) as sock:
+        sock.settimeout(float(pause) + 1)
+        assert sock.recv(100) == b"at once"
+        with suppress(OSError):
+            return sock.recv(100) == b"later"
+    return False
+
+
 def take(kind: str, here: str, port: str) -> object:
     """Answers what comes to a port, until it is killed."""
     if kind == "udp":

@@ -46,9 +46,17 @@ def test_an_early_packet_of_the_peer_does_not_take_the_port() -> None:
     assert dropped["gateway-a"]["unasked"] == 1
 
 
-@pytest.mark.parametrize(("nat", "waited", "heard"), [("port-restricted", 1, True), ("port-restricted", 4, False)])
+@pytest.mark.parametrize(("waited", "heard"), [(1, True), (4, False)])
+@pytest.mark.parametrize("nat", ["full-cone", "address-restricted", "port-restricted"])
 def test_a_mapping_lives_as_long_as_it_is_told_to(nat: str, waited: int, heard: bool) -> None:
     answer, _ = asked({"name": "x", "nat": nat, "mapping": "2s", "link": LINK}, "after_silence", str(waited))
+    assert answer is heard
+
+
+@pytest.mark.parametrize(("waited", "heard"), [(1, True), (4, False)])
+def test_a_mapping_of_tcp_has_a_life_of_its_own(waited: int, heard: bool) -> None:
+    access = {"name": "x", "nat": "full-cone", "mapping": {"udp": "60s", "tcp": "2s"}, "link": LINK}
+    answer, _ = asked(access, "after_silence_of_tcp", str(waited))
     assert answer is heard
 
 

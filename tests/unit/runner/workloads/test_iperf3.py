@@ -54,6 +54,16 @@ def test_the_client_tells_the_state_of_its_tcp_for_each_stream_and_second() -> N
     ]
 
 
+@pytest.mark.parametrize(("name", "output"), [("iperf3-tcp", "tcp"), ("iperf3-udp", "udp")])
+@pytest.mark.parametrize(("dscp", "words"), [("46", ["--dscp", "46"]), ("0", [])])
+def test_the_client_is_told_the_dscp(name: str, output: str, dscp: str, words: list[str]) -> None:
+    # The server answers in kind: it is told nothing.
+    _, commands, _ = executed(name, {"dscp": dscp}, output)
+    told = [one.split() for one in commands if "--dscp" in one]
+    assert [argv[argv.index("--dscp") : argv.index("--dscp") + 2] for argv in told] == ([words] if words else [])
+    assert all("--client" in argv for argv in told)
+
+
 def test_a_server_that_sends_tells_nothing_of_its_tcp_as_it_goes_on() -> None:
     samples = iperf3_tcp.parse(loaded("tcp-reverse"))
     assert {one.metric for one in samples if one.at is not None} == {"throughput"}

@@ -54,6 +54,19 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert trial.samples[-1].value == 3
 
 
+@pytest.mark.parametrize(("dscp", "words"), [("46", ["-Q", "184"]), ("1", ["-Q", "4"]), ("0", [])])
+def test_the_dscp_stands_in_the_upper_six_bits_of_its_octet(
+    dscp: str, words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    move_home(monkeypatch, tmp_path)
+    shell = FakeShell({"ping": captured("ping-clean.txt")})
+    client, server = two_nodes(shell, FakeEvents())
+    options = resolve(ping.ABOUT.options, {"count": "5", "dscp": dscp}, "ping")
+    ping.execute(Trial(options, client, server, PAIR_UNDERLAYS["ip"].endpoints))
+    [argv] = [call.argv for call in shell.calls if call.argv[0] == "ping"]
+    assert [word for at, word in enumerate(argv) if word == "-Q" or argv[at - 1] == "-Q"] == words
+
+
 def pinged(seqs: list[int], sent: int) -> str:
     """What ping prints of replies with these numbers to so many requests."""
     lines = [f"64 bytes from 10.0.1.3: icmp_seq={seq} ttl=64 time=1.00 ms" for seq in seqs]

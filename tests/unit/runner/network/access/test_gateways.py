@@ -152,6 +152,26 @@ def test_a_mapping_of_a_map_lives_as_long_as_that_of_the_kernel() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "learnt"),
+    [("full-cone", "udp sport timeout 45s"), ("address-restricted", "ip daddr . udp sport timeout 45s")],
+)
+def test_what_lets_in_by_a_map_forgets_as_the_kernel_does(kind: str, learnt: str) -> None:
+    one = first(Access("x", nat=kind, udp_mapping=45, tcp_mapping=600))
+    # Each packet that leaves begins the life of its mapping anew.
+    assert f"update @mapped {{ {learnt} : ip saddr . udp sport }}" in body(gateway_rules.rules(one), "learnt")[0]
+    assert gateways._timeouts(one)[2:] == ["net.netfilter.nf_conntrack_tcp_timeout_established=600"]
+
+
+@pytest.mark.parametrize("kind", ["port-restricted", "symmetric", "one-to-one"])
+def test_where_the_kernel_alone_remembers_there_is_no_map(kind: str) -> None:
+    one = first(Access("x", nat=kind, udp_mapping=45, tcp_mapping=600))
+    assert "timeout" not in gateway_rules.rules(one)
+    nodes, events = made(laid_out(Access("x", nat=kind, udp_mapping=45, tcp_mapping=600)))
+    gateways.build(laid_out(Access("x", nat=kind, udp_mapping=45, tcp_mapping=600)), nodes)
+    assert any("nf_conntrack_tcp_timeout_established=600" in one for one in events.commands)
+
+
 @pytest.mark.parametrize(("kind", "allowed"), [("ip", "ip daddr 10.0.252.2"), ("ip6", "ip6 daddr fd00:0:0:fc::2")])
 def test_only_what_is_for_nodes_with_a_role_goes_out(kind: str, allowed: str) -> None:
     text = gateway_rules.rules(first(Access("x", firewall="only-relay"), kind))
