@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tunbench.analysis.cells import CENTRAL
-from tunbench.runner import probe, registry
+from tunbench.runner import catalogue, registry
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP, Metric
 from tunbench.runner.workload import About
 
@@ -28,8 +28,8 @@ def declared(workload: str) -> Mapping[str, Metric]:
 
 
 def about(workload: str, metric: str) -> Metric | None:
-    """What the workload, or else a probe, declares of a metric; None where this version does not know it."""
-    return declared(workload).get(metric) or _of_probes().get(metric)
+    """What the workload, or else what is beside it, declares of a metric; None where this version does not know it."""
+    return declared(workload).get(metric) or _beside().get(metric)
 
 
 def more_is_better(workload: str, metric: str) -> bool | None:
@@ -39,8 +39,8 @@ def more_is_better(workload: str, metric: str) -> bool | None:
 
 
 def rank(workload: str, metric: str) -> int:
-    """The place of a metric among those that the workload and the probes declare; one that is not known comes last."""
-    names = [*declared(workload), *_of_probes()]
+    """The place of a metric among those of the workload and of what is beside it; one that is not known comes last."""
+    names = [*declared(workload), *_beside()]
     return names.index(metric) if metric in names else len(names)
 
 
@@ -54,5 +54,5 @@ def _about(workload: str) -> About | None:
 
 
 @registry.remembered
-def _of_probes() -> Mapping[str, Metric]:
-    return probe.metrics(registry.probe_names())
+def _beside() -> Mapping[str, Metric]:
+    return catalogue.beside(registry.probe_names())

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tunbench.plan.toml.bounds import MAX_REPEATS
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Known
-from tunbench.runner import probe, registry
+from tunbench.runner import catalogue, registry
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.options import nearest
 
@@ -117,7 +117,7 @@ def _metrics(value: object, known: Known) -> tuple[str, ...]:
     of_workloads = {name: metric for workload in known["workloads"] for name, metric in workload.about.metrics.items()}
     probes = registry.probe_names() if known["probes"] is None else known["probes"]
     if value is not None:
-        return _named(value, sorted({*of_workloads, *probe.metrics(probes)}))
+        return _named(value, sorted({*of_workloads, *catalogue.beside(probes)}))
     judged = {name: metric for name, metric in of_workloads.items() if metric.more_is_better is not None}
     found = tuple(sorted(name for name, metric in judged.items() if metric.unit in STOPPING_UNITS))
     if not found:

@@ -1,6 +1,6 @@
 """What a page shows: one run, or several side by side, as tables with a name for each row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from tunbench.analysis.verdicts import executed
 from tunbench.journal.record import TrialResult
 from tunbench.report import finding_wording, question_words
 from tunbench.report.reported_run import ReportedRun
+from tunbench.runner.declare.metrics import COUNTED
 from tunbench.runner.declare.verdicts import Verdict
 
 MEASURED_BY_RECEIVER = "throughput"
@@ -144,7 +145,7 @@ def side_by_side(reported: Sequence[ReportedRun]) -> View:
     runs, labels = [run.analysis for run in reported], [run.label for run in reported]
     stacks = order.by_underlay(dict.fromkeys(name for run in runs for name in run.stacks))
     conditions = list(dict.fromkeys(name for run in runs for name in run.conditions.values()))
-    tables = {name: _joined([getattr(run, name) for run in runs], labels) for name in TABLES}
+    tables = _of_what_was_counted({name: _joined([getattr(run, name) for run in runs], labels) for name in TABLES})
     names = _names(tables["values"], len(runs) > 1)
     keys = ["run", "stack", "workload", "metric", "pair", "node"]
     named = {
@@ -174,6 +175,13 @@ def workloads_of(run: RunAnalysis) -> list[str]:
     there = dict.fromkeys(trial.cell["workload"] for trial in executed(run.record))
     up = [name for name in dict.fromkeys(run.cells["workload"].to_list()) if name not in there]
     return [*(name for name in wanted if name in there), *(name for name in there if name not in wanted), *up]
+
+
+def _of_what_was_counted(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The tables without what nodes count beside a workload, where that is 0 in all trials of it."""
+    counted = tables["values"].filter(pl.col("metric").is_in(list(COUNTED)))
+    never = counted.group_by("workload", "metric").agg(pl.col("value").max()).filter(pl.col("value") == 0)
+    return {name: table.join(never, on=["workload", "metric"], how="anti") for name, table in tables.items()}
 
 
 def _joined(tables: Sequence[pl.DataFrame], labels: Sequence[str]) -> pl.DataFrame:

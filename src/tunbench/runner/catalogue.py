@@ -1,11 +1,11 @@
 """What all tunnels, workloads and probes of this version declare, whatever a plan asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from tunbench.runner import probe, registry, stack
 from tunbench.runner.declare import spelling
-from tunbench.runner.declare.metrics import OF_BRING_UP, Metric
+from tunbench.runner.declare.metrics import COUNTED, OF_BRING_UP, Metric
 from tunbench.runner.declare.tunnel import About
 
 
@@ -32,7 +32,15 @@ def packages() -> set[str]:
 
 @registry.remembered
 def metrics_by_name() -> Mapping[str, Metric]:
-    """All metrics, of workloads, of probes and of bringing a stack up: a name means one thing, whoever measures it."""
+    """All metrics, of workloads, of what is beside them and of bringing a stack up.
+
+    A name means one thing, whoever measures it.
+    """
     of_workloads = [registry.workload(name).ABOUT.metrics for name in registry.workload_names()]
-    every = (*of_workloads, probe.metrics(registry.probe_names()), OF_BRING_UP)
+    every = (*of_workloads, beside(registry.probe_names()), OF_BRING_UP)
     return {name: metric for metrics in every for name, metric in metrics.items()}
+
+
+def beside(probes: Sequence[str]) -> dict[str, Metric]:
+    """The metrics of what is beside a workload: of these probes, and of what nodes count."""
+    return {**probe.metrics(probes), **COUNTED}

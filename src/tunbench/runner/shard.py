@@ -8,7 +8,7 @@ from typing import Any
 from tunbench.runner import mistaken_file, registry, stack, trials, versions
 from tunbench.runner.declare import access, link, topology
 from tunbench.runner.declare.failures import ProofFailed, StackFailed, Unsupported
-from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP
+from tunbench.runner.declare.metrics import BRING_UP, COUNTED, OF_BRING_UP
 from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
@@ -43,7 +43,9 @@ class PendingTrials:
     def close_next(self, verdict: Verdict, reason: str = "", **fields: Any) -> None:
         """Tells the verdict of the next trial, which is then none of them any more."""
         workload = self.workloads.pop(0)
-        self.events.tell("trial", workload=workload, verdict=verdict, reason=reason, ended=now(), **fields)
+        self.events.tell(
+            "trial", **{"workload": workload, "verdict": verdict, "reason": reason, "ended": now()} | fields
+        )
 
     def close_all(self, verdict: Verdict, reason: Exception, **fields: Any) -> None:
         """Tells the same verdict of all of them."""
@@ -149,16 +151,16 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
     """Applies the profile, and executes one workload after the other; `path` is that which was proven before."""
     _tell_phase(events, "impair")
     places = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
-    watches = (
-        drops.Watch(places),
-        gateways.Watch(site.underlay, site.nodes),
-        kernel_counters.Watch(site.nodes.values(), site.stack.layers),
-    )
+    kernel = kernel_counters.Watch(site.nodes.values(), site.stack.layers)
+    watches = (drops.Watch(places), gateways.Watch(site.underlay, site.nodes), kernel)
     probes = spec.get("probes", registry.probe_names())
     while pending.workloads:
         workload = pending.workloads[0]
         began = _begin(events, "trial", workload=workload)
         executed = trials.execute(workload, site, probes, events, path)
+        ended = now()
+        kernel.look()
+        beside = kernel.samples(node.name for node in site.members) if executed.samples else []
         paths = path if executed.path is None else executed.path
         path = path if executed.path_after is None else executed.path_after
         logs = _tails([*site.members, *site.hosts])
@@ -166,8 +168,9 @@ def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, pat
             executed.verdict,
             executed.reason,
             began=began,
+            ended=ended,
             logs=logs,
-            samples=executed.samples,
+            samples=[*executed.samples, *trials.journaled(beside, COUNTED, site.pair)],
             outputs=executed.outputs,
             path=paths,
         )

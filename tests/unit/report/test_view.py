@@ -57,3 +57,15 @@ def test_colours_of_a_stack_are_the_same_in_every_chart_and_run() -> None:
         assert drawn["old", stack].shape != drawn["new", stack].shape
     tunnels = [stack for stack in both.stacks if not stack.startswith("none")]
     assert len({(drawn["old", stack].colour, drawn["old", stack].shape) for stack in tunnels}) == len(tunnels)
+
+
+def test_what_nodes_count_is_shown_where_anything_was_counted() -> None:
+    def counting(drops: float) -> TrialResult:
+        samples = [("rtt", "s", 1.0, None, "a"), ("layer-drops", "count", drops, None, "b")]
+        return trial(cell("gre"), [*samples, ("packets-cut", "count", 0.0, None, "b")])
+
+    def shown(whole: Record) -> set[str]:
+        return set(view_of(whole).cells["metric"].to_list())
+
+    assert shown(record([counting(0)])) == {"rtt"}
+    assert shown(record([counting(2)])) == {"rtt", "layer-drops"}

@@ -22,6 +22,7 @@ from tests.helpers.fakes import (
 from tunbench.plan.axes.profile import read_profile
 from tunbench.plan.shard import Shard
 from tunbench.runner.declare.link import Direction, Link
+from tunbench.runner.declare.metrics import COUNTED
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.network.underlay import WIRE
 from tunbench.runner.node import node
@@ -69,6 +70,18 @@ class Lacking:
     def __call__(self, call: Call) -> Result:
         lacks = self.kind in call.stdin
         return Result(1, "", "Error: Specified qdisc kind is unknown.\n") if lacks else Result(0, "", "")
+
+
+class Overflowing:
+    """A node whose kernel has counted full sockets after the workload, as after each one that follows."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, call: Call) -> Result:
+        self.asked["all"] += 1
+        # Four nodes are looked at before the first workload.
+        return Result(0, captured("counters-idle.txt" if self.asked["all"] <= 4 else "counters-full.txt"), "")
 
 
 class Filling:
@@ -147,3 +160,23 @@ def test_links_stand_before_the_stack_and_impairments_come_after_its_proof(home:
         *("impairment", "impairment", "trial", "down", "end"),
     ]
     assert warned(events) == []
+
+
+def test_what_nodes_count_is_measured_beside_a_workload(home: Path) -> None:
+    events = lived(home, impaired(), {"cd /proc/net": Overflowing()})
+    up, ping = events.of("trial")
+    counted = [[one[0], one[2], one[5]] for one in ping["samples"] if one[0] in COUNTED]
+    assert counted == [
+        [metric, value, node]
+        for node in ("a", "b")
+        for metric, value in (("layer-drops", 0.0), ("socket-drops", 83.0), ("packets-cut", 0.0))
+    ]
+    assert not {one[0] for one in up["samples"]} & COUNTED.keys()
+    assert ("layer-drops", f"{PING}: b: 56 datagrams found the socket of a daemon full, at UDP port 4242, 51820") in (
+        warned(events)
+    )
+
+
+def test_beside_a_workload_that_failed_nothing_is_measured(home: Path) -> None:
+    answers: dict[str, Answer] = {"ping -n -c 5 -i 0.01": Result(2, "", "no"), "cd /proc/net": Overflowing()}
+    assert lived(home, impaired(), answers).of("trial")[1]["samples"] == []

@@ -11,7 +11,7 @@ from tunbench.plan.expand import restarts
 from tunbench.plan.model import Plan
 from tunbench.plan.study.cell import METRIC, Cell
 from tunbench.plan.toml.mistakes import MistakeAt
-from tunbench.runner import probe, registry
+from tunbench.runner import catalogue, registry
 from tunbench.runner.declare.axes import NAMES
 from tunbench.runner.declare.metrics import BRING_UP, OF_BRING_UP, Metric
 from tunbench.runner.declare.options import MAX_LISTED, nearest
@@ -47,8 +47,8 @@ def grid(plan: Plan) -> Grid:
 
 
 def metrics_of(about: About, probes: Sequence[str]) -> dict[str, Metric]:
-    """The metrics that a workload yields with these probes beside it."""
-    return {**about.metrics, **({} if about.restarts else probe.metrics(probes))}
+    """The metrics that a workload yields with these probes beside it, and with what nodes count."""
+    return {**about.metrics, **catalogue.beside(() if about.restarts else probes)}
 
 
 def resolve(cell: Cell, of: Grid) -> dict[str, str]:

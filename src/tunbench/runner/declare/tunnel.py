@@ -134,6 +134,8 @@ class About(NamedTuple):
 
     # Why it drops packets, by the name of the counter, as a sentence of them goes on: "12 packets …".
     refusals: Mapping[str, str] = MappingProxyType({})
+    # Seconds within which its counters have what has happened.
+    counts_within: float = 0
 
     # Seconds of wall clock in the vm lab until its programs have begun and made their keys, for the estimate of a plan.
     startup_seconds: float = 0

@@ -161,7 +161,14 @@ class WarningKind(StrEnum):
         "layer-drops",
         "a layer of the stack dropped packets that the network had delivered, or could not send them",
         "The reason stands beside it: a larger replay window where the network reorders (`ipsec:replay=1024`, "
-        "`openvpn:replay-window=1024`, `macsec:window=1024`), other timers where SAs had ended.",
+        "`openvpn:replay-window=1024`, `macsec:window=1024`), other timers where SAs had ended, larger buffers where "
+        "the socket of a daemon was full (net.core.rmem_default in a tuning).",
+    )
+    SOCKET_DROPS = (
+        "socket-drops",
+        "datagrams found the socket of a workload's own program full: it did not read as fast as they came",
+        "They are no loss of the network or of the stack. Send less, give sockets a larger buffer "
+        "(net.core.rmem_default in a tuning), or take a faster machine.",
     )
     LINK_DIFFERS = (
         "link-differs",

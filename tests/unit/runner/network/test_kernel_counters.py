@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fakes import FakeEvents, FakeShell, move_home
+from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.network import kernel_counters
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
@@ -12,8 +12,10 @@ from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import LocalShell
 from tunbench.runner.tunnel import LayerContext
 from tunbench.runner.tunnels import macsec
+from tunbench.runner.tunnels.nebula import Nebula, statistics
 from tunbench.runner.tunnels.openvpn import Openvpn
 from tunbench.runner.tunnels.vxlan import Vxlan
+from tunbench.runner.workload import Sample
 
 SNMP = """\
 Ip: Forwarding DefaultTTL InReceives FragOKs FragFails FragCreates ReasmFails OutTransmits
@@ -37,9 +39,10 @@ USUAL = {"ok": 10, "fails": 1, "creates": 20, "not_joined": 3, "late": 5}
 
 def told(**more: int) -> FakeEvents:
     """What is told of a node of which the counters have grown by that."""
-    shell, events = FakeShell({"/proc/net/snmp": SNMP.format(**USUAL)}), FakeEvents()
+    shell, events = FakeShell({"/proc/net": SNMP.format(**USUAL)}), FakeEvents()
     watch = kernel_counters.Watch([Node("a", shell, events)])
-    shell.answers = {"/proc/net/snmp": SNMP.format(**{name: USUAL[name] + more.get(name, 0) for name in USUAL})}
+    shell.answers = {"/proc/net": SNMP.format(**{name: USUAL[name] + more.get(name, 0) for name in USUAL})}
+    watch.look()
     watch.tell("ping", events)
     return events
 
@@ -84,6 +87,49 @@ class Counting(Vxlan):
         return {"late": self.late, "torn": 1}
 
 
+def test_a_socket_that_was_full_is_told_with_whose_it_was() -> None:
+    shell, events = FakeShell({"/proc/net": captured("counters-idle.txt")}), FakeEvents()
+    watch = kernel_counters.Watch([Node("b", shell, events)])
+    shell.answers = {"/proc/net": captured("counters-full.txt")}
+    watch.look()
+    watch.tell("iperf3-udp", events)
+    # Two sockets are still open, and a third one was closed.
+    assert warnings(events) == [
+        ("layer-drops", "iperf3-udp: b: 56 datagrams found the socket of a daemon full, at UDP port 4242, 51820"),
+        (
+            "socket-drops",
+            "iperf3-udp: b: 27 datagrams found the socket of a program full that has ended since, as one of the "
+            "workload's",
+        ),
+    ]
+    assert [one["counters"] for one in events.of("kernel")] == [
+        {"UdpRcvbufErrors": 65, "Udp6RcvbufErrors": 18, "udp-port-4242": 38, "udp-port-51820": 18}
+    ]
+
+
+def test_what_nodes_count_is_measured_and_0_where_nothing_was() -> None:
+    shell = FakeShell({"/proc/net": captured("counters-idle.txt")})
+    watch = kernel_counters.Watch([Node(name, shell, FakeEvents()) for name in ("a", "router")])
+    watch.look()
+    of_a = [Sample("layer-drops", 0, node="a"), Sample("socket-drops", 0, node="a"), Sample("packets-cut", 0, node="a")]
+    assert watch.samples(["a"]) == of_a
+    shell.answers = {"/proc/net": captured("counters-full.txt")}
+    watch.look()
+    assert watch.samples(["a"])[1] == Sample("socket-drops", 83, node="a")
+
+
+def test_daemons_are_waited_for_until_their_counters_have_caught_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("tunbench.runner.network.kernel_counters.time.sleep", slept.append)
+    ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
+    options = resolve(Nebula.takes(), {}, "nebula")
+    layer = Nebula(options, LayerContext(0, ends, Nebula.yields(options, 0, ends)))
+    watch = kernel_counters.Watch([Node(name, FakeShell(), FakeEvents()) for name in ("a", "b")], [layer])
+    watch.look()
+    # Once before all nodes are looked at.
+    assert slept == [0.5, 0.5]
+
+
 def test_a_layer_tells_what_it_has_refused_where_it_acts() -> None:
     ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
     options = resolve(Counting.takes(), {}, "vxlan")
@@ -91,10 +137,13 @@ def test_a_layer_tells_what_it_has_refused_where_it_acts() -> None:
     shell, events = FakeShell(), FakeEvents()
     watch = kernel_counters.Watch([Node(name, shell, events) for name in ("router", "a")], [layer])
     layer.late = 10
+    watch.look()
     watch.tell("ping", events)
     assert warnings(events) == [("layer-drops", "ping: a: 7 packets came late")]
+    assert watch.samples(["router", "a"]) == [Sample("layer-drops", 7, node="a")]
     # It has begun anew.
     layer.late = 2
+    watch.look()
     watch.tell("ping", events)
     assert len(warnings(events)) == 1
 
@@ -145,6 +194,24 @@ def test_openvpn_is_asked_by_its_log(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert layer.refused(node) == {"openvpn-replayed": 2, "openvpn-unauthentic": 3}
     log.unlink()
     assert layer.refused(node) == {}
+
+
+def test_nebula_is_asked_by_its_statistics_and_its_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    move_home(monkeypatch, tmp_path)
+    ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
+    options = resolve(Nebula.takes(), {"port": "4243"}, "nebula")
+    layer = Nebula(options, LayerContext(0, ends, Nebula.yields(options, 0, ends)))
+    shell = FakeShell({"/dev/tcp/127.0.0.1/$0": captured("nebula-metrics.txt"), "Failed to decrypt": "50\n"})
+    found = layer.refused(Node("a", shell, FakeEvents()))
+    assert found == {"nebula-unknown": 250, "nebula-unsent": 0, "nebula-unauthentic": 50}
+    assert found.keys() == layer.declared.refusals.keys()
+    assert shell.texts[0].endswith("4243 /metrics")
+    # A daemon that is gone shows nothing.
+    assert layer.refused(Node("a", FakeShell(), FakeEvents())) == {}
+
+
+def test_a_million_is_written_with_an_exponent() -> None:
+    assert statistics.parse("messages_tx_recv_error 1.25e+06\n") == {"nebula-unknown": 1_250_000}
 
 
 def test_a_kernel_may_lack_all_of_it() -> None:

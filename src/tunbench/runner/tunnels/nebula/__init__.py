@@ -11,75 +11,21 @@ from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel, address
-from tunbench.runner.tunnels.shared import kernel_modules
-
-# Each line that is not the daemon's own default has its reason.
-CONFIG = """\
-pki:
-  ca: {ca}.crt
-  cert: {host}.crt
-  key: {host}.key
-{reason}
-static_host_map:
-{peers}
-{lighthouse}{relay}listen:
-  host: "{any}"
-  port: {port}
-cipher: {cipher}
-timers:
-  connection_alive_interval: {alive}
-  pending_deletion_interval: {deletion}
-punchy:
-  punch: {punch}
-tun:
-  dev: {interface}
-  # The largest packet that still fits into the MTU below: no fragments.
-  mtu: {size}
-# Everything passes; without a rule nothing would.
-firewall:
-  outbound:
-    - {{port: any, proto: any, host: any}}
-  inbound:
-    - {{port: any, proto: any, host: any}}
-"""
-
-KNOWN_PEERS_COMMENT = "# Every host knows where every other one is: no lighthouse is asked, and all paths are direct."
-LIGHTHOUSE_COMMENT = (
-    "# The lighthouse knows where the others are; no host carries packets of others, so that all paths are direct."
+from tunbench.runner.tunnels.nebula import statistics
+from tunbench.runner.tunnels.nebula.configuration import (
+    ALLOWED,
+    ANY_ADDRESS,
+    CONFIG,
+    HAS_RELAY,
+    IS_RELAY,
+    KNOWN_PEERS_COMMENT,
+    LIGHTHOUSE,
+    LIGHTHOUSE_COMMENT,
+    PEER,
+    RELAY_COMMENT,
+    RELAYED_ALONE,
 )
-RELAY_COMMENT = "# The lighthouse knows where the others are, and through which relay they can be reached."
-
-LIGHTHOUSE = """\
-lighthouse:
-  am_lighthouse: {here}
-  hosts: [{hosts}]
-"""
-
-# All but the nodes with a role are kept from being spoken to: there is no other way than through the relay.
-RELAYED_ALONE = """\
-  remote_allow_list:
-    "0.0.0.0/0": false
-    "::/0": false
-{allowed}
-"""
-
-ALLOWED = '    "{address}/{length}": true'
-
-IS_RELAY = """\
-relay:
-  am_relay: true
-  use_relays: false
-"""
-
-HAS_RELAY = """\
-relay:
-  relays: ["{relay}"]
-"""
-
-PEER = '  "{inside}": ["{outside}:{port}"]'
-
-ANY_ADDRESS = {4: "0.0.0.0", 6: "::"}
-"""Every address of a host, by address family; the daemon's own default is that of IPv4."""
+from tunbench.runner.tunnels.shared import kernel_modules
 
 NUMBERS = {CONTROL: 254, RELAY: 253}
 """The numbers of the lighthouse and the relay among the addresses of the overlay."""
@@ -177,6 +123,8 @@ class Nebula(Tunnel):
         version=("nebula", "-version"),
         needs=RELEASES["1.6"].needs,
         sources=Sources(packages={"nebula-cert": "nebula"}, recipes=(RECIPE,)),
+        refusals=statistics.REFUSALS,
+        counts_within=statistics.INTERVAL,
         startup_seconds=5,
         user_space=True,
     )
@@ -226,6 +174,8 @@ class Nebula(Tunnel):
                 alive=self.options["alive-interval"],
                 deletion=self.options["deletion-interval"],
                 punch=str(bool(self.options["punch"])).lower(),
+                path=statistics.PATH,
+                interval=1000 * statistics.INTERVAL,
                 **{name: self.options[name] for name in ("cipher", "port")},
             )
             node.write(self.file(node.name, "config.yml"), text)
@@ -274,6 +224,10 @@ class Nebula(Tunnel):
     def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the daemon, which makes the interface and gives it its address."""
         self.start(node, self.declared.needs.programs[0], "-config", str(self.file(node.name, "config.yml")))
+
+    def refused(self, node: Node) -> dict[str, int]:
+        """What the daemon has counted of dropped packets, and said in its log."""
+        return statistics.refused(node, int(self.options["port"]), node.log(self.log))
 
 
 def has_relay(options: Options) -> bool:
