@@ -24,9 +24,10 @@ from tunbench.plan.axes.access import read_accesses
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network import underlay
-from tunbench.runner.network.access import gateways, portmap
+from tunbench.runner.network.access import gateways, portmap, tried
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.network.network import Nodes
+from tunbench.runner.network.underlay import Underlay
 from tunbench.runner.node.node import HOME, Node
 from tunbench.runner.node.shell import LocalShell, wait_until
 from tunbench.runner.proof import capture
@@ -88,6 +89,21 @@ def after_silence_of_tcp(nodes: Nodes, seconds: str) -> Any:
     nodes["edge"].start(PYTHON, str(TALK), "tell_twice", SERVERS[0], "443", seconds, log="tell_twice")
     assert nodes["edge"].until("sh", "-c", f"ss -tlnH src {SERVERS[0]} | grep -q .", timeout=10)
     return _said(nodes["a"], "told_twice", SERVERS[0], "443", seconds)
+
+
+def what_is_tried(nodes: Nodes, under: Underlay) -> Any:
+    """What is counted of tries by UDP and by TCP to two ports each, by ping, and by a datagram from outside."""
+    nodes["edge"].start(PYTHON, str(TALK), "take", "tcp", SERVERS[0], "443", log="tcp-443")
+    assert nodes["edge"].until("sh", "-c", "ss -tlnH sport = :443 | grep -q .", timeout=10)
+    with tried.counting(under, nodes) as gateways_that_count:
+        for kind, port in (("udp", "53"), ("tcp", "443"), ("tcp", "80")):
+            _said(nodes["a"], "reach", kind, SERVERS[0], port)
+        nodes["a"].ask("ping", "-n", "-c", "2", "-i", "0.1", "-W", "0.6", SERVERS[0])
+        _said(nodes["edge"], "send", under.endpoints["a"].address, "7000", "9")
+        found = tried.read(gateways_that_count, nodes)
+        listed = nodes["gateway-a"].ask("nft", "-j", "list", "table", "inet", "tried").stdout
+    after = nodes["gateway-a"].ask("nft", "list", "tables").stdout
+    return {"rows": [list(row) for row in found if row.gateway == "gateway-a"], "listed": listed, "after": after}
 
 
 def let_out(nodes: Nodes) -> Any:
@@ -238,7 +254,8 @@ def main(access: str, kind: str, question: str, *words: str) -> None:
     with network.nodes(under, events) as nodes:
         network.connect(under, nodes, events)
         TALK.write_text(Path(gateway_talk.__file__).read_text())
-        answer = globals()[question](nodes, *words)
+        given = (nodes, under) if question == what_is_tried.__name__ else (nodes, *words)
+        answer = globals()[question](*given)
         filtering = [*(one.node for one in under.all_gateways), under.middle]
         dropped = {name: gateways.dropped(nodes[name]) for name in filtering}
     print(json.dumps([answer, dropped]))

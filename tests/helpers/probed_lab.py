@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.helpers.fakes import Answer, Call, FakeEvents, FakeShell
 from tunbench.runner import registry, stack
 from tunbench.runner.declare.options import resolve
-from tunbench.runner.network.underlay import PAIR_UNDERLAYS
+from tunbench.runner.network.underlay import PAIR_UNDERLAYS, Underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.workload import Trial
@@ -16,9 +16,9 @@ class ProbedLab:
     """Nodes on which the probe tells what was captured, whenever it is started."""
 
     def __init__(
-        self, spelling: str, tells: str, underlay: str = "ip", answers: dict[str, Answer] | None = None
+        self, spelling: str, tells: str, underlay: str | Underlay = "ip", answers: dict[str, Answer] | None = None
     ) -> None:
-        under = PAIR_UNDERLAYS[underlay]
+        under = PAIR_UNDERLAYS[underlay] if isinstance(underlay, str) else underlay
         self.events = FakeEvents()
         usual: dict[str, Answer] = {"route show default": '[{"gateway":"10.0.9.1"}]', "tc -s -j": "[]"}
         self.shell = FakeShell((answers or {}) | usual, {"probe.py": self._tell})

@@ -60,6 +60,29 @@ def test_a_mapping_of_tcp_has_a_life_of_its_own(waited: int, heard: bool) -> Non
     assert answer is heard
 
 
+def test_what_is_tried_is_counted_with_what_came_of_it() -> None:
+    access = {"name": "x", "nat": "port-restricted", "firewall": "no-udp", "link": LINK}
+    answer, dropped = asked(access, "what_is_tried")
+    found = {tuple(row[1:4]): row[4:] for row in answer["rows"]}
+    assert {what: row[1] for what, row in found.items()} == {
+        ("out", "udp", 53): 1,
+        ("out", "tcp", 443): 0,
+        ("out", "tcp", 80): 0,
+        ("out", "icmp", 0): 0,
+        ("in", "udp", 7000): 1,
+    }
+    assert (found["out", "udp", 53][0], found["out", "icmp", 0][0]) == (1, 2)
+    # Its counters and those of its rules agree, and nothing of the former is left.
+    assert (dropped["gateway-a"]["no-udp"], dropped["gateway-a"]["unasked"]) == (1, 1)
+    assert "tried" not in answer["after"]
+
+
+def test_where_nothing_is_kept_in_mind_what_goes_out_is_counted() -> None:
+    answer, _ = asked({"name": "x", "link": LINK}, "what_is_tried")
+    assert {(row[1], row[5]) for row in answer["rows"]} == {("out", 0)}
+    assert ["gateway-a", "out", "udp", 53, 1, 0] in answer["rows"]
+
+
 FIREWALLS = {
     "no-udp": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": True, "icmp": True},
     "tcp-443": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": False, "icmp": False},

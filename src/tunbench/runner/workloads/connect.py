@@ -1,6 +1,6 @@
 """The time from the start of the whole stack to the first packet that is answered through it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from tunbench.runner import stack
@@ -8,12 +8,17 @@ from tunbench.runner.declare.failures import StackFailed, Unsupported, WorkloadF
 from tunbench.runner.declare.metrics import Metric, Question
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
+from tunbench.runner.network.access import tried
+from tunbench.runner.network.access.tried import Tried
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workload import About, Sample, Trial, now
 from tunbench.runner.workloads.shared import blocked_time, first_packets, outages
 from tunbench.runner.workloads.shared.first_packets import FIRST, FIRST_DIRECT
 
 STATES = ("warm", "cold")
+
+TRIED, TURNED_AWAY = "tried", "turned-away"
+"""The metrics of what gateways saw."""
 
 ABOUT = About(
     name="connect",
@@ -37,6 +42,13 @@ ABOUT = About(
             "from the first command to the first packet that came to a node from end to end, where a tunnel has paths",
             question=Question.RECOVERS,
         ),
+        TRIED: Metric(
+            "count",
+            "packets by which something was begun at a gateway, from either side, until the stack was up",
+            more_is_better=None,
+            question=Question.RECOVERS,
+        ),
+        TURNED_AWAY: Metric("count", "those of them that the gateway dropped", question=Question.RECOVERS),
     },
     restarts=True,
 )
@@ -93,6 +105,7 @@ def _start(trial: Trial, number: int, began: float) -> tuple[float, str]:
             for index, layer in enumerate(site.stack.layers)
         }
         watched = probing.enter_context(first_packets.watched(site, site.pair, f"connect-{number}"))
+        counting = probing.enter_context(tried.counting(site.underlay, site.nodes))
         start = now()
 
         def wait(layer: Tunnel, overlay: Mapping[str, Overlay]) -> None:
@@ -104,11 +117,23 @@ def _start(trial: Trial, number: int, began: float) -> tuple[float, str]:
         try:
             stack.lift(site.stack, site.members, wait)
         except StackFailed as reason:
-            raise WorkloadFailed(f"start {number + 1}: {reason}") from None
+            vain = tried.dropped(tried.read(counting, site.nodes))
+            raise WorkloadFailed(f"start {number + 1}: {reason}{'; ' * bool(vain)}{vain}") from None
         first_packets.wait_for_both(watched)
         trial.samples += first_packets.samples(watched, start, began)
         stack.search(site.stack, site.members)
+        _count(trial, number, tried.read(counting, site.nodes), [one.node for one in counting], start - began)
     return start, [trial.client.read(log) for log in logs.values()][-1]
+
+
+def _count(trial: Trial, number: int, rows: Sequence[Tried], gateways: Sequence[str], at: float) -> None:
+    """The samples of what was tried at these gateways, each of which has some, and all of it as an output."""
+    for name in gateways:
+        here = [row for row in rows if row.gateway == name]
+        trial.samples.append(Sample(TRIED, float(sum(row.packets for row in here)), at, name))
+        trial.samples.append(Sample(TURNED_AWAY, float(sum(row.dropped for row in here)), at, name))
+    if gateways:
+        trial.outputs[f"tried-{number}.json"] = tried.as_json(rows)
 
 
 def parse(text: str, start: float, began: float) -> Sample:
