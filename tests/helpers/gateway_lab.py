@@ -21,9 +21,10 @@ from tests.helpers import gateway_talk, stun
 from tests.helpers.fakes import FakeEvents
 from tunbench.labs.native.lab import NAMESPACES
 from tunbench.plan.axes.access import read_accesses
+from tunbench.runner import stack
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.topology import CONTROL
-from tunbench.runner.network import underlay
+from tunbench.runner.network import fragment_counters, underlay
 from tunbench.runner.network.access import gateways, portmap, tried
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.network.network import Nodes
@@ -89,6 +90,19 @@ def after_silence_of_tcp(nodes: Nodes, seconds: str) -> Any:
     nodes["edge"].start(PYTHON, str(TALK), "tell_twice", SERVERS[0], "443", seconds, log="tell_twice")
     assert nodes["edge"].until("sh", "-c", f"ss -tlnH src {SERVERS[0]} | grep -q .", timeout=10)
     return _said(nodes["a"], "told_twice", SERVERS[0], "443", seconds)
+
+
+def where_cut(nodes: Nodes, under: Underlay) -> Any:
+    """Where fragments are counted of a datagram of 3000 bytes out, and of one in that fits all but the access."""
+    events, bare = FakeEvents(), stack.build("none", under.endpoints)
+    with fragment_counters.watched(under, nodes, bare) as watch:
+        _passes(nodes["a"], nodes["edge"], SERVERS[0])
+        _said(nodes["edge"], "send", "10.0.1.2", "7000", "1460")
+        listed = nodes["gateway-a"].ask("nft", "-j", "list", "table", "netdev", "fragments").stdout
+        watch.tell("one", events)
+        watch.tell("none", events)
+    after = nodes["gateway-a"].ask("nft", "list", "tables").stdout
+    return {"told": events.told, "listed": listed, "after": after}
 
 
 def what_is_tried(nodes: Nodes, under: Underlay) -> Any:
@@ -246,6 +260,10 @@ def _begun(node: Node, *words: str) -> Callable[[], Any]:
     return ended
 
 
+WITH_UNDERLAY = (what_is_tried.__name__, where_cut.__name__)
+"""The questions that look at the underlay as well."""
+
+
 def main(access: str, kind: str, question: str, *words: str) -> None:
     for folder in ("/run", str(HOME.parent)):
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
@@ -254,7 +272,7 @@ def main(access: str, kind: str, question: str, *words: str) -> None:
     with network.nodes(under, events) as nodes:
         network.connect(under, nodes, events)
         TALK.write_text(Path(gateway_talk.__file__).read_text())
-        given = (nodes, under) if question == what_is_tried.__name__ else (nodes, *words)
+        given = (nodes, under) if question in WITH_UNDERLAY else (nodes, *words)
         answer = globals()[question](*given)
         filtering = [*(one.node for one in under.all_gateways), under.middle]
         dropped = {name: gateways.dropped(nodes[name]) for name in filtering}

@@ -83,6 +83,28 @@ def test_where_nothing_is_kept_in_mind_what_goes_out_is_counted() -> None:
     assert ["gateway-a", "out", "udp", 53, 1, 0] in answer["rows"]
 
 
+OUT = {"from a to gateway-a": 3, "from gateway-a to router": 3}
+IN = {"from router to gateway-a": 2}
+
+
+@pytest.mark.parametrize(
+    ("access", "links"),
+    [
+        # Each fragment of 1500 bytes is cut once more, and nothing is put together before the end.
+        ({}, {**OUT, **IN, "from gateway-a to router": 5, "from gateway-a to a": 2}),
+        # What keeps connections in mind puts fragments together, and cuts for the narrower link.
+        ({"nat": "port-restricted"}, {**OUT, **IN}),
+        ({"fragments": "dropped"}, {**IN, "from a to gateway-a": 3}),
+    ],
+)
+def test_fragments_are_counted_on_the_links_that_they_enter(access: dict[str, str], links: dict[str, int]) -> None:
+    answer, _ = asked({"name": "x", "link": {**LINK, "mtu": 1400}, **access}, "where_cut")
+    told, warned = answer["told"]
+    assert {one["link"]: one["fragments"] for one in told["passed"]} == links
+    assert all(f"{count} fragments {link}" in warned["text"] for link, count in links.items())
+    assert "netdev fragments" not in answer["after"]
+
+
 FIREWALLS = {
     "no-udp": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": True, "icmp": True},
     "tcp-443": {"udp:443": False, "udp:53": False, "tcp:443": True, "tcp:80": False, "icmp": False},

@@ -13,7 +13,7 @@ from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
-from tunbench.runner.network import drops, impairment, kernel_counters, leftovers, tuning
+from tunbench.runner.network import drops, fragment_counters, impairment, kernel_counters, leftovers, tuning
 from tunbench.runner.network.access import gateways, portmap
 from tunbench.runner.network.network import Network
 from tunbench.runner.node.events import Events
@@ -115,7 +115,8 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         measured = [Sample("connect", took), *(Sample("opened-ports", len(opened[name]), node=name) for name in opened)]
         samples = trials.journaled(measured, OF_BRING_UP, site.pair)
         pending.close_next(Verdict.OK, samples=samples, began=began, path=path, logs=_tails(site.members))
-        _measure(site, spec, pending, events, path)
+        with fragment_counters.watched(site.underlay, site.nodes, site.stack) as fragments:
+            _measure(site, spec, pending, events, path, fragments)
         _tell_phase(events, "down")
     if left := sorted(leftovers.snapshot(looked_at, fallback_devices) - before):
         events.tell("warning", name=WarningKind.LEFT_BEHIND, text="; ".join(left[:MAX_NAMED]))
@@ -147,12 +148,14 @@ def _check_reached(site: Site, pairs: Sequence[Pair]) -> None:
             )
 
 
-def _measure(site: Site, spec: Spec, pending: PendingTrials, events: Events, path: str) -> None:
+def _measure(
+    site: Site, spec: Spec, pending: PendingTrials, events: Events, path: str, fragments: fragment_counters.Watch
+) -> None:
     """Applies the profile, and executes one workload after the other; `path` is that which was proven before."""
     _tell_phase(events, "impair")
     places = impairment.impair(spec["profile"], site.underlay, site.stack.overlay, site.nodes, events)
     kernel = kernel_counters.Watch(site.nodes.values(), site.stack.layers)
-    watches = (drops.Watch(places), gateways.Watch(site.underlay, site.nodes), kernel)
+    watches = (drops.Watch(places), gateways.Watch(site.underlay, site.nodes), kernel, fragments)
     probes = spec.get("probes", registry.probe_names())
     while pending.workloads:
         workload = pending.workloads[0]

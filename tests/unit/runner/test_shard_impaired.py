@@ -21,6 +21,7 @@ from tests.helpers.fakes import (
 )
 from tunbench.plan.axes.profile import read_profile
 from tunbench.plan.shard import Shard
+from tunbench.runner.declare.access import Access, Accesses
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.metrics import COUNTED
 from tunbench.runner.network.emulated import EmulatedNetwork
@@ -160,6 +161,32 @@ def test_links_stand_before_the_stack_and_impairments_come_after_its_proof(home:
         *("impairment", "impairment", "trial", "down", "end"),
     ]
     assert warned(events) == []
+
+
+def test_fragments_are_told_by_link_where_a_gateway_stands(home: Path) -> None:
+    answers: dict[str, Answer] = {"list table netdev fragments": captured("fragments.json")}
+    one = impaired()
+    values = {**one.values, "access": Accesses("home", Access("home"))}
+    events = lived(home, replace(one, values=values), answers)
+    [told] = events.of("fragments")
+    assert told["workload"] == PING
+    assert {
+        "node": "gateway-a",
+        "interface": "wan",
+        "link": "from gateway-a to router",
+        "layer": "",
+        "fragments": 5,
+    } in (told["passed"])
+    [text] = [text for name, text in warned(events) if name == "fragmented"]
+    assert text.startswith(f"{PING}: 5 fragments from ")
+    # They are counted from the workload on, and the rules are gone when the stack is.
+    loads = [at for at, one in enumerate(events.told) if "fragments.nft" in one.get("shell", "")]
+    assert min(loads) < [one.get("name") for one in events.told].index("trial")
+    assert any("delete table netdev fragments" in one for one in events.commands)
+
+
+def test_where_nothing_can_be_cut_no_rule_looks_for_fragments(home: Path) -> None:
+    assert not any("fragments" in one for one in lived(home, impaired()).commands)
 
 
 def test_what_nodes_count_is_measured_beside_a_workload(home: Path) -> None:

@@ -1,8 +1,10 @@
 """What is tried at gateways: the sets in which it is counted, and what stands in them."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.helpers.fakes import FakeEvents, FakeShell, captured
+from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
 from tunbench.runner.declare.access import Access, Accesses
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network import underlay
@@ -21,6 +23,11 @@ ROWS = [
     Tried("gateway-a", "out", "tcp", 80, 1, 0),
     Tried("gateway-a", "out", "udp", 53, 1, 1),
 ]
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    return move_home(monkeypatch, tmp_path)
 
 
 def under(access: Access | None) -> underlay.Underlay:
