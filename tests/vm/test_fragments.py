@@ -18,8 +18,19 @@ POLICIES = "ipsec+wireguard:mtu=1420"
 the nodes is a fragment; policies take them whole, and their 1,534 B are cut between the nodes."""
 
 
-@pytest.mark.parametrize(("stack", "added"), [(XFRM, (112, 80)), (POLICIES, (76, 60))])
-def test_what_is_cut_inside_a_stack_is_computed_and_measured(stack: str, added: Sequence[int], tmp_path: Path) -> None:
+ON_THE_LINKS = [("a", "eth0"), ("router", "to-a"), ("b", "eth0"), ("router", "to-b")]
+
+
+@pytest.mark.parametrize(
+    ("stack", "added", "where"),
+    [
+        (XFRM, (112, 80), dict.fromkeys([("a", "ipsec-0"), ("b", "ipsec-0")], 18)),
+        (POLICIES, (76, 60), dict.fromkeys(ON_THE_LINKS, 18)),
+    ],
+)
+def test_what_is_cut_inside_a_stack_is_computed_and_measured(
+    stack: str, added: Sequence[int], where: dict[tuple[str, str], int], tmp_path: Path
+) -> None:
     record = execute(tmp_path / "run", overhead.plan([stack], [64]), workers=1)
     assert {told for told in verdicts(record).values()} == {("ok", "")}
     [check] = overhead.checks(tmp_path / "run", [stack], [64])
@@ -34,3 +45,7 @@ def test_what_is_cut_inside_a_stack_is_computed_and_measured(stack: str, added: 
     kernel = [event for event in journal.events(tmp_path / "run") if event["event"] == "kernel"]
     cut = [one["counters"] for one in kernel if (one["node"], one["workload"]) == ("a", LARGEST_PACKET_WORKLOAD)]
     assert cut == [{"IpFragOKs": 9, "IpFragCreates": 18}]
+    told = [event for event in journal.events(tmp_path / "run") if event["event"] == "fragments"]
+    passed = [one["passed"] for one in told if one["workload"] == LARGEST_PACKET_WORKLOAD]
+    # Requests and their answers: 9 each, in two pieces.
+    assert [{(one["node"], one["interface"]): one["fragments"] for one in rows} for rows in passed] == [where]

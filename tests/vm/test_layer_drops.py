@@ -34,3 +34,28 @@ def test_what_openvpn_loses_to_reordering_it_calls_a_replay(tmp_path: Path) -> N
     # Some are of the connection by which iperf3 begins and ends, which repeats them.
     assert -1 < replayed - loss * 20e6 / 8 / 1300 < 20
     assert "layer-drops" in {one.name for one in record.warnings}
+
+
+def test_what_nebula_gets_twice_it_says_that_it_does_not_know(tmp_path: Path) -> None:
+    twice = '[{ name = "twice", duplicate = "20%" }]'
+    record = execute(tmp_path / "run", plan(["nebula"], twice, ["ping:count=200,interval=0.02"]), workers=1)
+    counted = [event["counters"] for event in journal.events(tmp_path / "run") if event["event"] == "kernel"]
+    unknown = sum(one.get("nebula-unknown", 0) for one in counted)
+    # A request or an answer of five comes twice, before what it costs.
+    assert unknown > 20
+    assert sum(values(record, "layer-drops", "nebula")) == unknown
+    assert any("were of no session that Nebula knows" in one.text for one in record.warnings)
+
+
+def test_what_finds_the_socket_of_a_daemon_full_is_told_by_its_port(tmp_path: Path) -> None:
+    stack, workload = "openvpn:rcvbuf=4608", "iperf3-udp:rate=40M,duration=1,length=1300"
+    record = execute(tmp_path / "run", plan([stack], '["none"]', [workload]), workers=1)
+    [event] = [
+        event for event in journal.events(tmp_path / "run") if event["event"] == "kernel" and event["node"] == "b"
+    ]
+    full = event["counters"]["UdpRcvbufErrors"]
+    assert event["counters"]["udp-port-1194"] == full > 0
+    assert values(record, "socket-drops", stack, node="b") == [full]
+    assert any(
+        f"{full} datagrams found the socket of a daemon full, at UDP port 1194" in one.text for one in record.warnings
+    )

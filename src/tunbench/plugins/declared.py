@@ -10,7 +10,7 @@ from typing import Any
 
 from tunbench.plugins.folder import KINDS, PluginError
 from tunbench.runner import probe, registry, workload
-from tunbench.runner.declare.metrics import BOUNDS, Metric
+from tunbench.runner.declare.metrics import BOUNDS, COUNTED, Metric
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.packet_format import IP
 from tunbench.runner.declare.recipe import Recipe
@@ -181,6 +181,7 @@ def check_together(brought: Collection[str]) -> None:
 
     `brought` are the workloads and probes that plug-ins bring: the mistake is theirs.
     """
+    _check_counted()
     probed: dict[str, str] = {}
     for name in sorted(registry.probe_names(), key=lambda one: (one in brought, one)):
         for metric in registry.probe(name).ABOUT.metrics:
@@ -199,6 +200,15 @@ def check_together(brought: Collection[str]) -> None:
                 raise _twice("workloads", name, metric, f"{why}: declare it as that does, or")
 
     _check_sources(brought)
+
+
+def _check_counted() -> None:
+    """Raises PluginError where a metric has the name of what nodes count beside every workload."""
+    some = [("probes", name, registry.probe(name).ABOUT.metrics) for name in registry.probe_names()]
+    some += [("workloads", name, registry.workload(name).ABOUT.metrics) for name in registry.workload_names()]
+    for kind, name, metrics in some:
+        for metric in sorted(metrics.keys() & COUNTED.keys()):
+            raise _twice(kind, name, metric, "is what nodes count beside every workload")
 
 
 def _check_sources(brought: Collection[str]) -> None:

@@ -105,6 +105,8 @@ CASES: dict[str, Made] = {
     "workload-of-no-unit": workload('Metric("s"', 'Metric("ms"'),
     "workload-means-another-loss": workload('"waited": Metric("s"', '"loss": Metric("ratio"'),
     "probe-has-a-workloads-metric": files({"probes/my_look.py": PROBE.replace('"looked"', '"loss"')}),
+    "probe-has-a-counted-metric": files({"probes/my_look.py": PROBE.replace('"looked"', '"socket-drops"')}),
+    "workload-has-a-counted-metric": workload('"waited": Metric("s"', '"layer-drops": Metric("count"'),
     "addon-of-another": tunnel("options={}", 'options={}, sources=Sources(addons=(Addon("libreswan", ("cowsay",)),))'),
     "shipped-name": files({"tunnels/wireguard.py": TUNNEL}),
     "same-tunnel": two({"tunnels/mine.py": TUNNEL}, {"tunnels/mine.py": TUNNEL}),

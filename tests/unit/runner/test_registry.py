@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tunbench.runner import catalogue, probe, registry, tunnels
-from tunbench.runner.declare.metrics import Question
+from tunbench.runner.declare.metrics import COUNTED, Question
 from tunbench.runner.declare.options import resolve
 
 
@@ -55,6 +55,7 @@ def test_no_two_have_a_metric_of_one_name() -> None:
     measured = {metric for name in registry.workload_names() for metric in registry.workload(name).ABOUT.metrics}
     assert len(set(probed)) == len(probed)
     assert not measured & set(probed)
+    assert not {*measured, *probed} & COUNTED.keys()
 
 
 def test_a_metric_of_one_name_means_the_same_in_every_workload() -> None:

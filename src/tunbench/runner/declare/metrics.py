@@ -104,8 +104,16 @@ OF_BRING_UP = {
 
 LAYER_DROPS, SOCKET_DROPS, PACKETS_CUT = "layer-drops", "socket-drops", "packets-cut"
 COUNTED = {
-    LAYER_DROPS: Metric("count", "packets that layers of the stack dropped on a node, for reasons that they told"),
-    SOCKET_DROPS: Metric("count", "datagrams that found a UDP socket of a node full, a daemon's or the workload's own"),
-    PACKETS_CUT: Metric("count", "packets that a node cut into fragments"),
+    LAYER_DROPS: Metric(
+        "count",
+        "packets that layers of the stack dropped on a node, for reasons that they told",
+        question=Question.LATE,
+    ),
+    SOCKET_DROPS: Metric(
+        "count",
+        "datagrams that found a UDP socket of a node full, a daemon's or the workload's own",
+        question=Question.LATE,
+    ),
+    PACKETS_CUT: Metric("count", "packets that a node cut into fragments", question=Question.WIRE),
 }
 """What the nodes of a stack count beside every workload, its own metrics aside: why packets vanish, and fragments."""
