@@ -231,7 +231,7 @@ def open_port(nodes: Nodes, *protocols: str) -> Any:
         port = str(7000 + number)
         got = _said(nodes["a"], f"ask_by_{protocol.replace('-', '_')}", "10.2.1.1", port)
         heard = _begun(nodes["a"], "hear", port)
-        _said(nodes[CONTROL], "send", got[0] if got else "11.0.1.2", port, "9")
+        _said(nodes[CONTROL], "send", got[0] if got else "12.0.1.2", port, "9")
         found[protocol] = [got, heard()[0] == 9]
     return {**found, "opened": portmap.opened(nodes["gateway-a"])}
 

@@ -66,7 +66,12 @@ def lived(spelling: str, shape: str = "pair", accesses: Accesses = NO_GATEWAYS) 
     )
     events = FakeEvents()
     roles = stack.roles(spelling)
-    under = underlay.of(parse(spelling).underlay, topology.read(shape), roles=roles, accesses=accesses)
+    under = underlay.of(
+        *(parse(spelling).underlay, topology.read(shape)),
+        roles=roles,
+        accesses=accesses,
+        of_global_scope=stack.of_global_scope(spelling),
+    )
     endpoints = [Node(name, shell, events, ["nsenter", "--target", name, "--"]) for name in under.endpoints]
     nodes = [*(Node(role, shell, events, ["nsenter", "--"]) for role in under.roles), *endpoints]
     built = stack.build(spelling, under.endpoints, under.topology, under.roles, under.closed)

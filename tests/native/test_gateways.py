@@ -183,7 +183,7 @@ def test_a_port_is_opened_by_the_protocol_that_was_asked_for_and_by_no_other(pro
     number = 7000 + list(PORTMAPS).index(protocol)
     assert answer == {
         **{other: [None, False] for other in PORTMAPS},
-        protocol: [["11.0.1.2", number], True],
+        protocol: [["12.0.1.2", number], True],
         "opened": [["udp", number, f"10.2.1.2:{number}"]],
     }
     assert dropped["gateway-a"]["unasked"] == 2
@@ -199,12 +199,12 @@ def test_a_stun_client_sees_through_two_translators_what_it_sees_of_a_nat_alone(
 
 def test_what_leaves_an_endpoint_of_ipv6_alone_is_translated_twice() -> None:
     access = {"default": "none", "a": {"name": "x", "family": "nat64", "link": LINK}}
-    answer, _ = asked(access, "seen_on_the_way", "11.0.252.2")
+    answer, _ = asked(access, "seen_on_the_way", "12.0.252.2")
     assert answer == {
         # A datagram of 1000 bytes: 20 more in the header, and the address stands in the prefix of RFC 6052.
-        "a": ["fd02:0:0:1::464", "64:ff9b::b00:fc02", 1048],
-        "carrier-a": ["11.0.1.2", "11.0.252.2", 1028],
-        CONTROL: ["11.0.1.2", "11.0.252.2", 1028],
+        "a": ["fd02:0:0:1::464", "64:ff9b::c00:fc02", 1048],
+        "carrier-a": ["12.0.1.2", "12.0.252.2", 1028],
+        CONTROL: ["12.0.1.2", "12.0.252.2", 1028],
     }
 
 
@@ -213,7 +213,7 @@ def test_what_fits_a_link_of_ipv6_passes_whole_and_what_does_not_is_refused_alou
     for size, fate in (("1452", "passed"), ("1453", "refused")):
         answer, _ = asked(access, "of_size", size)
         assert answer == {"out": fate, "in": fate}
-    answer, _ = asked(access, "in_fragments", SERVERS[0], "11.0.1.2")
+    answer, _ = asked(access, "in_fragments", SERVERS[0], "12.0.1.2")
     assert answer == {"out": True, "in": True}
 
 

@@ -17,6 +17,7 @@ PING = "ping:count=20,interval=0.05"
 RATE = "iperf3-tcp:duration=2"
 
 BLOCKED_UDP = '{ name = "no-udp", firewall = "no-udp" }'
+PORT_RESTRICTED = '{ name = "port-restricted", nat = "port-restricted" }'
 SYMMETRIC = '{ name = "symmetric", nat = "symmetric" }'
 ONLY_RELAY = '{ name = "only-relay", firewall = "only-relay" }'
 
@@ -38,11 +39,22 @@ def relay_of(run: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("stack", ["nebula:path=relay", "tinc:path=relay", "easytier:path=relay"])
-def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(stack: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("mesh", "path"),
+    [
+        ("nebula", "relay"),
+        ("tinc", "relay"),
+        ("tinc", "relay-tcp"),
+        ("easytier", "relay"),
+        ("easytier:transport=tcp", "relay"),
+        ("yggdrasil", "relay"),
+    ],
+)
+def test_a_mesh_goes_through_its_relay_where_a_plan_demands_it(mesh: str, path: str, tmp_path: Path) -> None:
+    stack = f"{mesh},path={path}" if ":" in mesh else f"{mesh}:path={path}"
     record = execute(tmp_path / "run", plan([stack], BASE, [PING]))
     assert set(verdicts(record).values()) == {("ok", "")}
-    assert paths(record) == {"relay"}
+    assert paths(record) == {path}
     at_relay = relay_of(tmp_path / "run")
     # Each of ten packets comes in and goes out.
     assert (at_relay["where"], at_relay["evident"], at_relay["marked"], at_relay["hidden"]) == (
@@ -70,6 +82,29 @@ def test_nebula_finds_its_relay_where_there_is_no_direct_path(access: str, tmp_p
     record = execute(tmp_path / "run", plan(["nebula:relay=on"], BASE, [PING], access=access))
     assert set(verdicts(record).values()) == {("ok", "")}
     assert paths(record) == {"relay"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("stack", "access", "path"),
+    [
+        ("tinc:relay=on", PORT_RESTRICTED, "direct"),
+        ("tinc:relay=on", SYMMETRIC, "relay"),
+        ("tinc:relay=on", BLOCKED_UDP, "relay-tcp"),
+        ("easytier:relay=on", '{ a = "cloud", default = "home-fibre" }', "direct"),
+        ("easytier:relay=on", PORT_RESTRICTED, "relay"),
+        ("easytier:relay=on,transport=tcp", '{ a = "cloud", default = "office" }', "direct"),
+        ("easytier:relay=on,transport=tcp", BLOCKED_UDP, "relay"),
+        ("yggdrasil:relay=on", '"none"', "direct"),
+        ("yggdrasil:relay=on", PORT_RESTRICTED, "relay"),
+    ],
+)
+def test_with_a_relay_a_mesh_takes_a_direct_path_where_there_is_one(
+    stack: str, access: str, path: str, tmp_path: Path
+) -> None:
+    record = execute(tmp_path / "run", plan([stack], BASE, [PING], access=access))
+    assert set(verdicts(record).values()) == {("ok", "")}
+    assert paths(record) == {path}
 
 
 @pytest.mark.long

@@ -54,7 +54,7 @@ def test_a_client_of_each_protocol_gets_a_port_behind_a_symmetric_nat(tmp_path: 
     printed, status = explore.script(script, 1, "virtual", [ADDONS[MINIUPNPD.name]])
     assert status == 0, printed
     assert json.loads(printed.splitlines()[-1]) == {
-        protocol: [["11.0.1.2", 7000], "[9, 0]\n", [["udp", 7000, "10.2.1.2:7000"]]] for protocol in PORTMAPS
+        protocol: [["12.0.1.2", 7000], "[9, 0]\n", [["udp", 7000, "10.2.1.2:7000"]]] for protocol in PORTMAPS
     }
 
 

@@ -9,8 +9,9 @@ from tunbench.runner.declare.tunnel import About
 from tunbench.runner.stack import declared
 
 REACHED, PUNCHED, RELAYED, WITHOUT_UDP = "reached", "punched", "relayed", "without UDP"
+REACHED_BY_TCP = "reached by TCP"
 """Between two accesses, `a` is reached by whoever asks; or both must send to each other first; or a relay alone passes
-their UDP; or one of them has none."""
+their UDP; or one of them has none, and then `a` is reached by who asks by TCP, or by nobody."""
 
 RFC_4787 = "RFC 4787, sections 4.1 and 5: endpoint-independent mapping and filtering"
 RFC_5128 = "RFC 5128, section 3.3: UDP hole punching between NATs whose mapping is endpoint-independent"
@@ -31,7 +32,7 @@ PAIRINGS: Mapping[str, Pairing] = {
     "home-fibre,a=cloud": Pairing(REACHED, RFC_4787),
     "cgnat,a=cloud": Pairing(REACHED, RFC_4787),
     "lte,a=cloud": Pairing(REACHED, RFC_4787),
-    "office,a=cloud": Pairing(WITHOUT_UDP, NO_UDP),
+    "office,a=cloud": Pairing(REACHED_BY_TCP, NO_UDP),
     "home-fibre": Pairing(PUNCHED, RFC_5128),
     "cgnat,a=home-fibre": Pairing(PUNCHED, RFC_5128),
     "lte,a=home-fibre": Pairing(RELAYED, FORD),
@@ -69,9 +70,13 @@ def expected(stack: str, access: str) -> Expected | None:
     finder, source = about.finds, f"{pairing.source}; {about.finds.source}"
     if pairing.kind == PUNCHED and finder.punches and not about.roles:
         return None
-    if pairing.kind == REACHED or (pairing.kind == PUNCHED and finder.punches):
+    if (
+        pairing.kind == REACHED
+        or (pairing.kind == PUNCHED and finder.punches)
+        or (pairing.kind == REACHED_BY_TCP and finder.asks_by_tcp)
+    ):
         return Expected(DIRECT, source)
-    relay = finder.without_udp if pairing.kind == WITHOUT_UDP else finder.relay
+    relay = finder.without_udp if pairing.kind in (WITHOUT_UDP, REACHED_BY_TCP) else finder.relay
     return Expected(relay if relay in about.paths else FAILED, source)
 
 

@@ -62,6 +62,7 @@ def live(spec: Spec, network: Network, events: Events) -> None:
         link.of_spec(spec["link"]),
         stack.roles(spec["stack"]),
         access.of_spec(spec.get("access", access.NONE)),
+        stack.of_global_scope(spec["stack"]),
     )
     try:
         _tell_phase(events, "nodes")

@@ -48,6 +48,11 @@ def roles(text: str) -> list[str]:
     return list(dict.fromkeys(role for part in spelling.stack(text) for role in declared(part).roles))
 
 
+def of_global_scope(text: str) -> bool:
+    """Whether a layer of a stack needs addresses of global scope below it. Raises ValueError."""
+    return any(declared(part).global_scope for part in spelling.stack(text))
+
+
 def build(
     text: str,
     underlay: Mapping[str, Overlay],

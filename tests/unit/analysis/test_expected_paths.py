@@ -16,7 +16,8 @@ def test_every_cell_of_the_plan_has_an_expectation_with_its_source() -> None:
     assert all(one and one.path and one.source.count(";") for one in wanted.values())
     accesses = {access for _, access in cells}
     assert set(PAIRINGS) - accesses == {"lte-nat64", "lte-nat64,a=cloud", "lte-nat64,a=home-fibre"}
-    assert len(cells) == len(accesses) * 5 - 5, "nebula has nothing that it could reach without UDP"
+    assert len(cells) == len(accesses) * 6 - 10, "nebula and easytier by UDP have nothing that they could reach without"
+    assert "failed" not in {one.path for one in wanted.values() if one}, "each has a relay to fall back on"
 
 
 @pytest.mark.parametrize(
@@ -32,8 +33,21 @@ def test_every_cell_of_the_plan_has_an_expectation_with_its_source() -> None:
         ("nebula", "cloud", "direct"),
         ("tinc", "home-fibre,a=cloud", "direct"),
         ("tinc", "home-fibre", "failed"),
+        ("tinc:relay=on", "home-fibre", "direct"),
+        ("tinc:relay=on", "lte", "relay"),
+        ("tinc:relay=on", "office,a=cloud", "relay-tcp"),
         ("easytier", "cloud", "direct"),
+        ("easytier", "lte", "failed"),
+        ("easytier:relay=on", "home-fibre", "relay"),
+        ("easytier:relay=on", "office", "failed"),
+        ("easytier:transport=tcp", "office,a=cloud", "direct"),
+        ("easytier:transport=tcp", "office", "failed"),
+        ("easytier:relay=on,transport=tcp", "office,a=cloud", "direct"),
+        ("easytier:relay=on,transport=tcp", "office,a=home-fibre", "relay"),
         ("headscale", "lte-nat64", "direct"),
+        ("yggdrasil:relay=on", "office,a=cloud", "direct"),
+        ("yggdrasil:relay=on", "home-fibre", "relay"),
+        ("yggdrasil", "home-fibre", "failed"),
     ],
 )
 def test_a_hole_is_punched_or_a_relay_taken(stack: str, access: str, path: str) -> None:

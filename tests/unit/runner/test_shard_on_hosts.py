@@ -34,7 +34,13 @@ class Hosts:
         self.shells = shells
 
     def lay_out(
-        self, kind: str, topology: Topology, link: Link, roles: Collection[str], accesses: Accesses
+        self,
+        kind: str,
+        topology: Topology,
+        link: Link,
+        roles: Collection[str],
+        accesses: Accesses,
+        of_global_scope: bool = False,
     ) -> Underlay:
         endpoints = {name: Overlay("enp1s0", ADDRESSES[name], 24, link.mtu, 14) for name in topology.endpoints}
         towards = {name: Interface(name, "enp1s0") for name in endpoints}

@@ -29,14 +29,15 @@ FAILED = "failed"
 class Finder(NamedTuple):
     """How a tunnel is expected to get through NATs: whether it punches holes, and what it does where it cannot.
 
-    `relay` is the path without a direct one, and `without_udp` that where the second endpoint has no UDP. `source` says
-    where that is written.
+    `relay` is the path without a direct one, and `without_udp` that where the second endpoint has no UDP, unless it
+    `asks_by_tcp` whom that reaches. `source` says where that is written.
     """
 
     punches: bool
     source: str
     relay: str = FAILED
     without_udp: str = FAILED
+    asks_by_tcp: bool = False
 
 
 Paths = Mapping[str, Path]

@@ -84,6 +84,8 @@ class About(NamedTuple):
     # What it can run over: "ip" or "ethernet", the address families below, and those that it can carry.
     needs_underlay: str = "ip"
     outer: tuple[int, ...] = (4,)
+    # Whether nodes must have addresses of global scope, because its program does not take others for the Internet.
+    global_scope: bool = False
     families: tuple[int, ...] = (4,)
 
     # The largest MTU that its program takes, in bytes.

@@ -27,10 +27,16 @@ class EmulatedNetwork:
         self.cores = cores
 
     def lay_out(
-        self, kind: str, topology: Topology, link: Link, roles: Collection[str], accesses: Accesses
+        self,
+        kind: str,
+        topology: Topology,
+        link: Link,
+        roles: Collection[str],
+        accesses: Accesses,
+        of_global_scope: bool = False,
     ) -> Underlay:
         """Nodes around a router or a bridge, gateways before some, and an edge for what goes astray."""
-        return underlay.of(kind, topology, link, roles, accesses)
+        return underlay.of(kind, topology, link, roles, accesses, of_global_scope)
 
     @contextmanager
     def nodes(self, underlay: Underlay, events: Events) -> Iterator[Nodes]:

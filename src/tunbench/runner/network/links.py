@@ -97,7 +97,7 @@ def _route(underlay: Underlay, nodes: Mapping[str, Node]) -> None:
         wired = underlay.wired(name)
         _connect(nodes[name], wired, "" if name == EDGE else first_of(wired.local))
     nodes[EDGE].ip(*_everything(edge.family, gateways[EDGE].address))
-    if any(one.opens != NONE or one.from_ipv6 for one in underlay.all_gateways):
+    if edge.address.startswith(GLOBAL) or any(one.opens != NONE for one in underlay.all_gateways):
         nodes[EDGE].ip(f"route add {GLOBAL_NETWORK} via {gateways[EDGE].address}")
 
 

@@ -24,12 +24,18 @@ class Network(Protocol):
     """What a lab has of nodes and links. Its methods are called in this order."""
 
     def lay_out(
-        self, kind: str, topology: Topology, link: Link, roles: Collection[str], accesses: Accesses
+        self,
+        kind: str,
+        topology: Topology,
+        link: Link,
+        roles: Collection[str],
+        accesses: Accesses,
+        of_global_scope: bool = False,
     ) -> Underlay:
         """The nodes and their addresses over an underlay of that kind, as data: nothing is made.
 
         `link` joins each endpoint to the network, or to the gateway that `accesses` puts before it, and `roles` are
-        those of the nodes besides endpoints.
+        those of the nodes besides endpoints. `of_global_scope`: whether addresses must be such as the Internet has.
         """
 
     def nodes(self, underlay: Underlay, events: Events) -> AbstractContextManager[Nodes]:

@@ -176,13 +176,15 @@ def of(
     link: Link = WIRE,
     roles: Collection[str] = (),
     accesses: Accesses = NO_GATEWAYS,
+    of_global_scope: bool = False,
 ) -> Underlay:
     """The underlay of that kind, whose endpoints have such links, and nodes for these roles; nothing is made.
 
-    Raises ValueError where a gateway shall stand before a bridge.
+    Addresses of IPv4 are private ones, unless they must be `of_global_scope` or an access translates to IPv6. Raises
+    ValueError where a gateway shall stand before a bridge.
     """
     plan = UNDERLAY_KINDS[kind]
-    if kind == "ip" and accesses.translate_families:
+    if kind == "ip" and (of_global_scope or accesses.translate_families):
         plan = _global(plan)
     bare = {
         name: Overlay(WIRED, plan.address.format(number), plan.prefix, link.mtu, ETHERNET.size)

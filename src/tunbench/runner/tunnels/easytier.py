@@ -2,15 +2,17 @@
 
 Who has the network's name and secret is a member. Every endpoint is told where those before it are, so that each pair
 has one connection, and packets go through it; without one they would go by the shortest way through other nodes, as the
-program's routing protocol finds it. With a relay that is all that endpoints are told of, and they make no connections
-that they are not told to make. It has a network of its own, whose secret is another one, and passes on what it is sent.
+program's routing protocol finds it. A relay has a network of its own, whose secret is another one, and passes on what
+it is sent. Endpoints are told of it besides; where packets must go through it they are told of nothing else, and make
+no connections that they are not told to make.
 
 The program asks public STUN servers, whose names are built in, which kind of NAT it is behind, and cannot be told not
-to. Here it runs with a name service of its own that knows no names, so that it asks nobody. On its start it prints its
-configuration: that is not in its log, because the secret is in it. The MTU is the program's own: 1380, and 20 less with
-encryption.
+to. Here it runs with a name service of its own that knows no names, so that it asks nobody, and punches no holes: for
+that it asks such a server which port a NAT has given it. On its start it prints its configuration: that is not in its
+log, because the secret is in it. The MTU is the program's own: 1380, and 20 less with encryption.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from tunbench.runner.declare import path
@@ -21,7 +23,7 @@ from tunbench.runner.declare.topology import RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_modules, mesh, secrets
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, paths, secrets
 
 # Each line that is not the program's own default has its reason.
 CONFIG = """\
@@ -85,6 +87,24 @@ PATHS = {
     RELAY: path.Path("through a relay of another network, which does not have the key", through=RELAY),
 }
 
+UNPUNCHED = (
+    "EasyTier 2.0.3, src/connector/udp_hole_punch/common.rs: to punch a hole it asks a STUN server, and has none"
+)
+
+
+class ReachedBy(NamedTuple):
+    """How the program's table has a peer that is reached by a path, and the words for that."""
+
+    pattern: str
+    words: str
+
+
+REACHED_BY = {
+    path.DIRECT: ReachedBy("p2p", "direct connection with"),
+    RELAY: ReachedBy("relay", "path through the relay to"),
+    path.ANY: ReachedBy("p2p\\|relay", "path to"),
+}
+
 NETWORK = "tunbench"
 """The name of the endpoints' network."""
 
@@ -143,6 +163,7 @@ class Easytier(Tunnel):
         options={
             "transport": Option("choice", "udp", "what packets are carried over", choices=tuple(TRANSPORTS)),
             "encryption": Option("switch", "on", "AES-128-GCM, or nothing"),
+            "relay": Option("switch", "off", "a relay is there, on a node of its own"),
             "port": Option("count", "11010", "UDP or TCP port of every endpoint", low=1, high=65535),
         },
         # The port at which it answers for its state is there once on a node.
@@ -152,7 +173,7 @@ class Easytier(Tunnel):
         routes=False,
         relays=True,
         paths=PATHS,
-        finds=path.Finder(False, "here no node is there that both ends of a pair reach"),
+        finds=path.Finder(False, UNPUNCHED),
         own_mtu=DEFAULT_MTU - ROOM,
         version=("easytier-core", "--version"),
         needs=Needs(modules=(kernel_modules.TUN,), programs=("easytier-core", "easytier-cli"), tools=("easytier",)),
@@ -163,9 +184,13 @@ class Easytier(Tunnel):
 
     @classmethod
     def with_options(cls, options: Options) -> About:
-        """What is below brings headers and evidence. Sizes over TCP hold for a packet in a segment of its own."""
+        """What is below brings headers and evidence. Sizes over TCP hold for a packet in a segment of its own.
+
+        Raises ValueError where there would be a relay that carries nothing.
+        """
         transport = TRANSPORTS[str(options["transport"])]
-        sealed, relayed = bool(options["encryption"]), options["path"] == RELAY
+        sealed, relayed, by_tcp = bool(options["encryption"]), paths.has_relay(options), options["transport"] == "tcp"
+        paths.check_relay(cls.about.name, options)
         return cls.about._replace(
             claims=cls.about.claims if sealed else Claims(),
             evidence=transport.evidence,
@@ -173,6 +198,7 @@ class Easytier(Tunnel):
             own_mtu=DEFAULT_MTU - (ROOM if sealed else 0),
             ports=(f"{options['transport']} {{port}}",),
             paths=PATHS if relayed else {path.DIRECT: PATHS[path.DIRECT]},
+            finds=path.Finder(False, UNPUNCHED, RELAY, RELAY if by_tcp else path.FAILED, asks_by_tcp=by_tcp),
             roles=(RELAY,) if relayed else (),
             control=(f"{options['transport']}:{{port}}",) if relayed else (),
         )
@@ -190,8 +216,8 @@ class Easytier(Tunnel):
             secrets.fill(node, self.file(node.name, "toml"), self._configuration(node), own)
 
     @property
-    def _relayed(self) -> bool:
-        return bool(self.declared.roles)
+    def _relayed_alone(self) -> bool:
+        return path.demanded(self.options) == RELAY
 
     def _configuration(self, node: Node) -> str:
         relay = node.name == RELAY
@@ -206,15 +232,15 @@ class Easytier(Tunnel):
             size=above.mtu + (ROOM if self.options["encryption"] else 0),
             **{**self.options, "encryption": str(bool(self.options["encryption"])).lower()},
         )
-        return text + (WITHOUT_INTERFACE if relay else ALONE if self._relayed else "")
+        return text + (WITHOUT_INTERFACE if relay else ALONE if self._relayed_alone else "")
 
     def _told(self, node: Node) -> list[str]:
         """The addresses of those with which a node makes a connection."""
         if node.name == RELAY:
             return []
-        if self._relayed:
-            return [self.context.roles[RELAY].host]
-        return [self.context.below[name].host for name in self.context.before(node)]
+        relays = [role.host for role in self.context.roles.values()]
+        earlier = [] if self._relayed_alone else self.context.before(node)
+        return [*relays, *(self.context.below[name].host for name in earlier)]
 
     def up(self, node: Node, nodes: Nodes) -> None:
         """Starts the program, which makes the interface."""
@@ -222,9 +248,18 @@ class Easytier(Tunnel):
         self.start(node, "unshare", "--mount", "sh", "-c", RUN, names, config)
 
     def joined(self, nodes: Nodes) -> None:
-        """Waits until all paths are direct, or through the relay."""
-        how, words = (RELAY, "path through the relay to") if self._relayed else ("p2p", "direct connection with")
+        """Waits until all peers are reached by the path that a plan demands, or by any that there is."""
+        wanted = path.demanded(self.options) or (path.ANY if self.declared.roles else path.DIRECT)
         for node in mesh.endpoints(self, nodes):
-            inside = [self.context.above[peer].address for peer in self.context.peers(node)]
-            what = f"{node.name} had no {words} all of its peers"
-            self.wait(node, "sh", "-c", REACHED, how, *inside, timeout=PATHS_TIMEOUT, what=what)
+            what = f"{node.name} had no {REACHED_BY[wanted].words} all of its peers"
+            self.wait(node, *self._asking(node, wanted), timeout=PATHS_TIMEOUT, what=what)
+
+    def searched(self, nodes: Nodes) -> None:
+        """Waits for direct paths, where there is a relay that is not asked for."""
+        for node in mesh.endpoints(self, nodes) if self.declared.roles else []:
+            paths.search(self, node, partial(self._asking, node))
+
+    def _asking(self, node: Node, wanted: str) -> tuple[str, ...]:
+        """The command that says whether all peers of an endpoint are reached by a path."""
+        peers = [self.context.above[peer].address for peer in self.context.peers(node)]
+        return ("sh", "-c", REACHED, REACHED_BY[wanted].pattern, *peers)

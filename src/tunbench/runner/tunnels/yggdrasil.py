@@ -5,11 +5,14 @@ from typing import NamedTuple
 
 from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import TCP, Header
+from tunbench.runner.declare.path import DIRECT, Finder, Path, demanded
+from tunbench.runner.declare.topology import RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_modules, mesh
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, paths
 
 # Each line that is not the daemon's own default has its reason. The key is added by a command: it is a secret.
 CONFIG = """\
@@ -25,6 +28,9 @@ AdminListen: none
 
 LISTEN = "# All that come after it are peers of this node.\nListen: [{uris}]"
 PEERS = "# The peers that were there before it; all others are found through them.\nPeers: [{uris}]"
+NO_INTERFACE = "none"
+"""The interface of a node that passes packets on and has none of its own."""
+
 URI = '"{transport}://{host}:{port}"'
 
 PREFIX = 7
@@ -58,10 +64,20 @@ TRANSPORTS = {
     "tcp": Transport((), f"(tcp[2 + {START}] = 9 or tcp[2 + {START}] = 10)"),
 }
 
-TRAFFIC = (
-    Header("length and type", 3, WIRE),
-    # One port a hop and a last 0, each a varint: one byte between two nodes that are peers.
-    Header("path", 1, WIRE),
+PATHS = {
+    DIRECT: Path("from end to end"),
+    RELAY: Path("through a third node, which is a peer of all and cannot read them", through=RELAY),
+}
+
+CONFIGURED = "Yggdrasil's documentation: peerings are configured, by addresses that are reached"
+
+
+def traffic(hops: int) -> tuple[Header, ...]:
+    """What a packet has on a path of so many peerings: their ports one behind the other, each a varint."""
+    return (Header("length and type", 3, WIRE), Header("path", hops, WIRE), *INSIDE)
+
+
+INSIDE = (
     Header("source key, destination key, kind", 65, WIRE),
     Header("session type and key sequences", 3, SESSION),
     # A varint: a byte longer from the 128th packet of a session on, from the 16384th on, and so forth.
@@ -73,7 +89,7 @@ TRAFFIC = (
 
 
 class Yggdrasil(Tunnel):
-    """Each endpoint is a peer of those that it is joined with; the daemon gives addresses and routes."""
+    """Each endpoint is a peer of those that it is joined with, or of a relay; the daemon gives addresses and routes."""
 
     about = About(
         name="yggdrasil",
@@ -83,6 +99,7 @@ class Yggdrasil(Tunnel):
         evidence=f"tcp port {{port}} and {TRANSPORTS['tls'].evidence}",
         options={
             "transport": Option("choice", "tls", "what a peering runs over", choices=tuple(TRANSPORTS)),
+            "relay": Option("switch", "off", "a node that is a peer of all endpoints is there, and passes packets on"),
             "port": Option("count", "9001", "TCP port of every endpoint that listens", low=1, high=65535),
         },
         families=(6,),
@@ -91,6 +108,8 @@ class Yggdrasil(Tunnel):
         exclusive=(),
         ports=("tcp {port}",),
         relays=True,
+        paths=PATHS,
+        finds=Finder(False, CONFIGURED, RELAY, without_udp=RELAY, asks_by_tcp=True),
         # TCP below makes no fragments of any.
         largest_mtu=LARGEST_MTU,
         own_mtu=LARGEST_MTU,
@@ -103,10 +122,19 @@ class Yggdrasil(Tunnel):
 
     @classmethod
     def with_options(cls, options: Options) -> About:
-        """The transport brings headers and evidence. Sizes hold for a packet that goes into one TCP segment."""
-        transport = TRANSPORTS[str(options["transport"])]
+        """The transport brings headers and evidence. Sizes hold for a packet that goes into one TCP segment.
+
+        Raises ValueError where there would be a relay that carries nothing.
+        """
+        transport, relayed = TRANSPORTS[str(options["transport"])], paths.has_relay(options)
+        paths.check_relay(cls.about.name, options)
+        hops = 2 if demanded(options) == RELAY else 1
         return cls.about._replace(
-            evidence=f"tcp port {{port}} and {transport.evidence}", headers=(TCP, *transport.headers, *TRAFFIC)
+            evidence=f"tcp port {{port}} and {transport.evidence}",
+            headers=(TCP, *transport.headers, *traffic(hops)),
+            paths=PATHS if relayed else {DIRECT: PATHS[DIRECT]},
+            roles=(RELAY,) if relayed else (),
+            control=("tcp:{port}",) if relayed else (),
         )
 
     def prepare(self, nodes: Nodes) -> None:
@@ -117,25 +145,45 @@ class Yggdrasil(Tunnel):
             node.write(settings, CONFIG.format(**self._values(node)))
             node.run("yggdrasil", "-genconf", into=generated)
             node.run(*("sh", "-c", 'cat "$0"; grep PrivateKey: "$1"', str(settings), str(generated)), into=config)
+            if node.name == RELAY:
+                continue
             node.run("yggdrasil", "-useconffile", str(config), "-address", into=address)
             overlay = self.context.above[node.name]
             self.context.above[node.name] = overlay._replace(address=node.read_word(address), prefix=PREFIX)
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the settings of a node: each connection is made once, by the one that comes later."""
-        above, peers, earlier = self.context.above[node.name], self.context.peers(node), mesh.earlier_peers(self, node)
+        above = self.context.above.get(node.name) or self.context.above[self.context.first]
+        listening, earlier = self._connections(node)
         connections = [
-            text.format(
-                uris=", ".join(URI.format(host=self.context.below[name].host, **self.options) for name in names)
-            )
-            for text, names in ((LISTEN, [node.name] if len(earlier) < len(peers) else []), (PEERS, earlier))
+            text.format(uris=", ".join(URI.format(host=self._below[name].host, **self.options) for name in names))
+            for text, names in ((LISTEN, [node.name] if listening else []), (PEERS, earlier))
             if names
         ]
-        return {"connections": "\n".join(connections), "interface": above.interface, "size": above.mtu}
+        interface = NO_INTERFACE if node.name == RELAY else above.interface
+        return {"connections": "\n".join(connections), "interface": interface, "size": above.mtu}
+
+    def _connections(self, node: Node) -> tuple[bool, list[str]]:
+        """Whether others connect to a node, and to whom it connects itself: first to a relay."""
+        if node.name == RELAY:
+            return True, []
+        relays = list(self.context.roles)
+        if demanded(self.options) == RELAY:
+            return False, relays
+        earlier = mesh.earlier_peers(self, node)
+        return len(earlier) < len(self.context.peers(node)), [*relays, *earlier]
+
+    @property
+    def _below(self) -> Mapping[str, Overlay]:
+        """What all nodes run over."""
+        return {**self.context.below, **self.context.roles}
 
     def up(self, node: Node, nodes: Nodes) -> None:
-        """Starts the daemon, which makes the interface with its address and its route."""
+        """Starts the daemon, which makes the interface with its address and its route; a relay has none."""
         self.start(node, "yggdrasil", "-useconffile", str(self.file(node.name, "conf")))
+        if node.name == RELAY:
+            mesh.wait_for_listener(self, node, self.options["port"], "the relay did not listen")
+            return
         # It listens before it makes the interface; a peer that nobody listens to tries again only after a minute.
         path = f"/sys/class/net/{self.context.above[node.name].interface}"
         self.wait(node, "test", "-e", path, what=f"{node.name} made no interface")

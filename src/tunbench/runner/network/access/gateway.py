@@ -1,7 +1,7 @@
 """Gateways as data: the nodes that an access puts before a leaf, and the addresses on both sides of each.
 
 The address by which others reach a leaf is the same with gateways as without: it is that of the outermost one that
-translates, and else the leaf's own. It begins with 11.0 where a gateway opens ports to who asks. The networks within
+translates, and else the leaf's own. It begins with 12.0 where a gateway opens ports to who asks. The networks within
 and without that one have numbers of their own.
 
        no NAT                  NAT                     two NATs
@@ -12,13 +12,13 @@ and without that one have numbers of their own.
                                                                 10.0.1.2
                                                        router   10.0.1.1
 
-With a link that carries IPv6 alone, addresses of the network begin with 11.0, all of them: the well-known prefix stands
+With a link that carries IPv6 alone, addresses of the network begin with 12.0, all of them: the well-known prefix stands
 for none that is private (RFC 6052, section 3.1). What a leaf has of IPv4 its own translator gives it.
 
        leaf     192.0.0.4, fd02:0:0:1::464 and fd02:0:0:1::2
        gateway  fd02:0:0:1::1, fd03:0:0:1::2
-       carrier  fd03:0:0:1::1, 10.3.1.2 (what it has for the leaf) and 11.0.1.2
-       router   11.0.1.1
+       carrier  fd03:0:0:1::1, 10.3.1.2 (what it has for the leaf) and 12.0.1.2
+       router   12.0.1.1
 """
 
 from collections.abc import Sequence
@@ -54,9 +54,10 @@ OTHER_NETWORKS = {4: ("10.2.", "10.3."), 6: ("fd02:", "fd03:")}
 
 PUBLIC = {4: "10.0.", 6: "fd00:"}
 
-GLOBAL = "11.0."
+GLOBAL = "12.0."
 """The same of a gateway that opens ports to who asks, since miniupnpd opens none where its address is private (RFC
-1918); and of all where one translates to IPv6."""
+1918); and of all where one translates to IPv6, or a tunnel asks for it. Not each will do: ZeroTier takes twelve of the
+networks that begin with one number for private, 11.0.0.0/8 among them (1.14.1, node/InetAddress.cpp, ipScope())."""
 
 CARRIER = Access("carrier", firewall="stateful")
 """What a carrier's gateway does besides."""

@@ -25,7 +25,7 @@ from tunbench.runner.tunnels.nebula.configuration import (
     RELAY_COMMENT,
     RELAYED_ALONE,
 )
-from tunbench.runner.tunnels.shared import kernel_modules
+from tunbench.runner.tunnels.shared import kernel_modules, paths
 
 NUMBERS = {CONTROL: 254, RELAY: 253}
 """The numbers of the lighthouse and the relay among the addresses of the overlay."""
@@ -134,20 +134,19 @@ class Nebula(Tunnel):
         """The release brings its programs, and a lighthouse and a relay are nodes more. Raises ValueError."""
         release = RELEASES[str(options["release"])]
         about = cls.about._replace(**release._asdict(), version=(release.needs.programs[0], "-version"))
-        if options["relay"] and options["path"] == DIRECT:
-            raise ValueError("nebula: relay=on with path=direct is a relay that carries nothing: take one of them away")
-        if not has_relay(options):
+        paths.check_relay(cls.about.name, options)
+        if not paths.has_relay(options):
             about = about._replace(paths={DIRECT: PATHS[DIRECT]})
         if not has_lighthouse(options):
             return about
-        roles = (CONTROL, RELAY) if has_relay(options) else (CONTROL,)
+        roles = (CONTROL, RELAY) if paths.has_relay(options) else (CONTROL,)
         return about._replace(relays=True, roles=roles, control=("udp:{port}",))
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """What has to fit through the relay as well is smaller on a direct path."""
         usual = super().format(options, outer)
-        if not has_relay(options):
+        if not paths.has_relay(options):
             return usual
         wrapped = sum(header.size for header in RELAYED)
         spare = 0 if options["path"] == "relay" else wrapped
@@ -190,7 +189,7 @@ class Nebula(Tunnel):
 
     def _found(self, node: Node) -> dict[str, str]:
         """The lines that say where others are: all of them, or the lighthouse that is asked."""
-        asked, relayed = has_lighthouse(self.options), has_relay(self.options)
+        asked, relayed = has_lighthouse(self.options), paths.has_relay(self.options)
         known = [name for name in (self.declared.roles if asked else self.context.peers(node)) if name != node.name]
         below = {**self.context.below, **self.context.roles}
         peers = [
@@ -230,11 +229,6 @@ class Nebula(Tunnel):
         return statistics.refused(node, int(self.options["port"]), node.log(self.log))
 
 
-def has_relay(options: Options) -> bool:
-    """Whether a node is there that carries packets of others."""
-    return bool(options["relay"]) or options["path"] == "relay"
-
-
 def has_lighthouse(options: Options) -> bool:
     """Whether hosts ask a lighthouse, which also says through which relay others are reached."""
-    return bool(options["lighthouse"]) or has_relay(options)
+    return bool(options["lighthouse"]) or paths.has_relay(options)

@@ -10,6 +10,9 @@ from tunbench.runner.tunnel import Nodes, Tunnel
 PRINTS = '"$@" | grep -q "$0" || { sleep 0.1; false; }'
 """Shell text: whether a command prints a line of the pattern $0. Asked again at once it would cost more time."""
 
+LISTENING = 'ss -ltnH "sport = :$0" | grep -q .'
+"""Shell text: whether somebody listens on the port $0 of TCP."""
+
 
 def endpoints(tunnel: Tunnel, nodes: Nodes) -> list[Node]:
     """The nodes that the layer joins, without those that have a role."""
@@ -45,6 +48,11 @@ def check_address(tunnel: Tunnel, node: Node, *asking: str) -> None:
 def wait_for_line(tunnel: Tunnel, node: Node, pattern: str, *command: str, what: str, timeout: float) -> None:
     """Waits until the command prints a line of the pattern. Raises StackFailed: see `Tunnel.wait`."""
     tunnel.wait(node, "sh", "-c", PRINTS, pattern, *command, what=what, timeout=timeout)
+
+
+def wait_for_listener(tunnel: Tunnel, node: Node, port: object, what: str) -> None:
+    """Waits until somebody listens on a port of TCP. Raises StackFailed with `what` where nobody does."""
+    tunnel.wait(node, "sh", "-c", LISTENING, str(port), what=what)
 
 
 @contextmanager

@@ -6,5 +6,5 @@ NO_PROXY_THERE = "http://127.0.0.1:9"
 NO_HTTPS = f"HTTPS_PROXY={NO_PROXY_THERE}"
 """The environment of a program that asks outside by HTTPS alone, and others in the lab in another way."""
 
-NOTHING = (f"HTTP_PROXY={NO_PROXY_THERE}", NO_HTTPS, "NO_PROXY=10.0.0.0/8,11.0.0.0/16")
+NOTHING = (f"HTTP_PROXY={NO_PROXY_THERE}", NO_HTTPS, "NO_PROXY=10.0.0.0/8,12.0.0.0/16")
 """The environment of a program that asks others in the lab by HTTP or HTTPS, too."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tunbench.runner.declare import path
+from tunbench.runner.declare.options import Options
 from tunbench.runner.declare.path import DIRECT
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Tunnel
@@ -28,3 +29,14 @@ def search(tunnel: Tunnel, node: Node, asking: Asking) -> None:
     """Gives a tunnel some time to find a direct path, where any will do, or to be back on it where it is demanded."""
     if path.demanded(tunnel.options) in ("", DIRECT):
         node.until(*asking(DIRECT), timeout=SEARCH_TIMEOUT, unless=tunnel.ended)
+
+
+def has_relay(options: Options) -> bool:
+    """Whether a node is there that carries packets of others: the switch `relay`, or a path through it."""
+    return bool(options["relay"]) or path.demanded(options) not in ("", DIRECT)
+
+
+def check_relay(tunnel: str, options: Options) -> None:
+    """Raises ValueError where a relay is asked for that nothing may go through."""
+    if options["relay"] and options["path"] == DIRECT:
+        raise ValueError(f"{tunnel}: relay=on with path=direct is a relay that carries nothing: take one of them away")

@@ -52,11 +52,11 @@ def made(under: Underlay, answers: dict[str, str | Result] | None = None) -> tup
 
 def test_an_endpoint_has_ipv6_alone_and_ipv4_from_its_own_translator() -> None:
     under = laid_out()
-    assert under.endpoints["a"] == Overlay("clat", "11.0.1.2", 32, 1480, own="192.0.0.4")
+    assert under.endpoints["a"] == Overlay("clat", "12.0.1.2", 32, 1480, own="192.0.0.4")
     assert under.wired("a") == Overlay("eth0", "fd02:0:0:1::2", 64, 1500, 14)
     near, far = under.gateways["a"]
     sides = [str(one.address) for one in (near.inside, near.outside, far.inside, far.outside)]
-    assert sides == ["fd02:0:0:1::1", "fd03:0:0:1::2", "fd03:0:0:1::1", "11.0.1.2"]
+    assert sides == ["fd02:0:0:1::1", "fd03:0:0:1::2", "fd03:0:0:1::1", "12.0.1.2"]
     # The link is that of IPv6.
     assert [(wire.near.name, wire.mtu) for wire in under.wires][:3] == [("eth0", 1500), ("wan", 1400), ("wan", 1500)]
 

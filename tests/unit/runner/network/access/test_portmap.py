@@ -41,22 +41,22 @@ def nodes_of(under: Underlay, answers: dict[str, str | Result] | None = None) ->
 
 def test_who_opens_ports_has_an_address_of_global_scope_and_others_reach_its_endpoint_by_that() -> None:
     under = laid_out(a=OPENING, b=Access("y", nat="symmetric"))
-    assert [under.endpoints[name].address for name in "ab"] == ["11.0.1.2", "10.0.2.2"]
+    assert [under.endpoints[name].address for name in "ab"] == ["12.0.1.2", "10.0.2.2"]
     assert [under.endpoints[name].local for name in "ab"] == ["10.2.1.2", "10.2.2.2"]
-    assert under.gateways["a"][0].outside.address == "11.0.1.2"
+    assert under.gateways["a"][0].outside.address == "12.0.1.2"
     nodes, events = nodes_of(under)
     links.build(under, nodes)
     lines = "\n".join(events.commands)
-    assert "address add 11.0.1.1/24 dev to-a\n" in lines
+    assert "address add 12.0.1.1/24 dev to-a\n" in lines
     # The end of the world, which has all other addresses itself, finds the way back.
-    assert "route add 11.0.0.0/16 via 10.0.255.1" in lines
+    assert "route add 12.0.0.0/16 via 10.0.255.1" in lines
 
 
 def test_without_an_open_port_the_end_of_the_world_knows_what_it_knew() -> None:
     under = laid_out(a=Access("y", nat="symmetric"))
     nodes, events = nodes_of(under)
     links.build(under, nodes)
-    assert "11.0" not in "\n".join(events.commands)
+    assert "12.0" not in "\n".join(events.commands)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_without_an_open_port_the_end_of_the_world_knows_what_it_knew() -> None:
 def test_who_may_ask(kind: str, own: dict[str, Access], asking: set[str]) -> None:
     under = laid_out(kind, **own)
     assert under.asking == asking
-    assert {name for name in under.endpoints if under.endpoints[name].address.startswith("11.")} == asking
+    assert {name for name in under.endpoints if under.endpoints[name].address.startswith("12.")} == asking
     nodes, _ = nodes_of(under)
     assert portmap.opened_before(under, nodes).keys() == asking
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from tunbench.runner.declare import path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.declare.packet_format import ETHERNET, IP, UDP, Format, Header
+from tunbench.runner.declare.packet_format import ETHERNET, IP, Format
 from tunbench.runner.declare.topology import RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.shared import kernel_modules, mesh
+from tunbench.runner.tunnels.shared import kernel_modules, mesh, paths
+from tunbench.runner.tunnels.tinc import packets, settling
 
 # Each line that is not the daemon's own default has its reason.
 CONFIG = """\
@@ -28,7 +29,14 @@ KeyExpire = {key-expire}
 CONNECT = "ConnectTo = {met}\n"
 
 WITHOUT_INTERFACE = "# It passes packets on, and has none of its own.\nDeviceType = dummy\n"
-INDIRECT = "# Who is not connected to it sends through who is.\nIndirectData = yes\n"
+
+RELAY_TCP = "relay-tcp"
+
+FORCED = {
+    RELAY: "# Who is not connected to it sends through who is.\nIndirectData = yes\n",
+    RELAY_TCP: "# It sends and is sent nothing by UDP, and so through who is connected to it.\nTCPOnly = yes\n",
+}
+"""The lines in the file of an endpoint that leave but one path."""
 
 HOST = """\
 Address = {address}
@@ -43,20 +51,6 @@ PMTU = {frame}
 
 SUBNET = "Subnet = {inside}\n"
 
-# Frames go through the connection by TCP until a probe of their size has come back by UDP. A packet makes the daemon
-# ask for its peer's key; SIGUSR2 makes it write to its log what it has found out. $1 is the file with its process ID,
-# $2 the log, $3 the peer, $4 the bytes of a full frame, and the rest the ping.
-SETTLED = """\
-set -e
-pid=$(cat "$1") log=$2 peer=$3 frame=$4
-shift 4
-"$@"
-kill -USR2 "$pid"
-sleep 0.5
-found=$(grep "^ $peer at " "$log" | tail -n 1 | sed -n 's/.*(min \\([0-9]*\\) max.*/\\1/p')
-test "$found" -ge "$frame"
-"""
-
 EXPIRED = "Expiring symmetric keys"
 """What the daemon says where its key has lived long enough: tinc 1.0.36, src/net.c, main_loop()."""
 
@@ -65,33 +59,14 @@ LONGEST_REKEY = 600
 
 PATHS = {
     path.DIRECT: path.Path("from end to end, by UDP"),
-    "relay": path.Path("by UDP through a relay, which decrypts packets and encrypts them anew", through=RELAY),
+    RELAY: path.Path("by UDP through a relay, which decrypts packets and encrypts them anew", through=RELAY),
+    RELAY_TCP: path.Path("through the relay by the daemons' connections of TCP", "tcp port {port}", through=RELAY),
 }
 
-UDP_TIMEOUT = 25.0
-"""Seconds, once for each node: the daemon sends probes of random sizes once a second."""
+TOLD = "tinc 1.0.36, src/protocol_key.c, ans_key_h(): a relay tells each end from where it hears the other one"
 
 LARGEST_MTU = 1500
 """Bytes: tinc 1.0.36, src/net.h, as Debian builds it, without jumbograms."""
-
-PACKET = "tinc 1.0.36, src/net_packet.c, send_udppacket()"
-CIPHERS = {"aes-256-cbc": 16, "aes-128-cbc": 16, "none": 0}
-"""Bytes of each cipher's block; PKCS#7 padding fills the last one, and is at least one byte."""
-
-DIGESTS = {"sha256": 32, "sha512": 64, "none": 0}
-"""Bytes of each digest (FIPS 180-4, figure 1), the most that MACLength can be."""
-
-
-LOWEST_LZO_LEVEL = 10
-"""The first level of compression that is LZO; those below are zlib's."""
-
-# The daemon sends what came out of the compression, also where that is larger than what went in.
-COMPRESSION_GROWTH = {
-    "none": (),
-    "zlib": (Header("growth by zlib, at most", 43, "tinc 1.0.36, src/net.h, MAXSIZE: MTU / 64 + 20"),),
-    "lzo": (Header("growth by LZO, at most", 161, "tinc 1.0.36, src/net_packet.c, compress_packet(): n / 16 + 67"),),
-}
-"""What data grow by that cannot be compressed, in a frame of 1514 bytes."""
 
 
 class Tinc(Tunnel):
@@ -102,17 +77,18 @@ class Tinc(Tunnel):
         summary="tinc 1.0 in user space, Ethernet frames in UDP",
         layer=3,
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
-        # All of a packet is encrypted, sequence number included. What goes through the connection by TCP fails this.
+        # All of a packet is encrypted, sequence number included. What goes through a connection by TCP fails this.
         evidence="udp port {port}",
         options={
             "mode": Option("choice", "router", "IP packets or Ethernet frames", choices=("router", "switch")),
-            "cipher": Option("choice", "aes-256-cbc", "cipher of UDP packets", choices=tuple(CIPHERS)),
-            "digest": Option("choice", "sha256", "digest of the HMAC of UDP packets", choices=tuple(DIGESTS)),
+            "cipher": Option("choice", "aes-256-cbc", "cipher of UDP packets", choices=tuple(packets.CIPHERS)),
+            "digest": Option("choice", "sha256", "digest of the HMAC of UDP packets", choices=tuple(packets.DIGESTS)),
             "mac-length": Option("count", "4", "bytes of the HMAC that are sent", high=64),
             "replay-window": Option(
                 "count", "16", "bytes of the replay window, eight packets each; 0: none", high=65536
             ),
             "compression": Option("count", "0", "0: none, 1 to 9: zlib, 10 and 11: LZO", low=0, high=11),
+            "relay": Option("switch", "off", "a relay is there, on a node of its own, which all endpoints connect to"),
             "port": Option("count", "655", "UDP and TCP port of every node", low=1, high=65535),
             "ping-interval": Option(
                 "count", "60", "seconds of silence behind which a connection is asked for a sign", low=1, high=86400
@@ -129,7 +105,7 @@ class Tinc(Tunnel):
         exclusive=("port",),
         ports=("udp {port}", "tcp {port}"),
         relays=True,
-        # That through the connections by TCP, and so through the first endpoint, is not one that a plan can demand.
+        # That through the connections by TCP, and so through the first endpoint, is none without a relay.
         paths=PATHS,
         finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
         rekeys="tinc:key-expire=60",
@@ -148,16 +124,19 @@ class Tinc(Tunnel):
         interval, patience = int(options["ping-interval"]), int(options["ping-timeout"])
         if patience > interval:
             raise ValueError(f"tinc: ping-timeout={patience} is more than ping-interval={interval}: lessen it")
-        outside, inside = _outside(options), _inside(options)
-        authentic = bool(mac_length(options))
-        relayed = options["path"] == RELAY
+        outside, inside = packets.outside(options), packets.inside(options)
+        authentic = bool(packets.mac_length(options))
+        relayed = paths.has_relay(options)
+        paths.check_relay(cls.about.name, options)
         return cls.about._replace(
             paths=PATHS if relayed else {path.DIRECT: PATHS[path.DIRECT]},
+            finds=path.Finder(True, TOLD, RELAY, without_udp=RELAY_TCP) if relayed else cls.about.finds,
             roles=(RELAY,) if relayed else (),
             control=("tcp:{port}",) if relayed else (),
             layer=2 if options["mode"] == "switch" else 3,
             claims=Claims(
-                confidentiality=options["cipher"] != "none",
+                # The connections by TCP are always encrypted.
+                confidentiality=options["cipher"] != "none" or options["path"] == RELAY_TCP,
                 integrity=authentic,
                 replay_protection=authentic and options["replay-window"] != 0,
             ),
@@ -168,13 +147,14 @@ class Tinc(Tunnel):
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """What the cipher encrypts is padded to its block."""
-        block = CIPHERS[str(options["cipher"])] or 1
+        block = packets.CIPHERS[str(options["cipher"])] or 1
         spare = LARGEST_MTU if options["compression"] else 0
-        return Format((IP[outer], *_outside(options)), _inside(options), block, spare=spare)
+        return Format((IP[outer], *packets.outside(options)), packets.inside(options), block, spare=spare)
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes a folder of configuration and a key for each node, and gives all of them each other's public keys."""
         met = RELAY if self._relayed else self.context.first
+        forced = FORCED.get(path.demanded(self.options), "")
         for node in nodes.values():
             values = self._values(node)
             config = CONFIG + (CONNECT if node.name != met else "") + (WITHOUT_INTERFACE if node.name == RELAY else "")
@@ -184,7 +164,7 @@ class Tinc(Tunnel):
             node.write(self._folder(node.name) / "tinc.conf", config.format(met=met, **values))
             node.write(
                 self._folder(node.name) / "hosts" / node.name,
-                HOST.format(**values) + "".join(subnets) + (INDIRECT if self._relayed and node.name != RELAY else ""),
+                HOST.format(**values) + "".join(subnets) + (forced if node.name != RELAY else ""),
             )
             # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
             node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")
@@ -211,7 +191,7 @@ class Tinc(Tunnel):
             "name": node.name,
             "interface": above.interface,
             "window": self.options["replay-window"],
-            "mac": mac_length(self.options),
+            "mac": packets.mac_length(self.options),
             "frame": self._frame(node),
             "address": below.address,
         }
@@ -252,12 +232,22 @@ class Tinc(Tunnel):
         return min(next(iter(self.context.above.values())).mtu, fits) + ETHERNET.size
 
     def joined(self, nodes: Nodes) -> None:
-        """Waits until full packets go by UDP in both directions."""
-        for node, peer in self._hops(nodes):
-            pidfile, log = self.file(node.name, "pid"), node.log(self.log)
-            words = (str(pidfile), str(log), peer, str(self._frame(node)), *self._packets(node, peer))
-            what = f"{peer} had no full packet of {node.name} by UDP"
-            self.wait(node, "sh", "-c", SETTLED, "settled", *words, timeout=UDP_TIMEOUT, what=what)
+        """Waits until full packets go by UDP in both directions, where that is demanded or there is no other way."""
+        if path.demanded(self.options) == RELAY or not self._relayed:
+            for node, peer in self._hops(nodes):
+                settling.wait(self, node, peer, self._frame(node), self._packets(node, peer))
+
+    def searched(self, nodes: Nodes) -> None:
+        """Waits until the daemons know whether packets go directly by UDP, or else by UDP to the relay."""
+        if not self._relayed or path.demanded(self.options):
+            return
+        direct = [self._search(node, peer) for node, peer in mesh.peerings(self, nodes)]
+        if not all(direct):
+            for node, peer in self._hops(nodes):
+                self._search(node, peer)
+
+    def _search(self, node: Node, peer: str) -> bool:
+        return settling.search(self, node, peer, self._frame(node), self._packets(node, peer))
 
     def _packets(self, node: Node, peer: str) -> tuple[str, ...]:
         """The command that sends packets which a hop carries; a relay has got some from those that send there."""
@@ -272,27 +262,3 @@ def rekey_seconds(options: Options) -> float:
     """Seconds within which a node has a new key; 0 where one would wait too long for it."""
     asked = int(options["key-expire"])
     return asked + 5 if asked <= LONGEST_REKEY else 0
-
-
-def mac_length(options: Options) -> int:
-    """Bytes of the HMAC in a packet. Raises ValueError where they are more than the digest has."""
-    digest, asked = str(options["digest"]), int(options["mac-length"])
-    if digest == "none":
-        return 0
-    if asked > DIGESTS[digest]:
-        raise ValueError(f"tinc: mac-length={asked} is more than the {DIGESTS[digest]} bytes of {digest}")
-    return asked
-
-
-def _outside(options: Options) -> tuple[Header, ...]:
-    """The headers that are not encrypted."""
-    length = mac_length(options)
-    return (UDP, *((Header("HMAC", length, PACKET),) if length else ()))
-
-
-def _inside(options: Options) -> tuple[Header, ...]:
-    """What is encrypted together with the packet; the Ethernet header is there in router mode too."""
-    padding = (Header("least padding", 1, "RFC 5652, section 6.3"),) if CIPHERS[str(options["cipher"])] else ()
-    level = int(options["compression"])
-    method = "none" if not level else "zlib" if level < LOWEST_LZO_LEVEL else "lzo"
-    return (Header("sequence number", 4, PACKET), ETHERNET, *COMPRESSION_GROWTH[method], *padding)

@@ -4,9 +4,14 @@ The node `control` holds the controller of a private network, and is its only ro
 place of the one that is built in, so that no public root is asked for anything. Each endpoint enrols with an identity
 that the controller knows beforehand and gives an address; one that it does not know is denied. Packets go through the
 root until a direct path is found. Sizes are those of packets up to 1394 bytes: larger ones are cut into fragments of
-1432 bytes, and only then does the daemon's own MTU of 2800 bytes fit. Tried with 1.14.1. The relay by TCP, the second
-port that is drawn by lot, and looking for a newer version are turned off: nothing of them stays in a lab. UPnP and
-NAT-PMP are on where a gateway opens ports.
+1432 bytes, and only then does the daemon's own MTU of 2800 bytes fit. Tried with 1.14.1. The second port that is drawn
+by lot and looking for a newer version are turned off: nothing of them stays in a lab. UPnP and NAT-PMP are on where a
+gateway opens ports.
+
+The relay by TCP is turned off as well, unless a plan demands it. Then ZeroTier's TCP proxy stands on the node `relay`:
+a daemon connects to it and hands it each packet with its destination, and the proxy sends it from a UDP port that it
+has for that daemon. So both ends look as if they were on the node `relay`, where they reach the root and each other.
+Daemons do so with IPv4 addresses of global scope alone, and the lab's begin with 12.0 then.
 """
 
 import json
@@ -15,14 +20,16 @@ from ipaddress import ip_interface
 from itertools import permutations
 from pathlib import Path
 
-from tunbench.runner.declare.options import Option
-from tunbench.runner.declare.packet_format import UDP, Header
-from tunbench.runner.declare.topology import CONTROL
+from tunbench.runner.declare.options import Option, Options
+from tunbench.runner.declare.packet_format import TCP, UDP, Header
+from tunbench.runner.declare.path import DIRECT, demanded
+from tunbench.runner.declare.topology import CONTROL, RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs
 from tunbench.runner.node.command import ShellWord
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
 from tunbench.runner.tunnels.shared import kernel_modules, mesh
+from tunbench.runner.tunnels.zerotier import tcp_proxy
 
 # $0 is a record with words that stand for the network and a member, which are $1 and $2; $3 is the file in the
 # controller's database.
@@ -33,7 +40,7 @@ PLANET = 'cd "$0" && zerotier-one -i genmoon "$1" && mv ./*.moon planet'
 
 # A packet makes the daemon look for a path. $0 is the pattern of a direct one, $1 the interface, $2 the address inside,
 # and the rest the command that lists paths.
-DIRECT = """\
+FOUND_DIRECT = """\
 interface=$1 there=$2
 shift 2
 ping -n -I "$interface" -c 1 -W 0.5 "$there"
@@ -55,6 +62,12 @@ DIRECT_PATH_TIMEOUT = 20.0
 """Seconds in which an endpoint must have a direct path to another one."""
 
 
+FRAME = (
+    Header("nonce, destination, source, flags, MAC, verb", 28, PACKET),
+    Header("network, EtherType", 10, f"{PACKET}, VERB_FRAME"),
+)
+
+
 class Zerotier(Tunnel):
     """ZeroTier's daemon on every node; on the node `control` it is controller and root."""
 
@@ -66,11 +79,7 @@ class Zerotier(Tunnel):
         claims=Claims(confidentiality=True, integrity=True),
         # A later fragment, or the cipher: Salsa20/12 with Poly1305, or AES-GMAC-SIV. HELLO alone is not encrypted.
         evidence="udp port {port} and (udp[21] = 0xff or udp[26] & 0x38 = 0x08 or udp[26] & 0x38 = 0x18)",
-        headers=(
-            UDP,
-            Header("nonce, destination, source, flags, MAC, verb", 28, PACKET),
-            Header("network, EtherType", 10, f"{PACKET}, VERB_FRAME"),
-        ),
+        headers=(UDP, *FRAME),
         options={"port": Option("count", "9993", "UDP port of every node", low=1, high=65535)},
         # There is one controller and one root.
         exclusive=(),
@@ -78,6 +87,7 @@ class Zerotier(Tunnel):
         # They would have to be known to the controller.
         routes=False,
         relays=True,
+        paths=tcp_proxy.PATHS,
         largest_mtu=LARGEST_MTU,
         roles=(CONTROL,),
         control=("udp:{port}",),
@@ -90,6 +100,19 @@ class Zerotier(Tunnel):
     )
 
     @classmethod
+    def with_options(cls, options: Options) -> About:
+        """The proxy is a node more, with a program of its own, and endpoints send to nobody else."""
+        if demanded(options) != tcp_proxy.RELAY_TCP:
+            return cls.about._replace(paths={DIRECT: tcp_proxy.PATHS[DIRECT]})
+        about = cls.about.needing(brought=(*cls.about.needs.brought, tcp_proxy.PROGRAM))
+        return about._replace(
+            headers=(TCP, tcp_proxy.RECORD, *FRAME),
+            roles=(CONTROL, RELAY),
+            control=(f"tcp:{tcp_proxy.PORT}",),
+            global_scope=True,
+        )
+
+    @classmethod
     def takes(cls) -> dict[str, Option]:
         """The MTU is what the controller tells all members."""
         text = "MTU of the overlay in bytes; derived: the daemon's own default"
@@ -98,7 +121,8 @@ class Zerotier(Tunnel):
     def prepare(self, nodes: Nodes) -> None:
         """Makes identities, a planet whose only root is the node `control`, and the records of the controller."""
         for node in nodes.values():
-            self._identify(node)
+            if node.name != RELAY:
+                self._identify(node)
         control = nodes[CONTROL]
         control.run("sed", "s/$/000001/", str(self.file(CONTROL, "address")), into=self._network_file)
         self._make_planet(control)
@@ -125,6 +149,7 @@ class Zerotier(Tunnel):
             "portMappingEnabled": node.name in self.context.asking,
             "allowTcpFallbackRelay": False,
             "softwareUpdate": "disable",
+            **(tcp_proxy.settings(self) if node.name in self.context.above else {}),
         }
         return json.dumps({"settings": settings}, indent=1) + "\n"
 
@@ -191,7 +216,10 @@ class Zerotier(Tunnel):
         return self.file(node, "kept")
 
     def up(self, node: Node, nodes: Nodes) -> None:
-        """Starts the daemon and waits for it, and on an endpoint until that is a member."""
+        """Starts the daemon and waits for it, and on an endpoint until that is a member; or starts the proxy."""
+        if node.name == RELAY:
+            tcp_proxy.serve(self, node)
+            return
         home = self.file(node.name, "home")
         node.run("mkdir", "-p", str(home))
         # What it has learnt in between stays.
@@ -215,14 +243,18 @@ class Zerotier(Tunnel):
         self.wait(node, "grep", "-qx", str(overlay.mtu), size, what=f"{node.name} did not take its MTU")
 
     def joined(self, nodes: Nodes) -> None:
-        """Waits until all paths are direct."""
+        """Waits until all paths are direct, or until endpoints say that they go through the proxy."""
+        if RELAY in self.context.roles:
+            for node in mesh.endpoints(self, nodes):
+                tcp_proxy.wait(self, node, self._ask(node, "info"))
+            return
         for first, second in permutations(self.context.above, 2):
             node, inside = nodes[first], self.context.above[second].address
             outside = f"{self.context.below[second].address}/{self.options['port']}"
             peer = node.read_word(self.file(second, "address"))
             pattern = ShellWord(f"^{peer} .* DIRECT .* {outside}$", f"'^'{peer.shell}' .* DIRECT .* {outside}$'")
             self.wait(
-                *(node, "sh", "-c", DIRECT, pattern, self.context.above[first].interface, inside),
+                *(node, "sh", "-c", FOUND_DIRECT, pattern, self.context.above[first].interface, inside),
                 *self._ask(node, "peers"),
                 timeout=DIRECT_PATH_TIMEOUT,
                 what=f"{first} found no direct path to {second}",

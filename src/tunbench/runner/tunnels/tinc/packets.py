@@ -1,0 +1,46 @@
+"""What tinc adds to a packet by UDP: ciphers, digests, compression."""
+
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+
+PACKET = "tinc 1.0.36, src/net_packet.c, send_udppacket()"
+CIPHERS = {"aes-256-cbc": 16, "aes-128-cbc": 16, "none": 0}
+"""Bytes of each cipher's block; PKCS#7 padding fills the last one, and is at least one byte."""
+
+DIGESTS = {"sha256": 32, "sha512": 64, "none": 0}
+"""Bytes of each digest (FIPS 180-4, figure 1), the most that MACLength can be."""
+
+LOWEST_LZO_LEVEL = 10
+"""The first level of compression that is LZO; those below are zlib's."""
+
+# The daemon sends what came out of the compression, also where that is larger than what went in.
+COMPRESSION_GROWTH = {
+    "none": (),
+    "zlib": (Header("growth by zlib, at most", 43, "tinc 1.0.36, src/net.h, MAXSIZE: MTU / 64 + 20"),),
+    "lzo": (Header("growth by LZO, at most", 161, "tinc 1.0.36, src/net_packet.c, compress_packet(): n / 16 + 67"),),
+}
+"""What data grow by that cannot be compressed, in a frame of 1514 bytes."""
+
+
+def mac_length(options: Options) -> int:
+    """Bytes of the HMAC in a packet. Raises ValueError where they are more than the digest has."""
+    digest, asked = str(options["digest"]), int(options["mac-length"])
+    if digest == "none":
+        return 0
+    if asked > DIGESTS[digest]:
+        raise ValueError(f"tinc: mac-length={asked} is more than the {DIGESTS[digest]} bytes of {digest}")
+    return asked
+
+
+def outside(options: Options) -> tuple[Header, ...]:
+    """The headers that are not encrypted."""
+    length = mac_length(options)
+    return (UDP, *((Header("HMAC", length, PACKET),) if length else ()))
+
+
+def inside(options: Options) -> tuple[Header, ...]:
+    """What is encrypted together with the packet; the Ethernet header is there in router mode too."""
+    padding = (Header("least padding", 1, "RFC 5652, section 6.3"),) if CIPHERS[str(options["cipher"])] else ()
+    level = int(options["compression"])
+    method = "none" if not level else "zlib" if level < LOWEST_LZO_LEVEL else "lzo"
+    return (Header("sequence number", 4, PACKET), ETHERNET, *COMPRESSION_GROWTH[method], *padding)
