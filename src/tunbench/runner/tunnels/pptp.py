@@ -30,6 +30,9 @@ novj
 novjccomp
 # There is no serial port to lock.
 nolock
+# Who is not answered so often hangs up; without these lines it is as Debian's /etc/ppp/options says.
+lcp-echo-interval {interval}
+lcp-echo-failure {failures}
 {mppe}"""
 
 ENCRYPTED = """\
@@ -101,7 +104,13 @@ class Pptp(Tunnel):
         # An MPPE datagram: RFC 3078, section 3.
         evidence=EVIDENCE.format(protocol="0xfd"),
         headers=(GRE, PPP, Header("MPPE", 2, "RFC 3078, section 3"), Header("protocol", 2, "RFC 1661, section 2")),
-        options={"mppe": Option("switch", "on", "MPPE encryption with keys of 128 bits, stateless")},
+        options={
+            "mppe": Option("switch", "on", "MPPE encryption with keys of 128 bits, stateless"),
+            "echo-interval": Option(
+                "count", "30", "seconds behind which an end asks the other for a sign (LCP), 0: never", high=3600
+            ),
+            "echo-failure": Option("count", "4", "questions without an answer behind which it hangs up", high=1000),
+        },
         joins=2,
         exclusive=(),
         ports=("tcp 1723",),
@@ -139,6 +148,8 @@ class Pptp(Tunnel):
             text = (COMMON + (SERVER if node is server else CLIENT)).format(
                 interface=here.interface,
                 mtu=here.mtu + (4 if self.options["mppe"] else 0),
+                interval=self.options["echo-interval"],
+                failures=self.options["echo-failure"],
                 mppe=ENCRYPTED if self.options["mppe"] else "nomppe\n",
                 name=node.name,
                 here=here.address,
