@@ -1,4 +1,4 @@
-"""Timers of tunnels: who is reached behind a mapping that has ended."""
+"""Timers of tunnels: who is reached behind a mapping that has ended, and who notices that its peer has forgotten it."""
 
 from pathlib import Path
 
@@ -35,3 +35,36 @@ def test_new_keys_come_while_packets_pass(stack: str, tmp_path: Path) -> None:
     record = execute(tmp_path / "run", plan([stack], BASE, ["recover:event=rekey,times=1,interval=10ms"]))
     assert {(one.verdict, one.reason) for one in record.trials} == {("ok", "")}
     assert values(record, "blocked", stack, whole=False)[0] < 1
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("daemon", ["strongswan", "libreswan"])
+def test_a_peer_that_forgets_blocks_as_long_as_the_timers_of_dead_peer_detection_say(
+    daemon: str, tmp_path: Path
+) -> None:
+    timeouts = {
+        f"ipsec:daemon={daemon},ike=1,dpd-delay=5,dpd-timeout={seconds},dpd-action=restart": seconds
+        for seconds in (15, 45)
+    }
+    record = execute(tmp_path / "run", plan(list(timeouts), BASE, ["recover:event=peer-forgets,times=1,interval=50ms"]))
+    assert {(one.verdict, one.reason) for one in record.trials} == {("ok", "")}
+    blocked = {seconds: values(record, "blocked", stack, whole=False)[0] for stack, seconds in timeouts.items()}
+    # A peer is asked for a sign behind some seconds of silence, and given up behind so many without one.
+    assert all(seconds <= blocked[seconds] <= seconds + 12 for seconds in blocked)
+    assert 24 < blocked[45] - blocked[15] < 36
+
+
+@pytest.mark.long
+def test_without_dead_peer_detection_nobody_notices_that_a_peer_has_forgotten(tmp_path: Path) -> None:
+    record = execute(tmp_path / "run", plan(["ipsec"], BASE, ["recover:event=peer-forgets,times=1,interval=50ms"]))
+    [found] = [(one.verdict, one.reason) for one in record.trials if one.cell["workload"].startswith("recover")]
+    assert found == ("failed", "no probe was answered within 300 s after the event")
+
+
+@pytest.mark.long
+def test_wireguard_notices_by_its_own_timer_that_a_peer_has_forgotten(tmp_path: Path) -> None:
+    record = execute(tmp_path / "run", plan(["wireguard"], BASE, ["recover:event=peer-forgets,times=1,interval=50ms"]))
+    assert {(one.verdict, one.reason) for one in record.trials} == {("ok", "")}
+    # It begins a handshake 15 s after a packet that nobody answered: KEEPALIVE_TIMEOUT and REKEY_TIMEOUT of its paper.
+    assert 14 < values(record, "blocked", "wireguard", whole=False)[0] < 17

@@ -73,6 +73,7 @@ EVENTS = {
     "address": "after a change of address",
     "reboot": "after a reboot of the peer",
     "reboot-all": "after all nodes rebooted",
+    "peer-forgets": "after the peer forgot the tunnel",
     "nat-rebind": "after the NAT forgot its mappings",
     "udp-block": "after UDP was blocked",
     "udp-unblock": "after UDP passed again",

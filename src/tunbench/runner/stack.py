@@ -172,6 +172,14 @@ def lift(
         node.run("ip", "route", "replace", *route)
 
 
+def start_alone(stack: Stack, nodes: Sequence[Node], node: Node) -> None:
+    """Brings every layer up on one of these nodes, and leaves it to others to speak to it. Raises CommandFailed."""
+    for layer in stack.layers:
+        layer.up(node, of_layer(layer, nodes))
+    for _, route in routes(stack, [node]):
+        node.run("ip", "route", "replace", *route)
+
+
 def lower(layers: Sequence[Tunnel], nodes: Sequence[Node]) -> None:
     """Takes layers down on these nodes, the uppermost first."""
     for layer in reversed(layers):

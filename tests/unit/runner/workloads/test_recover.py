@@ -264,4 +264,5 @@ def test_a_return_is_counted_from_the_beginning_of_the_event() -> None:
 
 
 def test_a_tunnel_whose_udp_is_blocked_has_more_time() -> None:
-    assert {event: recover.recovery_timeout(event) for event in ("udp-block", "link")} == {"udp-block": 300, "link": 60}
+    waited = {event: recover.recovery_timeout(event) for event in ("udp-block", "peer-forgets", "link", "reboot")}
+    assert waited == {"udp-block": 300, "peer-forgets": 300, "link": 60, "reboot": 60}

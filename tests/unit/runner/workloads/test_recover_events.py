@@ -108,6 +108,21 @@ def test_a_reboot_leaves_nothing_but_files() -> None:
 
 
 @pytest.mark.usefixtures("calm")
+def test_a_peer_that_forgets_says_nothing_and_waits_to_be_spoken_to() -> None:
+    commands = ProbedLab("ipsec:mode=xfrm", RESTART).execute("recover", event="peer-forgets", times="1")
+    assert commands[0] == "ip netns pids b | xargs --no-run-if-empty kill -KILL"
+    flushed, started = (
+        commands.index("b ip xfrm state flush"),
+        next(at for at, command in enumerate(commands) if "charon-systemd" in command),
+    )
+    assert flushed < started
+    # Its link stays, and it does not ask for a connection, as who reboots does.
+    assert not [one for one in commands if "link set eth0" in one or "--initiate" in one or "ping" in one]
+    rebooted = ProbedLab("ipsec:mode=xfrm", RESTART).execute("recover", event="reboot", times="1")
+    assert [command for command in rebooted if "--initiate" in command]
+
+
+@pytest.mark.usefixtures("calm")
 def test_udp_is_blocked_at_the_router_and_passes_again_afterwards() -> None:
     lab = ProbedLab("vxlan", RESTART)
     assert lab.execute("recover", event="udp-block", times="1") == [
@@ -186,6 +201,7 @@ def test_a_cold_start_forgets_neighbours_and_lets_the_probe_go_when_both_ends_ar
         ("none", "ip", "connect", {}, "no tunnel that could connect"),
         ("none", "ip", "recover", {"event": "restart"}, "no tunnel to restart"),
         ("none", "ip", "recover", {"event": "address"}, "no tunnel that could move"),
+        ("none", "ip", "recover", {"event": "peer-forgets"}, "no tunnel that could forget"),
         ("ipsec:mode=transport", "ip", "recover", {}, "ipsec has no interface of its own here: .* in the clear"),
         ("ipsec:mode=transport+gre", "ip", "connect", {}, "in the clear"),
         ("vxlan+ipsec:mode=tunnel", "ip", "connect", {}, "in the clear"),

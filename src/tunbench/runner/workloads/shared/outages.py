@@ -198,19 +198,34 @@ def go_down(site: Site, node: Node) -> str:
     """Lets a node lose all but its files, without a word of farewell; returns its gateway. Raises CommandFailed."""
     leaf = site.underlay.endpoints[node.name]
     gateway = _gateway(node, leaf)
+    # Nobody hears of what follows.
     node.ip(f"link set {leaf.interface} down")
+    _lose(site, node)
+    node.ip("xfrm state flush", "xfrm policy flush", f"address flush dev {leaf.interface}")
+    node.try_run("nft", "flush", "ruleset")
+    forget([node])
+    return gateway
+
+
+def _lose(site: Site, node: Node) -> None:
+    """Takes all processes of a node, what they have in memory, and the stack. Raises CommandFailed."""
     node.kill_all()
     for layer in site.stack.layers:
         for daemon in layer.daemons.pop(node.name, []):
             daemon.kill()
     for name, folder in FOLDERS.items():
         node.ask("sh", "-c", EMPTY_FOLDER, name, folder)
-    # The link is down: nobody hears of it.
     stack.lower(site.stack.layers, [node])
-    node.ip("xfrm state flush", "xfrm policy flush", f"address flush dev {leaf.interface}")
-    node.try_run("nft", "flush", "ruleset")
-    forget([node])
-    return gateway
+
+
+def lose_state(site: Site, node: Node) -> None:
+    """Lets the stack begin anew on a node that says nothing of it, neither in its farewell nor when it is back.
+
+    Its programs are killed and started as they are: what joins a node with others is left out, as is the echo request
+    by which one speaks first. Raises CommandFailed, StackFailed.
+    """
+    _lose(site, node)
+    stack.start_alone(site.stack, site.members, node)
 
 
 def rejoin(site: Site, node: Node, gateway: str) -> None:
