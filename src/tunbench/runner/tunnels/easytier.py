@@ -52,6 +52,11 @@ ALONE = """\
 disable_p2p = true
 """
 
+UNPUNCHED_HOLES = """\
+# It would try again and again, and each time look in vain for a STUN server.
+disable_udp_hole_punching = true
+"""
+
 WITHOUT_INTERFACE = """\
 # It carries packets of others, and has none of its own.
 no_tun = true
@@ -232,7 +237,10 @@ class Easytier(Tunnel):
             size=above.mtu + (ROOM if self.options["encryption"] else 0),
             **{**self.options, "encryption": str(bool(self.options["encryption"])).lower()},
         )
-        return text + (WITHOUT_INTERFACE if relay else ALONE if self._relayed_alone else "")
+        if relay:
+            return text + WITHOUT_INTERFACE
+        besides = UNPUNCHED_HOLES if self.declared.roles else ""
+        return text + (ALONE if self._relayed_alone else besides)
 
     def _told(self, node: Node) -> list[str]:
         """The addresses of those with which a node makes a connection."""
