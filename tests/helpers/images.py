@@ -5,10 +5,17 @@ from pathlib import Path
 
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import Definition
+from tunbench.runner import registry
 
 SMALL = Definition(name="small", packages=("kmod",))
 
 ADDON = Definition(name="addon", packages=("libreswan", "kmod"), addon=True, excludes=("openvpn", "tinc"))
+
+
+def of_clusters() -> set[str]:
+    """The add-ons that clusters alone need: one long test builds them."""
+    abouts = (registry.tunnel(name).about for name in registry.tunnel_names())
+    return {addon.name for about in abouts if about.pods for addon in about.sources.addons}
 
 
 def ensured(definition: Definition) -> Path:

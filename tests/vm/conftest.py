@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.images import ensured
+from tests.helpers.images import ensured, of_clusters
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.cache_folder import cache
-from tunbench.runner import registry
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,9 +16,7 @@ def base_image() -> Path:
 
     That of clusters is built by the one long test that needs it.
     """
-    abouts = (registry.tunnel(name).about for name in registry.tunnel_names())
-    of_clusters = {addon.name for about in abouts if about.pods for addon in about.sources.addons}
-    for addon in (addon for name, addon in ADDONS.items() if name not in of_clusters):
+    for addon in (addon for name, addon in ADDONS.items() if name not in of_clusters()):
         ensured(addon)
     return ensured(BASE)
 

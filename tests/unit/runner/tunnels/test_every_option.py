@@ -23,7 +23,7 @@ BESIDE = {
 OTHERS = {"openvpn:cipher": "AES-128-GCM", "openvpn:digest": "SHA1"}
 """Values that are not what the default stands for."""
 
-DEMANDS = {"easytier:path", "nebula:path", "tinc:path"}
+DEMANDS = {"easytier:path", "nebula:path", "tinc:path", "yggdrasil:path", "zerotier:path"}
 """Options whose other value is met by what is done anyhow: a direct path, where there is no other one."""
 
 NUMBERS = (7, 20, 33, 100, 1000, 2000)
@@ -47,7 +47,8 @@ def another(option: Option) -> str:
 def done_by(spelling: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder.mkdir()
     home = move_home(monkeypatch, folder)
-    events, _ = lived(spelling)
+    top = registry.tunnel(spelling.partition(":")[0])
+    events, _ = lived(spelling, "cluster" if top.about.pods else "pair")
     return transcript(events, home)
 
 

@@ -52,7 +52,7 @@ class Calico(Tunnel):
         ),
         sources=Sources(packages={"ctr": "containerd"}, addons=recipes.ADDONS, recipes=recipes.RECIPES),
         version=("calico-node", "-v"),
-        startup_seconds=60,
+        startup_seconds=150,
     )
 
     @classmethod
