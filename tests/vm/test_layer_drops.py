@@ -48,14 +48,14 @@ def test_what_nebula_gets_twice_it_says_that_it_does_not_know(tmp_path: Path) ->
 
 
 def test_what_finds_the_socket_of_a_daemon_full_is_told_by_its_port(tmp_path: Path) -> None:
-    stack, workload = "openvpn:rcvbuf=4608", "iperf3-udp:rate=40M,duration=1,length=1300"
-    record = execute(tmp_path / "run", plan([stack], '["none"]', [workload]), workers=1)
-    [event] = [
-        event for event in journal.events(tmp_path / "run") if event["event"] == "kernel" and event["node"] == "b"
-    ]
-    full = event["counters"]["UdpRcvbufErrors"]
-    assert event["counters"]["udp-port-1194"] == full > 0
+    # Segments of TCP arrive in bursts, and such a buffer holds two.
+    stack = "openvpn:rcvbuf=4608"
+    record = execute(tmp_path / "run", plan([stack], '["baseline"]', ["iperf3-tcp:duration=1"]), workers=1)
+    kernel = [event for event in journal.events(tmp_path / "run") if event["event"] == "kernel"]
+    [counted] = [event["counters"] for event in kernel if event["node"] == "b"]
+    full = counted["UdpRcvbufErrors"]
+    [(port, dropped)] = [(name, count) for name, count in counted.items() if name.startswith("udp-port-")]
+    assert dropped == full > 0
     assert values(record, "socket-drops", stack, node="b") == [full]
-    assert any(
-        f"{full} datagrams found the socket of a daemon full, at UDP port 1194" in one.text for one in record.warnings
-    )
+    said = f"{full} datagrams found the socket of a daemon full, at UDP port {port.removeprefix('udp-port-')}"
+    assert any(said in one.text for one in record.warnings)
