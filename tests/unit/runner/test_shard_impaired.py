@@ -163,10 +163,10 @@ def test_links_stand_before_the_stack_and_impairments_come_after_its_proof(home:
     assert warned(events) == []
 
 
-def test_fragments_are_told_by_link_where_a_gateway_stands(home: Path) -> None:
+def test_fragments_are_told_by_link_where_one_is_narrower_than_endpoints_know(home: Path) -> None:
     answers: dict[str, Answer] = {"list table netdev fragments": captured("fragments.json")}
     one = impaired()
-    values = {**one.values, "access": Accesses("home", Access("home"))}
+    values = {**one.values, "access": Accesses("home", Access("home", Link("narrow", mtu=1400)))}
     events = lived(home, replace(one, values=values), answers)
     [told] = events.of("fragments")
     assert told["workload"] == PING

@@ -2,7 +2,7 @@
 
 Every fragment was cut by the kernel of a node, which counts that for the whole node. Where it went, rules of nftables
 count as packets leave by an interface. They cost what they see, so that they are there only where the plan leaves room
-for fragments: behind gateways, and where a layer's packets do not fit below it.
+for fragments: where a link is narrower than endpoints know, and where a layer's packets do not fit below it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -98,7 +98,14 @@ def watched(underlay: Underlay, nodes: Mapping[str, Node], stack: Stack) -> Iter
 
 def may_be(underlay: Underlay, stack: Stack) -> bool:
     """Whether anything on the way may be narrower than who sends knows."""
-    return bool(underlay.all_gateways) or any(map(_is_cut, stack.layers))
+    return _narrows(underlay) or any(map(_is_cut, stack.layers))
+
+
+def _narrows(underlay: Underlay) -> bool:
+    """Whether a link is narrower than an endpoint knows, as one is behind a translator, where packets grow."""
+    known = max(underlay.wired(name).mtu for name in underlay.endpoints)
+    narrower = any(wire.mtu < known for wire in underlay.wires if wire.near.node != EDGE)
+    return narrower or any(one.from_ipv6 for one in underlay.all_gateways)
 
 
 def _is_cut(layer: Tunnel) -> bool:

@@ -71,6 +71,9 @@ def test_the_links_to_hosts_are_looked_at() -> None:
         ("wireguard", None, False),
         ("none", None, False),
         ("wireguard", NARROW, True),
+        ("wireguard", Access("wide", Link("wide", mtu=1500), nat="port-restricted"), False),
+        # Packets grow by 20 bytes, of which those who send from elsewhere know nothing.
+        ("wireguard", Access("mobile", Link("wide", mtu=1500), nat="address-restricted", family="nat64"), True),
         ("wireguard:mtu=1500", None, True),
         ("ipsec:mode=xfrm+wireguard:mtu=1420", None, True),
         # It makes smaller ones by itself.
