@@ -47,3 +47,22 @@ def test_gre_carries_what_is_too_large_in_fragments_where_it_ignores_df(tmp_path
     stacks = ["gre:mtu=1500", "gre:mtu=1500,pmtudisc=off,ignore-df=on"]
     record = execute(tmp_path / "run", plan(stacks, '["baseline"]', ["ping:count=5,size=1472,df=on"]))
     assert [values(record, "loss", stack) for stack in stacks] == [[1.0], [0.0]]
+
+
+LOST = {"gretap": 1.0, "ipip": 1.0, "fou": 1.0, "gue": 1.0, "geneve": 0.9, "l2tpv3": 0.0}
+"""Of ten packets that must not be cut and do not fit below, the share that the kernel refuses. With geneve it learns by
+the first one what fits, and l2tpv3 cuts them nevertheless."""
+
+
+@pytest.mark.long
+def test_what_does_not_fit_below_is_refused_where_it_must_not_be_cut_and_passes_in_fragments_else(
+    tmp_path: Path,
+) -> None:
+    whole, cut = "ping:count=10,size=1472,df=on", "ping:count=10,size=1472"
+    record = execute(tmp_path / "run", plan([f"{name}:mtu=1500" for name in LOST], '["baseline"]', [whole, cut]))
+    for name, lost in LOST.items():
+        stack = f"{name}:mtu=1500"
+        assert values(record, "loss", stack, workload=whole) == [lost]
+        assert values(record, "refused", stack, workload=whole) == [10 * lost]
+        assert values(record, "loss", stack, workload=cut) == [0.0]
+    assert {warning.name for warning in record.warnings} >= {"fragmented"}
