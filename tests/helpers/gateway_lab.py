@@ -98,7 +98,7 @@ def where_cut(nodes: Nodes, under: Underlay) -> Any:
     with fragment_counters.watched(under, nodes, bare) as watch:
         _passes(nodes["a"], nodes["edge"], SERVERS[0])
         _said(nodes["edge"], "send", "10.0.1.2", "7000", "1460")
-        listed = nodes["gateway-a"].ask("nft", "-j", "list", "table", "netdev", "fragments").stdout
+        listed = nodes["gateway-a"].ask("nft", "-j", "list", "table", "inet", "fragments").stdout
         watch.tell("one", events)
         watch.tell("none", events)
     after = nodes["gateway-a"].ask("nft", "list", "tables").stdout

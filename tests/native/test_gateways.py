@@ -102,7 +102,7 @@ def test_fragments_are_counted_on_the_links_that_they_enter(access: dict[str, st
     told, warned = answer["told"]
     assert {one["link"]: one["fragments"] for one in told["passed"]} == links
     assert all(f"{count} fragments {link}" in warned["text"] for link, count in links.items())
-    assert "netdev fragments" not in answer["after"]
+    assert "inet fragments" not in answer["after"]
 
 
 FIREWALLS = {

@@ -164,7 +164,7 @@ def test_links_stand_before_the_stack_and_impairments_come_after_its_proof(home:
 
 
 def test_fragments_are_told_by_link_where_one_is_narrower_than_endpoints_know(home: Path) -> None:
-    answers: dict[str, Answer] = {"list table netdev fragments": captured("fragments.json")}
+    answers: dict[str, Answer] = {"list table inet fragments": captured("fragments.json")}
     one = impaired()
     values = {**one.values, "access": Accesses("home", Access("home", Link("narrow", mtu=1400)))}
     events = lived(home, replace(one, values=values), answers)
@@ -173,7 +173,7 @@ def test_fragments_are_told_by_link_where_one_is_narrower_than_endpoints_know(ho
     assert {
         "node": "gateway-a",
         "interface": "wan",
-        "link": "from gateway-a to router",
+        "link": "from router to gateway-a",
         "layer": "",
         "fragments": 5,
     } in (told["passed"])
@@ -182,7 +182,7 @@ def test_fragments_are_told_by_link_where_one_is_narrower_than_endpoints_know(ho
     # They are counted from the workload on, and the rules are gone when the stack is.
     loads = [at for at, one in enumerate(events.told) if "fragments.nft" in one.get("shell", "")]
     assert min(loads) < [one.get("name") for one in events.told].index("trial")
-    assert any("delete table netdev fragments" in one for one in events.commands)
+    assert any("delete table inet fragments" in one for one in events.commands)
 
 
 def test_where_nothing_can_be_cut_no_rule_looks_for_fragments(home: Path) -> None:

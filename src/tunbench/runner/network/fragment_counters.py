@@ -1,7 +1,7 @@
 """Tells on which links fragments went, and below which layers, while a workload lasted.
 
 Every fragment was cut by the kernel of a node, which counts that for the whole node. Where it went, rules of nftables
-count as packets leave by an interface. They cost what they see, so that they are there only where the plan leaves room
+count as packets arrive at an interface. They cost what they see, so that they are there only where the plan leaves room
 for fragments: where a link is narrower than endpoints know, and where a layer's packets do not fit below it.
 """
 
@@ -30,7 +30,7 @@ MAX_NAMED = 6
 
 
 class Place(NamedTuple):
-    """Where fragments are counted as they leave: onto which link, below which layer; empty where it is none."""
+    """Where fragments are counted as they arrive: by which link, below which layer; empty where it is none."""
 
     at: Interface
     link: str = ""
@@ -72,7 +72,7 @@ class Watch:
     def end(self) -> None:
         """Takes the rules away."""
         for node in self.nodes.values():
-            node.try_run("nft", "delete", "table", "netdev", TABLE)
+            node.try_run("nft", "delete", "table", "inet", TABLE)
 
     def _begin(self, name: str) -> None:
         """Begins to count on a node, on its links alone where the interface of a layer is away."""
@@ -125,11 +125,11 @@ def places(underlay: Underlay, stack: Stack) -> list[Place]:
     for wire in underlay.wires:
         for here, there in ((wire.near, wire.far), (wire.far, wire.near)) if wire.near.node != EDGE else ():
             own = lowest if here.node in underlay.endpoints else ""
-            found[here] = Place(here, f"from {here.node} to {there.node}", own)
+            found[there] = Place(there, f"from {here.node} to {there.node}", own)
     for name, lan in lans(underlay.topology, stack.overlay).items():
         ends = Interface(lan.host, lan.there.interface), Interface(name, lan.here.interface)
         for here, there in (ends, ends[::-1]):
-            found[here] = Place(here, f"from {here.node} to {there.node}")
+            found[there] = Place(there, f"from {here.node} to {there.node}")
     for layer in stack.layers[1:]:
         for name, below in layer.context.below.items():
             here = Interface(name, below.interface)
@@ -139,21 +139,25 @@ def places(underlay: Underlay, stack: Stack) -> list[Place]:
 
 
 def rules(interfaces: Collection[str]) -> str:
-    """What counts the fragments that leave by these interfaces, from 0; behind what a gateway drops of them."""
-    lines = [f"table netdev {TABLE} {{ }}", f"delete table netdev {TABLE}", f"table netdev {TABLE} {{"]
+    """What counts the fragments that arrive at these interfaces, from 0.
+
+    It does so before a gateway drops them, and before the kernel joins them, which is at -400. A hook where packets
+    leave does not see those that have passed an ifb.
+    """
+    lines = [f"table inet {TABLE} {{ }}", f"delete table inet {TABLE}", f"table inet {TABLE} {{"]
     for name in interfaces:
         lines += [
             f"    chain {CHAIN}{name} {{",
-            f'        type filter hook egress device "{name}" priority filter + 10; policy accept;',
-            *(f"        {match} counter" for match in FRAGMENT),
+            "        type filter hook prerouting priority -460; policy accept;",
+            *(f'        iifname "{name}" {match} counter' for match in FRAGMENT),
             "    }",
         ]
     return "\n".join([*lines, "}", ""])
 
 
 def read(node: Node) -> dict[str, int]:
-    """The fragments that left a node, by interface."""
-    return parse(node.ask("nft", "-j", "list", "table", "netdev", TABLE).stdout)
+    """The fragments that arrived at a node, by interface."""
+    return parse(node.ask("nft", "-j", "list", "table", "inet", TABLE).stdout)
 
 
 def parse(text: str) -> dict[str, int]:
