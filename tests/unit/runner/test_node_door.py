@@ -17,6 +17,8 @@ EXECUTED = {
     "template.py": "what a VM does before there is a node",
     "explore.py": "the same, for a person who looks around",
     "proof/echo.py": "a program that runs on a node",
+    "tunnels/calico/image.py": "a program that runs on a node",
+    "workloads/kube_api/asker.py": "a program that runs on a node",
     "workloads/nix_cache/cache_files.py": "a program that runs on a node",
     "workloads/quic/line_moments.py": "a program that runs on a node",
     "workloads/rist/numbered_stream.py": "a program that runs on a node",

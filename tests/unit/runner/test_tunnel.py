@@ -223,8 +223,8 @@ def test_the_peers_are_all_others() -> None:
     [a, b] = two_nodes(FakeShell(), FakeEvents())
     ring, star = topology.read("ring"), topology.read("hub-spoke:nodes=3")
     below = underlay.of("ip", ring).endpoints
-    assert [LayerContext(0, below, {}, ring).peers(node) for node in (a, b)] == [["b", "c"], ["a", "c"]]
-    assert [LayerContext(0, below, {}, star).peers(node) for node in (a, b)] == [["b", "c"], ["a"]]
+    assert [LayerContext(0, below, below, ring).peers(node) for node in (a, b)] == [["b", "c"], ["a", "c"]]
+    assert [LayerContext(0, below, below, star).peers(node) for node in (a, b)] == [["b", "c"], ["a"]]
 
 
 def test_a_spoke_reaches_the_others_through_the_hub_and_a_site_the_hosts_behind_its_peer() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.helpers.study_files import plan, published, study
+from tunbench.plan.estimate import duration
 from tunbench.plan.expand import expand
 from tunbench.runner.declare.topology import PLANE
 
@@ -58,6 +59,7 @@ def test_netem_is_in_three_places_and_in_two_of_them_for_what_one_worker_sends()
 
 def test_the_quick_scale_has_both_paths_of_two_vpns() -> None:
     shards = expand(plan(NAME, "quick"))
+    assert len(shards) == 18 and duration.estimate(shards, 2) <= 3600
     assert {shard.stack.name for shard in shards} == {
         *("calico", "calico:mtu=1230", "headscale+calico", "headscale:path=derp+calico"),
         *("netbird+calico", "netbird:path=turn+calico"),
