@@ -222,7 +222,7 @@ def test_what_a_layer_carries_is_seen_on_its_interface() -> None:
 def test_the_peers_are_all_others() -> None:
     [a, b] = two_nodes(FakeShell(), FakeEvents())
     ring, star = topology.read("ring"), topology.read("hub-spoke:nodes=3")
-    below = underlay.of("ip", ring).endpoints
+    below = dict(underlay.of("ip", ring).endpoints)
     assert [LayerContext(0, below, below, ring).peers(node) for node in (a, b)] == [["b", "c"], ["a", "c"]]
     assert [LayerContext(0, below, below, star).peers(node) for node in (a, b)] == [["b", "c"], ["a"]]
 
