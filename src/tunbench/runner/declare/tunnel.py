@@ -72,6 +72,8 @@ class About(NamedTuple):
     claims: Claims
     # The pcap filter, for IPv4, that all of its packets pass; options and the position in a stack stand in braces.
     evidence: str
+    # The same of what its programs say to each other besides, such as key exchanges, which are no packets around it.
+    exchanges: str = ""
     # What it adds between the IP header below and the packet that it carries.
     headers: tuple[Header, ...] = ()
 

@@ -24,8 +24,7 @@ def impair(
     """Applies a profile and tells what the kernel installed; the places where packets can vanish now.
 
     The way from the first endpoint of the first pair, and between all others, has the terms of `forward`; the way to
-    it, of `reverse`.
-    Raises Unsupported and CommandFailed.
+    it, of `reverse`. Raises Unsupported and CommandFailed.
     """
     into = {one.interface: one for one in wires.entrances(underlay)}
     places = {one: _place(one, {}, into, nodes) for one in into}

@@ -84,7 +84,12 @@ def _evidence_of(layer: Tunnel, one: Path) -> str:
     """The pcap filter that every packet of a layer passes on a path, between whichever nodes."""
     if not one.evidence:
         return _evidence_between_any(layer)
-    return layer.filter_of(one.evidence, layer.options, layer.context.outer, layer.context.position)
+    return _filter(layer, one.evidence)
+
+
+def _filter(layer: Tunnel, text: str) -> str:
+    """A pcap filter of a layer as it is declared, in its place."""
+    return layer.filter_of(text, layer.options, layer.context.outer, layer.context.position)
 
 
 def _from_end_to_end(evidence: str, layer: Tunnel, pair: Pair) -> str:
@@ -95,11 +100,12 @@ def _from_end_to_end(evidence: str, layer: Tunnel, pair: Pair) -> str:
 def other_traffic(layer: Tunnel, way: Way) -> str:
     """The pcap filter of what else may pass in the place of a layer; empty where there is nothing.
 
-    It is what the layer carries between other nodes, as where a daemon finds out what size passes, and what a node with
-    a role sends and is sent: a control plane speaks when it likes.
+    It is what the layer carries between other nodes, as where a daemon finds out what size passes, what its programs
+    say to each other, and what a node with a role sends and is sent: a control plane speaks when it likes.
     """
     usual = _evidence_between_any(layer)
     others = [usual] if way.evidence != usual and not way.through else []
+    others += [_filter(layer, layer.declared.exchanges)] if layer.declared.exchanges else []
     others += [f"host {role.address}" for role in layer.context.roles.values()]
     others += [f"host {layer.context.below[PLANE].address}"] if layer.declared.pods else []
     return f"({' or '.join(f'({other})' for other in others)}) and not ({way.evidence})" if others else ""

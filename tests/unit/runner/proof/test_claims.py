@@ -10,7 +10,7 @@ from tunbench.runner import stack
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network.underlay import PAIR_UNDERLAYS
 from tunbench.runner.node.node import Node
-from tunbench.runner.proof.claims import view, views
+from tunbench.runner.proof.claims import Way, other_traffic, view, views
 from tunbench.runner.site import Site
 from tunbench.runner.stack import Stack
 
@@ -46,6 +46,27 @@ def test_the_lowest_is_seen_between_the_nodes_and_the_others_below_them(
     spelling: str, kind: str, expected: list[str]
 ) -> None:
     assert places(spelling, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("spelling", "kind", "evidence", "expected"),
+    [
+        (
+            *("ipsec", "ip", "ip proto 50"),
+            "((udp port 500 or (udp port 4500 and udp[8:4] = 0))) and not (ip proto 50)",
+        ),
+        ("ipsec:outer=ipv6", "ip6", "ip6 proto 50", "udp port 4500 and ip6[48:4] = 0"),
+        ("wireguard", "ip", "udp port 51820", ""),
+    ],
+)
+def test_a_key_exchange_of_another_program_is_no_packet_around_a_layer(
+    spelling: str, kind: str, evidence: str, expected: str
+) -> None:
+    [layer] = stack.build(spelling, PAIR_UNDERLAYS[kind].endpoints).layers
+    way = Way(layer.evidence(layer.options, layer.context.outer, 0), "")
+    found = other_traffic(layer, way)
+    assert expected in found and bool(expected) == bool(found)
+    assert evidence in way.evidence
 
 
 def watched_stack(monkeypatch: pytest.MonkeyPatch) -> tuple[Stack, list[str]]:

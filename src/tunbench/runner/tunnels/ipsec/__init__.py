@@ -46,6 +46,8 @@ class Ipsec(Tunnel):
         layer=3,
         claims=Claims(confidentiality=True, integrity=True, replay_protection=True),
         evidence="ip proto 50",
+        # IKE, on its second port behind a marker of zeros: RFC 3948, section 2.2.
+        exchanges="udp port 500 or (udp port 4500 and udp[8:4] = 0)",
         options={
             "daemon": Option("choice", "strongswan", "daemon that negotiates the keys", choices=tuple(DAEMONS)),
             "ike": Option("choice", "2", "version of IKE", choices=("2", "1")),

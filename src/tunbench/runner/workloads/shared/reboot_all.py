@@ -18,9 +18,8 @@ from tunbench.runner.workloads.shared import blocked_time, outages
 TIMEOUT = 180.0
 """Seconds after the restart in which peers must answer: a published study saw 98."""
 
-CALM_SECONDS = 5.0
-"""Seconds for which probes go on after the last answer that was waited for. Who asked a peer that was not back yet asks
-again behind 4 s (strongSwan, IKE), which is no packet that goes around the tunnel."""
+CALM_SECONDS = 0.2
+"""Seconds for which probes go on after the last answer that was waited for."""
 
 Streams = Mapping[tuple[str, str], tuple[Node, Path]]
 """By the names of who asks and who is asked: the node on which a stream of probes is, and where it tells of answers."""
