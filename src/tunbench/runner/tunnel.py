@@ -122,6 +122,13 @@ class Tunnel:
     def forget(self, node: Node) -> None:
         """Takes away what the layer has learnt on a node that it is down on, so that it must enrol anew."""
 
+    def leave(self, node: Node, nodes: Nodes) -> None:
+        """Lets a node that the layer is down on no longer belong to it, so that it can enrol anew in the same place.
+
+        Raises CommandFailed.
+        """
+        self.forget(node)
+
     def rekey(self, node: Node) -> None:
         """Lets a node get new keys, or waits until it must have some by its timer: see `About.rekeys_within`."""
         raise AssertionError("a tunnel that declares it says how")

@@ -113,6 +113,8 @@ class About(NamedTuple):
     multicast: bool = False
     # Whether its packets may go through another node than the two ends. The proof is then that they do not.
     relays: bool = False
+    # Whether an endpoint that has left can enrol again: a control plane may keep its place for good.
+    rejoins: bool = True
     # Whether its endpoints are pods, in a cluster that it brings up, whose control plane speaks when it likes.
     pods: bool = False
     # The ways that they may take, by name: an option `path` demands one, and the proof says which one it was.

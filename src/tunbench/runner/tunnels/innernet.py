@@ -95,6 +95,8 @@ class Innernet(Tunnel):
         routes=False,
         roles=(CONTROL,),
         control=("udp:{port}",),
+        # The server disables peers and renames them, and takes none away.
+        rejoins=False,
         own_mtu=DEFAULT_MTU,
         packages=("linux-image-amd64", "wireguard-tools"),
         version=("innernet", "--version"),

@@ -68,6 +68,9 @@ def execute(trial: Trial) -> None:
     assert site
     if outages.bare(site):
         raise Unsupported("there is no tunnel that could be joined")
+    for layer in site.stack.layers:
+        if not layer.about.rejoins:
+            raise Unsupported(f"{layer.about.name} gives the place of an endpoint that has left to no other one")
     outages.check_that_nothing_leaks(site)
     outages.check_that_netem_stays(site)
     began = now()

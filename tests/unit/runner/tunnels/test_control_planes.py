@@ -1,5 +1,6 @@
-"""NetBird and Netmaker: a start with and without what the nodes know, and what is not as it was chosen."""
+"""Control planes: a start with and without what nodes know, what goes with one that leaves, and what was not chosen."""
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tunbench.runner.network import underlay
 from tunbench.runner.node.node import Node
 from tunbench.runner.node.shell import Result
 from tunbench.runner.tunnel import Tunnel
-from tunbench.runner.tunnels import netmaker
+from tunbench.runner.tunnels import headscale, netmaker
 
 STATUS = "netbird-0.sock --ipv4"
 ENROLS = {"netbird": "netbird login", "netmaker": "netclient register"}
@@ -73,6 +74,38 @@ def test_what_is_known_is_forgotten(name: str) -> None:
     names = {"netbird": ("data", "state"), "netmaker": ("data", "key")}[name]
     removed = " ".join(shell.texts)
     assert all(str(layer.file(node, file)) in removed for node, file in zip(("control", "c"), names, strict=True))
+
+
+def test_who_leaves_netbird_is_deleted_there_before_its_keys_are() -> None:
+    shell = addresses()
+    built, nodes = ring("netbird", shell)
+    stack.lift(built, nodes, lambda layer, overlay: None)
+    shell.calls.clear()
+    [layer] = built.layers
+    acting = stack.of_layer(layer, nodes)
+    layer.leave(acting["c"], acting)
+    deleted, removed = shell.texts
+    assert " DELETE " in deleted and "/api/peers/" in deleted
+    assert removed.startswith("rm -rf") and str(layer.file("c", "key")) in removed
+
+
+@pytest.mark.parametrize(
+    ("known", "kept"),
+    [
+        ('{\n  "_machinekey": "cHJpdmtleTo=",\n  "_profiles": "e30="\n}', '{"_machinekey": "cHJpdmtleTo="}\n'),
+        ("{}", "{}\n"),
+        (None, "{}\n"),
+    ],
+)
+def test_who_leaves_headscale_is_the_machine_that_it_was(known: str | None, kept: str, tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    if known:
+        folder.mkdir()
+        (folder / "tailscaled.state").write_text(known)
+        (folder / "derpmap.cached.json").write_text("{}")
+    subprocess.run(["sh", "-c", headscale.FORGET_ALL_BUT_MACHINE, folder], check=True)
+    assert [(file.name, file.read_text()) for file in folder.iterdir()] == [("tailscaled.state", kept)]
+    assert (folder / "tailscaled.state").stat().st_mode & 0o077 == 0
 
 
 def test_an_address_that_was_not_chosen_is_a_failure() -> None:

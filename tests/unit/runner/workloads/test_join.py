@@ -49,3 +49,9 @@ def test_the_last_node_goes_and_comes_back_alone(monkeypatch: pytest.MonkeyPatch
 def test_without_a_tunnel_there_is_nothing_to_join() -> None:
     with pytest.raises(Unsupported, match="there is no tunnel that could be joined"):
         ProbedLab("none", CONNECT).execute("join", times="1")
+
+
+def test_who_keeps_the_place_of_one_that_has_left_is_not_joined_again() -> None:
+    lab = ProbedLab("innernet", CONNECT)
+    with pytest.raises(Unsupported, match="innernet gives the place of an endpoint that has left to no other one"):
+        lab.execute("join", times="1")

@@ -35,6 +35,16 @@ ENVIRONMENTS = {"derp": ("TS_DEBUG_ALWAYS_USE_DERP=true",)}
 VIA_DERP = '"$@" | grep -q "via DERP"'
 """Shell text: whether a client's ping was answered through the relay."""
 
+# What a client has learnt is in its folder, $0, and by which key one knows the machine, too. With another key it would
+# be another machine to the control plane, which would give it the next address.
+FORGET_ALL_BUT_MACHINE = """\
+umask 077
+machine=$(grep -o '"_machinekey": *"[^"]*"' "$0/tailscaled.state")
+rm -rf "$0"
+mkdir "$0"
+printf '{%s}\\n' "$machine" > "$0/tailscaled.state"
+"""
+
 DEFAULT_MTU = 1280
 """Bytes of the client's interface, whatever is below: Tailscale 1.102, net/tstun/mtu.go, DefaultTUNMTU()."""
 
@@ -259,3 +269,8 @@ class Headscale(Tunnel):
     def forget(self, node: Node) -> None:
         """Takes away the keys with which a client is known, and the memory of the control plane."""
         node.run("rm", "-rf", str(self.file(node.name, "state")), str(self.file(node.name, "authkey")))
+
+    def leave(self, node: Node, nodes: Nodes) -> None:
+        """Takes away what a client has learnt but which machine it is."""
+        node.run("sh", "-c", FORGET_ALL_BUT_MACHINE, str(self.file(node.name, "state")))
+        node.run("rm", "-f", str(self.file(node.name, "authkey")))

@@ -231,6 +231,11 @@ class Netbird(Tunnel):
             relay_paths.let_others_in(self, node)
         super().down(node)
 
+    def leave(self, node: Node, nodes: Nodes) -> None:
+        """Takes a client out of the network, where its name and its address are then free."""
+        control_plane.strike_out(self, nodes[CONTROL], node)
+        self.forget(node)
+
     def forget(self, node: Node) -> None:
         """Takes away the keys with which a client is known, and the memory of the control plane."""
         if node.name == RELAY:

@@ -152,3 +152,8 @@ def choose_address(tunnel: Tunnel, control: Node, endpoint: Node) -> None:
     wanted = PEER | {"name": endpoint.name, "ip": tunnel.context.above[endpoint.name].address}
     body = asked.body(tunnel.file(CONTROL, f"peer-{endpoint.name}.json"), wanted)
     asked.ask("PUT", "/peers/", body=body, which=peer)
+
+
+def strike_out(tunnel: Tunnel, control: Node, endpoint: Node) -> None:
+    """Lets the server know an endpoint no longer."""
+    api(tunnel, control).ask("DELETE", "/peers/", which=tunnel.file(CONTROL, f"peer-{endpoint.name}"))

@@ -168,19 +168,22 @@ class Tinc(Tunnel):
             )
             # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
             node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")
-        for node, peer in self._hops(nodes):
-            node.run("cp", str(self._folder(peer) / "hosts" / peer), str(self._folder(node.name) / "hosts"))
+        for name, reached in self._hops(nodes).items():
+            for hop in reached:
+                known = self._folder(hop.peer) / "hosts" / hop.peer
+                nodes[name].run("cp", str(known), str(self._folder(name) / "hosts"))
 
     @property
     def _relayed(self) -> bool:
         return bool(self.declared.roles)
 
-    def _hops(self, nodes: Nodes) -> list[tuple[Node, str]]:
-        """Each node with each of those to which it sends packets itself."""
-        if not self._relayed:
-            return list(mesh.peerings(self, nodes))
+    def _hops(self, nodes: Nodes) -> dict[str, list[settling.Hop]]:
+        """By the names of nodes, to which they send packets themselves."""
         ends = mesh.endpoints(self, nodes)
-        return [*((node, RELAY) for node in ends), *((nodes[RELAY], node.name) for node in ends)]
+        if not self._relayed:
+            return {node.name: [self._hop(node, peer) for peer in self.context.peers(node)] for node in ends}
+        known = {node.name: [self._hop(node, RELAY)] for node in ends}
+        return {**known, RELAY: [self._hop(nodes[RELAY], node.name) for node in ends]}
 
     def _values(self, node: Node) -> Mapping[str, object]:
         """The values in the configuration of a node."""
@@ -234,28 +237,30 @@ class Tinc(Tunnel):
     def joined(self, nodes: Nodes) -> None:
         """Waits until full packets go by UDP in both directions, where that is demanded or there is no other way."""
         if path.demanded(self.options) == RELAY or not self._relayed:
-            for node, peer in self._hops(nodes):
-                settling.wait(self, node, peer, self._frame(node), self._packets(node, peer))
+            hops = self._hops(nodes)
+            for visit in (settling.begin, settling.wait):
+                for name, reached in hops.items():
+                    visit(self, nodes[name], self._frame(nodes[name]), reached)
 
     def searched(self, nodes: Nodes) -> None:
         """Waits until the daemons know whether packets go directly by UDP, or else by UDP to the relay."""
         if not self._relayed or path.demanded(self.options):
             return
-        direct = [self._search(node, peer) for node, peer in mesh.peerings(self, nodes)]
+        direct = [self._search(node, self._hop(node, peer)) for node, peer in mesh.peerings(self, nodes)]
         if not all(direct):
-            for node, peer in self._hops(nodes):
-                self._search(node, peer)
+            for name, reached in self._hops(nodes).items():
+                for hop in reached:
+                    self._search(nodes[name], hop)
 
-    def _search(self, node: Node, peer: str) -> bool:
-        return settling.search(self, node, peer, self._frame(node), self._packets(node, peer))
+    def _search(self, node: Node, hop: settling.Hop) -> bool:
+        return settling.search(self, node, self._frame(node), hop)
 
-    def _packets(self, node: Node, peer: str) -> tuple[str, ...]:
-        """The command that sends packets which a hop carries; a relay has got some from those that send there."""
+    def _hop(self, node: Node, peer: str) -> settling.Hop:
+        """The way to a peer; a relay has got packets from those that send there."""
         if node.name == RELAY:
-            return ("true",)
+            return settling.Hop(peer, "")
         [end, *_] = self.context.peers(node) if peer == RELAY else [peer]
-        interface, there = self.context.above[node.name].interface, self.context.above[end].address
-        return ("ping", "-n", "-I", interface, "-c", "2", "-i", "0.2", "-W", "0.5", there)
+        return settling.Hop(peer, self.context.above[end].address)
 
 
 def rekey_seconds(options: Options) -> float:

@@ -94,10 +94,10 @@ def restart(site: Site, node: Node) -> None:
 
 
 def leave(site: Site, node: Node) -> None:
-    """Takes the stack down on one node, which then knows nothing of it any more. Raises CommandFailed."""
+    """Takes the stack down on one node, which then belongs to it no longer. Raises CommandFailed."""
     stack.lower(site.stack.layers, [node])
     for layer in site.stack.layers:
-        layer.forget(node)
+        layer.leave(node, stack.of_layer(layer, site.members))
 
 
 def bring_up(site: Site, *rising: Node) -> None:
