@@ -5,7 +5,9 @@ All that needs no shard is done before the VM is saved, so that a template has i
 
 import json
 import sys
+import termios
 from pathlib import Path
+from typing import Any
 
 from tunbench.runner import template
 
@@ -15,6 +17,7 @@ def main(events: str) -> None:
     template.begin()
     # Not before: some modules of Python's draw a random number as they are imported.
     from tunbench.runner import on_this_kernel, registry
+    from tunbench.runner.handed_over import PAIRS, HandedOver
     from tunbench.runner.node import limits
     from tunbench.runner.node.events import EventStream
     from tunbench.runner.workload import now
@@ -23,11 +26,21 @@ def main(events: str) -> None:
     registry.import_all()
     saved_in = template.save()
     began = now()
-    handed = template.take(saved_in)
+    first = json.loads(template.take(saved_in)["shard.json"])
     with Path(events).open("a") as stream:
+
+        def save() -> None:
+            nonlocal saved_in
+            # What was told so far is the template's.
+            termios.tcdrain(stream)
+            saved_in = template.save_undisturbed()
+
+        def second() -> Any:
+            return json.loads(template.take_second_part(saved_in)["shard.json"])
+
         told = EventStream(stream)
         told.tell("phase", name="begin", at=began)
-        on_this_kernel.execute(json.loads(handed["shard.json"]), told)
+        on_this_kernel.execute(HandedOver(first, second, save) if PAIRS in first else first, told)
 
 
 main(sys.argv[1])

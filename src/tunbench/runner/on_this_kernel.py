@@ -2,15 +2,17 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
+from typing import Any
 
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import HOME
 from tunbench.runner.node.shell import LocalShell
-from tunbench.runner.shard import Spec, live
+from tunbench.runner.shard import live
 
 
-def execute(spec: Spec, events: Events) -> None:
+def execute(spec: Mapping[str, Any], events: Events) -> None:
     """Lives through a shard and writes its events."""
     # The lab's own /run and /mnt, in memory: nothing is left of them, and nothing of the machine's is touched.
     for folder in ("/run", HOME.parent):

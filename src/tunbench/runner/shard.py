@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from tunbench.runner import mistaken_file, registry, stack, trials, versions
@@ -13,6 +14,7 @@ from tunbench.runner.declare.topology import Pair
 from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.verdicts import Verdict
 from tunbench.runner.declare.warnings import WarningKind
+from tunbench.runner.handed_over import HandedOver
 from tunbench.runner.network import drops, fragment_counters, impairment, kernel_counters, leftovers, tuning
 from tunbench.runner.network.access import gateways, portmap
 from tunbench.runner.network.network import Network
@@ -21,9 +23,6 @@ from tunbench.runner.node.node import Node
 from tunbench.runner.site import Site
 from tunbench.runner.trials import FAILURES
 from tunbench.runner.workload import Sample, now
-
-Spec = Mapping[str, Any]
-"""What the controlling process hands over: see `tunbench.plan.shard.Shard.spec`."""
 
 MAX_NAMED = 10
 """Things left behind that a warning names at most."""
@@ -36,9 +35,14 @@ Without them some 10 ms of the controlling process fell into the beginning of ea
 class PendingTrials:
     """The trials of a shard that have no verdict yet, the next one first."""
 
-    def __init__(self, workloads: Iterable[str], events: Events) -> None:
-        self.workloads = list(workloads)
+    def __init__(self, spec: HandedOver, events: Events) -> None:
+        self.spec = spec
         self.events = events
+
+    @cached_property
+    def workloads(self) -> list[str]:
+        """Their workloads, which nobody asks for until the stack is up, or has failed."""
+        return [BRING_UP, *self.spec["workloads"]]
 
     def close_next(self, verdict: Verdict, reason: str = "", **fields: Any) -> None:
         """Tells the verdict of the next trial, which is then none of them any more."""
@@ -53,9 +57,13 @@ class PendingTrials:
             self.close_next(verdict, f"{reason}", samples=[], began=now(), **fields)
 
 
-def live(spec: Spec, network: Network, events: Events) -> None:
-    """Lives through a shard on a network. Each of its trials gets a verdict, whatever happens."""
-    pending = PendingTrials([BRING_UP, *spec["workloads"]], events)
+def live(handed: Mapping[str, Any], network: Network, events: Events) -> None:
+    """Lives through a shard on a network, by what `tunbench.plan.shard.Shard.spec` says of it.
+
+    Each of its trials gets a verdict, whatever happens.
+    """
+    spec = handed if isinstance(handed, HandedOver) else HandedOver(handed)
+    pending = PendingTrials(spec, events)
     under = network.lay_out(
         spec["underlay"],
         topology.read(spec["topology"]),
@@ -80,7 +88,7 @@ def live(spec: Spec, network: Network, events: Events) -> None:
     _tell_phase(events, "end")
 
 
-def _live_on_nodes(site: Site, network: Network, spec: Spec, pending: PendingTrials, events: Events) -> None:
+def _live_on_nodes(site: Site, network: Network, spec: HandedOver, pending: PendingTrials, events: Events) -> None:
     """Links and tunes the nodes, and watches what leaves the lab while the stack is there."""
     try:
         _tell_phase(events, "underlay")
@@ -96,9 +104,9 @@ def _live_on_nodes(site: Site, network: Network, spec: Spec, pending: PendingTri
         pending.close_all(Verdict.FAILED, reason, logs=_tails(site.nodes.values()))
 
 
-def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Events) -> None:
+def _live_with_stack(site: Site, spec: HandedOver, pending: PendingTrials, events: Events) -> None:
     """Brings the stack up and proves it, measures, and looks at what is left when it is down again."""
-    _check_reached(site, trials.pairs_of(spec["workloads"], site.underlay.topology))
+    _check_reached(site, spec.pairs(site.underlay.topology))
     _tell_phase(events, "prepare")
     stack.prepare(site.stack, site.members)
     fallback_devices = stack.fallback_devices(site.stack)
@@ -110,12 +118,14 @@ def _live_with_stack(site: Site, spec: Spec, pending: PendingTrials, events: Eve
         stack.search(site.stack, site.members)
         site = site.with_made()
         _tell_phase(events, "proof")
-        pairs = trials.pairs_of(spec["workloads"], site.underlay.topology)
-        path = ", ".join(dict.fromkeys(filter(None, [trials.prove(site, pair, events) for pair in pairs])))
+        proven = [trials.prove(site, pair, events) for pair in spec.pairs(site.underlay.topology)]
+        path = ", ".join(dict.fromkeys(filter(None, proven)))
         opened = portmap.opened_before(site.underlay, site.nodes)
         measured = [Sample("connect", took), *(Sample("opened-ports", len(opened[name]), node=name) for name in opened)]
         samples = trials.journaled(measured, OF_BRING_UP, site.pair)
-        pending.close_next(Verdict.OK, samples=samples, began=began, path=path, logs=_tails(site.members))
+        logs, ended = _tails(site.members), now()
+        spec.save()
+        pending.close_next(Verdict.OK, samples=samples, began=began, ended=ended, path=path, logs=logs)
         with fragment_counters.watched(site.underlay, site.nodes, site.stack) as fragments:
             _measure(site, spec, pending, events, path, fragments)
         _tell_phase(events, "down")
@@ -150,7 +160,7 @@ def _check_reached(site: Site, pairs: Sequence[Pair]) -> None:
 
 
 def _measure(
-    site: Site, spec: Spec, pending: PendingTrials, events: Events, path: str, fragments: fragment_counters.Watch
+    site: Site, spec: HandedOver, pending: PendingTrials, events: Events, path: str, fragments: fragment_counters.Watch
 ) -> None:
     """Applies the profile, and executes one workload after the other; `path` is that which was proven before."""
     _tell_phase(events, "impair")

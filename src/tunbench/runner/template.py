@@ -1,5 +1,7 @@
 """The guest's side of a template: where a VM is saved, and what it takes in once it has been loaded.
 
+It is saved once it has booted, and where its stack takes long to come up, once that is up.
+
 A VM that was not loaded takes the same way: there nothing happens where others are saved, and it goes on at once.
 `python3 -m tunbench.runner.template` does so for a script of the shell, whose files it puts beside the runner.
 """
@@ -38,8 +40,11 @@ SAVED_IN = "saved in"
 
 KEY_BYTES = 32
 
-HANDED_IN = Path("/sys/firmware/qemu_fw_cfg/by_name/opt/tunbench/payload/raw")
-"""What QEMU was given for the guest: files, and the key of its random numbers."""
+HANDED_IN = Path("/sys/firmware/qemu_fw_cfg/by_name/opt/tunbench")
+"""Where the kernel shows what QEMU was given for the guest."""
+
+PAYLOAD, SECOND_PART = "payload", "second-part"
+"""Files, and the key of the guest's random numbers; and files that are not read before the stack is up."""
 
 FILES = Path("/payload")
 
@@ -82,18 +87,35 @@ def save() -> float:
     return time.monotonic() - began
 
 
-def take(saved_in: float) -> dict[str, str]:
-    """The files that the VM was handed, by their names; from here on its random numbers follow from its own key.
+def save_undisturbed() -> float:
+    """The same where other processes want the processor: none gets it before the VM is saved."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    try:
+        return save()
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
-    One that is to be tried only says how long it took to be saved, and ends.
-    """
+
+def take(saved_in: float) -> dict[str, str]:
+    """The files that the VM was handed, by their names; from here on its random numbers follow from its own key."""
     subprocess.run(["modprobe", "qemu_fw_cfg"], check=True)
-    handed: dict[str, Any] = json.loads(HANDED_IN.read_bytes())
-    if handed.get("try"):
-        _tell_and_end(saved_in)
+    handed = _handed(PAYLOAD, saved_in)
     _draw_from(bytes.fromhex(handed["key"]))
     subprocess.run(["ip", "-batch", "-"], input=NEW_TABLES, text=True, check=True)
     return dict(handed["files"])
+
+
+def take_second_part(saved_in: float) -> dict[str, str]:
+    """The files that the VM was handed for when its stack is up. Its random numbers go on: they are of the same key."""
+    return dict(_handed(SECOND_PART, saved_in)["files"])
+
+
+def _handed(name: str, saved_in: float) -> dict[str, Any]:
+    """What the VM was handed under a name; one that is to be tried only says how long it took to be saved, and ends."""
+    handed: dict[str, Any] = json.loads((HANDED_IN / name / "raw").read_bytes())
+    if handed.get("try"):
+        _tell_and_end(saved_in)
+    return handed
 
 
 def _tell_and_end(saved_in: float) -> NoReturn:

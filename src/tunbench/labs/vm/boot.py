@@ -17,6 +17,7 @@ from tunbench.labs.vm.instruction_clock import instruction_clock
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.shard import canonical
 from tunbench.plugins.folder import Plugin
+from tunbench.runner.template import PAYLOAD, SECOND_PART
 
 GUEST_GIB = 1
 """What a guest has, unless its stack needs more."""
@@ -68,7 +69,8 @@ FRESH_MEMORY = "memory-backend-ram"
 class Boot:
     """A VM that is to be: its clock and machine, its images and plug-ins, and the folder where its files are.
 
-    `more_memory` are GiB beyond the usual one.
+    `more_memory` are GiB beyond the usual one. In `two_parts`, the guest is handed a second payload when its stack is
+    up.
     """
 
     clock: str
@@ -77,6 +79,7 @@ class Boot:
     machine: Machine = FULL
     plugins: tuple[Plugin, ...] = ()
     more_memory: int = 0
+    two_parts: bool = False
 
     @property
     def memory(self) -> str:
@@ -96,9 +99,9 @@ class Boot:
             files={name: content.decode(errors="surrogateescape") for name, content in files.items()},
         )
 
-    def hand_in(self, **what: object) -> None:
-        """Writes what the guest takes in when it has booted or was loaded, as JSON."""
-        (self.folder / "payload").write_bytes(_filled(canonical(what).encode()))
+    def hand_in(self, name: str = PAYLOAD, **what: object) -> None:
+        """Writes what the guest takes in when it has booted, or its stack is up, or it was loaded there, as JSON."""
+        (self.folder / name).write_bytes(_filled(canonical(what).encode()))
 
     def acpi_tables(self) -> bytes:
         """What comes before the initrd of a machine without HPET; the first call boots a VM to see QEMU's tables."""
@@ -114,8 +117,15 @@ class Boot:
 
     @cached_property
     def serial(self) -> list[str]:
-        """Its serial lines: what it prints, and what it tells, each into a file."""
-        return [f"file:{self.folder}/console.log", f"file:{self.folder}/events.jsonl"]
+        """Its serial lines: what it prints, and what it tells, each into a file.
+
+        What has been told before its stack was up is in the latter already, where it is loaded there.
+        """
+        return [f"file:{self.folder}/console.log", "chardev:events" if self.two_parts else f"file:{self._events}"]
+
+    @property
+    def _events(self) -> Path:
+        return self.folder / "events.jsonl"
 
     def command(
         self, memory: str = FRESH_MEMORY, panic: str = "none", serial: Sequence[str] | None = None
@@ -133,7 +143,10 @@ class Boot:
         argv += ["-initrd", str(self.folder / "boot.cpio")]
         argv += ["-append", " ".join((*BOOT_ARGUMENTS, *(virtual_boot_arguments(self.machine) if virtual else ())))]
         argv += ["-object", f"{memory},id=memory,size={self.memory}", "-device", "pvpanic", "-action", f"panic={panic}"]
-        argv += ["-fw_cfg", f"name=opt/tunbench/payload,file={self.folder}/payload"]
+        for name in (PAYLOAD, SECOND_PART) if self.two_parts else (PAYLOAD,):
+            argv += ["-fw_cfg", f"name=opt/tunbench/{name},file={self.folder}/{name}"]
+        if self.two_parts:
+            argv += ["-chardev", f"file,id=events,path={self._events},append=on"]
         for device in self.serial if serial is None else serial:
             argv += ["-serial", device]
         for number, path in enumerate(image.folder / "image.squashfs" for image in self.images):

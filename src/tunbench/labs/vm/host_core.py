@@ -42,6 +42,13 @@ def chosen() -> Iterator[int]:
         os.close(folder)
 
 
+@contextmanager
+def taken() -> Iterator[None]:
+    """Within it, what this thread starts is bound to such a core. Raises OSError."""
+    with chosen() as core, pinning.kept_to({core}):
+        yield
+
+
 def least_taken() -> int:
     """The core, of those that this thread may use, to which the fewest processes of this machine are bound."""
     taken = Counter(_cores_bound_to())

@@ -19,13 +19,15 @@ from tunbench.labs.vm import host_core, host_memory, qemu
 from tunbench.labs.vm.boot import FULL, GUEST_GIB, Boot
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.templates import start as templates
+from tunbench.labs.vm.templates.brought_up import BroughtUp
 from tunbench.plan.axes.machine import Machine
 from tunbench.plan.axes.stack import PlannedStack
 from tunbench.plan.cache_folder import cache
 from tunbench.plan.shard import Shard, canonical
 from tunbench.plugins.folder import Plugin
 from tunbench.runner.declare.access import Accesses
-from tunbench.runner.node import pinning
+from tunbench.runner.handed_over import in_two_parts
+from tunbench.runner.template import SECOND_PART
 
 DECIDING_FACTS = {
     "image": "image",
@@ -36,6 +38,10 @@ DECIDING_FACTS = {
     "memory": "memory of a VM",
     "start": "start of shards (a template or a fresh boot)",
 }
+
+
+SHARD = "shard.json"
+"""The file in which the guest is handed a shard, or a part of it."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +109,20 @@ class VmLab:
 
     def start(self, shard: Shard, folder: Path) -> Execution:
         """Starts a VM that executes the shard; what it writes goes to the folder."""
-        return started(written(self, shard, folder))
+        boot = written(self, shard, folder)
+        return BroughtUp(boot) if boot.two_parts and templates.begins_with(self.clock) == TEMPLATE else started(boot)
 
 
 def written(lab: Lab, shard: Shard, folder: Path) -> Boot:
     """A VM that is to execute a shard, whose files have been written to the folder."""
     boot = boot_of(shard, lab.clock, folder, lab.extras, lab.plugins)
-    boot.write("shard", {"shard.json": canonical(shard.spec()).encode()}, shard.seed)
+    if not (lab.clock == "virtual" and shard.stack.saved_when_up):
+        boot.write("shard", {SHARD: canonical(shard.spec()).encode()}, shard.seed)
+        return boot
+    boot = replace(boot, two_parts=True)
+    first, second = in_two_parts(shard.spec())
+    boot.write("shard", {SHARD: canonical(first).encode()}, shard.seed)
+    boot.hand_in(SECOND_PART, files={SHARD: canonical(second)})
     return boot
 
 
@@ -127,7 +140,7 @@ def started(boot: Boot) -> ProcessGroup:
     """A VM whose files have been written, under way on a core of its own."""
     if boot.clock != "virtual":
         return templates.start(boot)
-    with host_core.chosen() as core, pinning.kept_to({core}):
+    with host_core.taken():
         return templates.start(boot)
 
 

@@ -62,6 +62,11 @@ class PlannedStack:
         """What its layers take of a VM's memory beyond the usual, in GiB."""
         return sum(about.needs.memory for about in self.abouts)
 
+    @property
+    def saved_when_up(self) -> bool:
+        """Whether a VM is saved once it is up, since that takes minutes; what differs behind goes on from there."""
+        return any(about.pods for about in self.abouts)
+
     def spec(self) -> str:
         """The stack as a shard names it."""
         return self.name

@@ -12,6 +12,10 @@ class TemplateError(Exception):
     """A template cannot be made or loaded; the message says why."""
 
 
+class Ended(TemplateError):
+    """QEMU has ended: what was to be saved has not come so far."""
+
+
 class Monitor:
     """A conversation with one QEMU, which inherits the other end; it ends with QEMU, or is closed.
 
@@ -62,7 +66,7 @@ class Monitor:
         except OSError as error:
             raise TemplateError(f"QEMU does not answer: {error.strerror}") from None
         if not line:
-            raise TemplateError("QEMU ended")
+            raise Ended("QEMU ended")
         told: dict[str, Any] = json.loads(line)
         return told
 

@@ -1,4 +1,4 @@
-"""Saves a VM that has booted, and loads it: its memory is a file, and all else that it is, is its state.
+"""Saves a VM, once it has booted or its stack is up, and loads it: its memory is a file, and so is all else of it.
 
 Where QEMU records, what it offers for this ends it: `migrate` reads a clock in a thread that has no turn, and snapshots
 want a disk. What was made for Xen saves devices alone, within QEMU's own turn; the memory is a file by then anyway.
@@ -6,23 +6,30 @@ want a disk. What was made for Xen saves devices alone, within QEMU's own turn; 
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from tunbench.labs import time_slice
 from tunbench.labs.process_group import ProcessGroup
+from tunbench.labs.vm import host_core
 from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.templates.monitor import Monitor, TemplateError
-from tunbench.runner.template import SAVED_IN
+from tunbench.runner.template import PAYLOAD, SAVED_IN, SECOND_PART
 
-MEMORY, STATE = "memory", "state"
+MEMORY, STATE, EVENTS = "memory", "state", "events.jsonl"
+"""The files of a template; the last one is that of a VM whose stack was up."""
 
 BOOT_LIMIT = 600.0
 """Seconds of wall clock in which a VM must have booted, on a machine that has much else to do."""
+
+BRING_UP_LIMIT = 1800.0
+"""The same of a stack that must be up."""
 
 LOAD_LIMIT = 60.0
 
@@ -54,18 +61,40 @@ def save(boot: Boot, folder: Path) -> None:
     """
     for _ in range(ATTEMPTS):
         _save(boot, folder)
-        if _saved_in(boot, folder) < JUMP_SECONDS:
+        if _saved_in(boot, folder, PAYLOAD) < JUMP_SECONDS:
             return
     raise TemplateError(f"the clock of the VM jumped as it was saved, {ATTEMPTS} times of {ATTEMPTS}")
 
 
-def _saved_in(boot: Boot, template: Path) -> float:
+def save_brought_up(boot: Boot, booted: Path, folder: Path, begun: Callable[[ProcessGroup], None]) -> None:
+    """Loads a VM that has booted, lets its stack come up, and saves it into a folder, with what it has told.
+
+    `begun` hears of each VM that is started for it. Raises Ended where the stack does not come up, and as `save` does.
+    """
+    for _ in range(ATTEMPTS):
+        with tempfile.TemporaryDirectory(dir=boot.folder) as name:
+            trying = _beside(boot, Path(name))
+            (trying.folder / PAYLOAD).symlink_to((boot.folder / PAYLOAD).absolute())
+            trying.hand_in(SECOND_PART, files={})
+            _save_further(trying, booted, folder, begun)
+            shutil.copyfile(trying.folder / EVENTS, folder / EVENTS)
+        if _saved_in(boot, folder, SECOND_PART) < JUMP_SECONDS:
+            return
+    raise TemplateError(f"the clock of the VM jumped as it was saved, {ATTEMPTS} times of {ATTEMPTS}")
+
+
+def _beside(boot: Boot, folder: Path) -> Boot:
+    """The same VM in another folder, which is within its own and is swept away with that."""
+    (folder / "boot.cpio").symlink_to((boot.folder / "boot.cpio").absolute())
+    return replace(boot, folder=folder)
+
+
+def _saved_in(boot: Boot, template: Path, asked_by: str) -> float:
     """The seconds of its own clock in which a VM was saved, as it says itself. Raises TemplateError, OSError."""
-    # In the folder of the VM, with which it is swept away.
     with tempfile.TemporaryDirectory(dir=boot.folder) as name:
-        tried = replace(boot, folder=Path(name))
-        (tried.folder / "boot.cpio").symlink_to((boot.folder / "boot.cpio").absolute())
-        tried.hand_in(**{"try": True})
+        tried = _beside(boot, Path(name))
+        for handed in (PAYLOAD, SECOND_PART):
+            tried.hand_in(handed, **{"try": handed == asked_by})
         vm = load(tried, template)
         try:
             vm.process.wait(LOAD_LIMIT)
@@ -80,24 +109,52 @@ def _saved_in(boot: Boot, template: Path) -> float:
 
 
 def _save(boot: Boot, folder: Path) -> None:
-    memory, state = folder / MEMORY, folder / STATE
     with closing(Monitor(BOOT_LIMIT)) as monitor:
-        argv = [*boot.command(_memory_in(memory, shared=True), panic="pause"), *monitor.arguments]
+        argv = [*boot.command(_memory_in(folder / MEMORY, shared=True), panic="pause"), *monitor.arguments]
         vm = ProcessGroup(argv, boot.folder, inherits=(monitor.theirs.fileno(),))
-        try:
-            monitor.begin()
-            time_slice.give_shortest(vm.process.pid)
-            monitor.wait_for("STOP")
-            monitor.execute("xen-save-devices-state", filename=str(state), live=False)
-        except TemplateError as error:
-            raise TemplateError(f"{error} {vm.last_words()}".strip()) from None
-        finally:
-            vm.stop()
-    state.write_bytes(without_host_clocks(state.read_bytes()))
+        _save_where_it_stops(vm, monitor, folder / STATE)
+
+
+def _save_further(boot: Boot, booted: Path, folder: Path, begun: Callable[[ProcessGroup], None]) -> None:
+    """Lets a VM that was saved go on, in a copy of its memory, until it stops once more."""
+    copied = subprocess.run(["cp", "--sparse=always", booted / MEMORY, folder / MEMORY], capture_output=True, text=True)
+    if copied.returncode:
+        raise TemplateError(copied.stderr.strip())
+    state = os.open(booted / STATE, os.O_RDONLY)
+    try:
+        with closing(Monitor(BRING_UP_LIMIT)) as monitor:
+            argv = boot.command(_memory_in(folder / MEMORY, shared=True), panic="pause")
+            with host_core.taken():
+                vm = ProcessGroup(
+                    [*argv, *INCOMING, *monitor.arguments],
+                    boot.folder,
+                    inherits=(monitor.theirs.fileno(), state),
+                )
+            begun(vm)
+            _save_where_it_stops(vm, monitor, folder / STATE, state)
+    finally:
+        os.close(state)
+
+
+def _save_where_it_stops(vm: ProcessGroup, monitor: Monitor, into: Path, loaded: int | None = None) -> None:
+    try:
+        monitor.begin()
+        time_slice.give_shortest(vm.process.pid)
+        if loaded is not None:
+            _load_state(monitor, loaded)
+        monitor.wait_for("STOP")
+        monitor.execute("xen-save-devices-state", filename=str(into), live=False)
+    except TemplateError as error:
+        raise type(error)(f"{error} {vm.last_words()}".strip()) from None
+    finally:
+        vm.stop()
+    into.write_bytes(without_host_clocks(into.read_bytes()))
 
 
 def load(boot: Boot, template: Path) -> ProcessGroup:
     """A VM that goes on where a saved one stopped. What it writes is its own. Raises TemplateError, OSError."""
+    if (told := template / EVENTS).exists():
+        shutil.copyfile(told, boot.folder / EVENTS)
     monitor, state = Monitor(LOAD_LIMIT), os.open(template / STATE, os.O_RDONLY)
     try:
         argv = [*boot.command(_memory_in(template / MEMORY, shared=False)), *INCOMING, *monitor.arguments]
@@ -110,6 +167,7 @@ def load(boot: Boot, template: Path) -> ProcessGroup:
     # It is not closed while the guest executes: QEMU would have to see to that.
     vm.closes.append(monitor)
     try:
+        monitor.begin()
         _load_state(monitor, state)
     except BaseException as error:
         vm.stop()
@@ -120,7 +178,6 @@ def load(boot: Boot, template: Path) -> ProcessGroup:
 
 
 def _load_state(monitor: Monitor, state: int) -> None:
-    monitor.begin()
     monitor.execute("migrate-incoming", uri=f"fd:{state}")
     while (status := monitor.execute("query-migrate").get("status")) != "completed":
         if status == "failed":

@@ -16,8 +16,10 @@ from typing import IO
 from tunbench.labs.lab import LabError
 from tunbench.labs.vm.templates import seal
 
-MOST, MOST_BYTES = 32, 6 << 30
-"""Templates, and bytes of them on the disk, that are kept at most; those that were not used for longest go first."""
+MOST, MOST_BYTES = 32, 20 << 30
+"""Templates, and bytes of them on the disk, that are kept at most; those that were not used for longest go first.
+
+One that has booted has 140 MB, one with a cluster some 2 GB, of which a study needs one for each of its stacks."""
 
 ROOM_BYTES = 512 << 20
 """What making one may take at most."""
