@@ -1,5 +1,6 @@
 """A program that stands for QEMU where a VM is saved and loaded: it speaks as its monitor does, and boots nothing."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -27,12 +28,14 @@ if "--version" in sys.argv:
 with open(os.path.join(FOLDER, "argv"), "a") as argv:
     argv.write(json.dumps(sys.argv) + "\\n")
 console, events = (device.partition(":")[2] for device in after("-serial"))
-with open(fields(after("-fw_cfg")[0])["file"]) as file:
-    tried = '"try":true' in file.read()
+chardevs = [fields(one) for one in after("-chardev")]
+events = {one.get("id"): one.get("path") for one in chardevs}.get(events) or events
+handed = [open(fields(one)["file"]).read() for one in after("-fw_cfg")]
+tried = any('"try":true' in text for text in handed)
 with open(console, "w") as file:
     file.write(f"saved in {0.0017 if mode('jumps') else 0.0001}\\n" if tried else "status 0\\n")
-monitors = [fields(one) for one in after("-chardev")]
-incoming = "-incoming" in sys.argv
+monitors = [one for one in chardevs if "fd" in one]
+incoming, saved = "-incoming" in sys.argv, "panic=pause" in sys.argv
 if monitors:
     talk = socket.socket(fileno=int(monitors[0]["fd"]))
     lines = talk.makefile("rb")
@@ -50,7 +53,7 @@ if monitors:
     for line in lines:
         asked = json.loads(line)
         command, given = asked["execute"], asked["arguments"]
-        if mode("refuses") and command == ("migrate-incoming" if incoming else "xen-save-devices-state"):
+        if mode("refuses") and command == ("xen-save-devices-state" if saved else "migrate-incoming"):
             tell(error={"class": "GenericError", "desc": "not today"})
             continue
         if command == "xen-save-devices-state":
@@ -69,7 +72,15 @@ if monitors:
                 sys.stderr.write("no such machine")
                 raise SystemExit(1)
             tell(event="STOP")
-        if command == "cont":
+        if command == "cont" and saved:
+            if mode("ends"):
+                raise SystemExit
+            with open(memory["mem-path"], "ab") as file:
+                file.write(b", whose stack is up")
+            with open(events, "a") as file:
+                file.write("up\\n")
+            tell(event="STOP")
+        elif command == "cont":
             break
 with open(events, "a") as file:
     file.write((repr(loaded) if incoming else "a fresh boot") + "\\n")
@@ -77,7 +88,10 @@ with open(events, "a") as file:
 
 
 class FakeQemu:
-    """The only QEMU there is; `does` makes it behave in a way: silent, refuses, fails, dies or jumps."""
+    """The only QEMU there is; `does` makes it behave in a way: silent, refuses, fails, dies, ends or jumps.
+
+    Where it ends, it does so before the stack is up.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.folder = folder / "qemu"
@@ -93,6 +107,7 @@ class FakeQemu:
         (self.folder / how).touch()
 
     def started(self) -> list[str]:
-        """What was started so far: a VM to be saved, to be loaded, or a fresh one."""
+        """What was started so far: a VM to be saved, to go on and be saved, to be loaded, or a fresh one."""
         lines = (self.folder / "argv").read_text().splitlines() if (self.folder / "argv").exists() else []
-        return ["load" if '"-incoming"' in one else "save" if '"-chardev"' in one else "fresh" for one in lines]
+        kinds = {(False, False): "fresh", (False, True): "save", (True, False): "load", (True, True): "save further"}
+        return [kinds["-incoming" in words, "panic=pause" in words] for words in map(json.loads, lines)]

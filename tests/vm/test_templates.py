@@ -13,6 +13,7 @@ from tests.helpers.measuring import plan
 from tests.helpers.traces import that_name
 from tunbench.labs.vm import explore
 from tunbench.labs.vm.templates import seal, start
+from tunbench.plan.axes.stack import PlannedStack
 from tunbench.run.order import read_order
 from tunbench.runner.node.shell import wait_until
 
@@ -132,14 +133,14 @@ def test_a_fresh_boot_gives_the_same_bytes_of_the_same_seed(
     assert drawn(tmp_path, 1) == of_seed_1
 
 
-def events(folder: Path, machine: str) -> bytes:
+def events(folder: Path, machine: str, profile: str = "medium") -> bytes:
     """What a shard tells from its beginning to its end."""
-    text = plan(["wireguard"], '["medium"]', ["ping:count=5"]).replace("[lab]", f"machine = {machine}\n[lab]")
+    text = plan(["wireguard"], f'["{profile}"]', ["ping:count=5"]).replace("[lab]", f"machine = {machine}\n[lab]")
     order = read_order(text, "test.toml", {})
     folder.mkdir()
     vm = order.lab.start(order.shards[0], folder)
     try:
-        assert wait_until(lambda: not vm.running(), 300)
+        assert wait_until(lambda: not vm.running(), 300, 0.1)
         assert vm.warnings == ()
         return (folder / "events.jsonl").read_bytes()
     finally:
@@ -156,6 +157,17 @@ def test_a_shard_tells_the_same_whether_it_was_loaded_or_booted(
     assert b'"end"' in loaded
     monkeypatch.setenv(start.SWITCH, "off")
     assert events(tmp_path / "booted", machine) == loaded
+
+
+def test_a_shard_tells_the_same_whether_its_stack_was_up_or_came_up(
+    tmp_path: Path, first: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PlannedStack, "saved_when_up", True)
+    loaded = [events(tmp_path / profile, '"full"', profile) for profile in ("medium", "baseline")]
+    [saved] = [told for path in first.glob("*/events.jsonl") if loaded[0].startswith(told := path.read_bytes())]
+    assert b'"proof"' in saved and loaded[1].startswith(saved), "both go on from there"
+    monkeypatch.setenv(start.SWITCH, "off")
+    assert events(tmp_path / "booted", '"full"', "medium") == loaded[0]
 
 
 def test_kill_9_while_a_template_is_made_leaves_nothing_that_is_used(

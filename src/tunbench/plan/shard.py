@@ -67,7 +67,7 @@ class Shard:
     @property
     def memory(self) -> int:
         """What it takes of a VM's memory beyond the usual, in GiB."""
-        return self.stack.memory
+        return self.stack.memory + self.layout.memory
 
     @property
     def tuning(self) -> Tuning:

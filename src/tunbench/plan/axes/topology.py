@@ -14,6 +14,10 @@ from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.topology import Topology
 
 
+ENDPOINTS_A_GIB, MOST_GIB = 16, 6
+"""Endpoints whose programs take a GiB together, and what they get at most: Tailscale's client takes up to 59 MB."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """A topology as a plan spells it; its endpoints and pairs are made when they are asked for."""
@@ -24,6 +28,11 @@ class Layout:
     def topology(self) -> Topology:
         """Endpoints and pairs: a mesh of 250 has 31,125 of them."""
         return _made(self.name)
+
+    @property
+    def memory(self) -> int:
+        """What the programs of many endpoints take of a VM's memory beyond the usual, in GiB."""
+        return min(len(self.topology.endpoints) // ENDPOINTS_A_GIB, MOST_GIB)
 
     def spec(self) -> str:
         """The topology as a shard names it."""

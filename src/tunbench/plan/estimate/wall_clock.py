@@ -21,6 +21,9 @@ from tunbench.runner.workload import Load
 BOOT_SECONDS = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
+SAVING_SECONDS, LOADING_SECONDS = 20.0, 3.0
+"""What it takes to save a VM whose stack is up, and to load it."""
+
 USUAL_ENDPOINTS = 3
 """Endpoints up to which all these constants are taken to hold: most plans have pairs, or rings of three.
 

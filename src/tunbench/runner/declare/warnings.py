@@ -86,7 +86,8 @@ class WarningKind(StrEnum):
     )
     FRESH_BOOT = (
         "fresh-boot",
-        "a shard booted afresh, because the template from which it should have started could not be made or loaded",
+        "a shard booted afresh, or brought its stack up anew, because the template from which it should have started "
+        "could not be made or loaded",
         "Its numbers are those that the template gives; it took longer. `tunbench lab clean` removes templates, and the"
         " next run makes them anew.",
     )
