@@ -96,8 +96,9 @@ def execute(run: str, values: Sequence[str], repeat: int, name: str) -> None:
         teller.tell(began=True)
         execution = ready.lab.start(shard, folder)
         try:
-            teller.tell(warnings=[list(one) for one in execution.warnings])
             followed(execution, teller, lambda: _is_wanted(worker, str(key)))
+            # Where a stack is brought up first, they come after that.
+            teller.tell(warnings=[list(one) for one in execution.warnings])
             _check_room(folder)
             teller.tell(over=teller.count, age=execution.age(), words=execution.last_words())
         finally:

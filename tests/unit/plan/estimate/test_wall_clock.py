@@ -9,7 +9,9 @@ from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.estimate.wall_clock import (
     BOOT_SECONDS,
     ENDPOINT_SECONDS,
+    LOADING_SECONDS,
     NO_AES_FACTOR,
+    SAVING_SECONDS,
     SECONDS_A_BUSY_SECOND,
     USER_SPACE_FACTOR,
     bring_up,
@@ -71,6 +73,16 @@ def test_a_large_mesh_takes_longer_to_come_up_and_a_ring_of_three_does_not() -> 
     # One node of them begins again.
     again = bring_up(parse("netbird"), [asked("join:times=1")], 32) - bring_up(parse("netbird"), (), 32)
     assert again == pytest.approx(startup("netbird"))
+
+
+def test_a_cluster_comes_up_once_for_all_profiles_of_a_repeat() -> None:
+    text = 'name = "x"\nstacks = ["calico"]\ntopology = "cluster"\nrepeats = 2\nworkloads = ["ping:count=10"]\n'
+    shards = expand(check(text + 'profiles = ["baseline", "low", "medium"]\n', "x.toml"))
+    whole = sum(shard_seconds(one) for one in shards)
+    begun = bring_up(parse("calico"), (), len(shards[0].layout.topology.endpoints))
+    assert len(shards) == 6
+    assert estimate(shards, 1) == pytest.approx(whole + 2 * SAVING_SECONDS - 4 * (begun - LOADING_SECONDS))
+    assert estimate(shards, 1, "real") == pytest.approx(sum(shard_seconds(one, "real") for one in shards))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from threading import Thread
 from typing import NoReturn
@@ -44,7 +45,8 @@ class BroughtUp:
         self._stopped = False
         self._vm: ProcessGroup | None = None
         self._bell = os.eventfd(0, os.EFD_CLOEXEC)
-        self._thread = Thread(target=self._make, daemon=True)
+        # It looks into the same cache as this thread.
+        self._thread = Thread(target=copy_context().run, args=(self._make,), daemon=True)
         self._thread.start()
 
     def _make(self) -> None:

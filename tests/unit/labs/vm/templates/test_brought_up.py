@@ -11,6 +11,7 @@ from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.templates import brought_up, seal, start
 from tunbench.labs.vm.templates.brought_up import BroughtUp
+from tunbench.plan.cache_folder import cache_in
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.template import SECOND_PART
@@ -53,7 +54,7 @@ def told(execution: BroughtUp) -> str:
         lines.extend(execution.lines())
         return not alive
 
-    assert wait_until(ended, 10)
+    assert wait_until(ended, 60)
     execution.stop()
     return b"\n".join(lines).decode()
 
@@ -73,6 +74,15 @@ def test_another_seed_or_stack_is_brought_up_for_itself(
     told(begun(tmp_path, 1))
     assert told(begun(tmp_path, 2, **other)) == UP  # type: ignore[arg-type]
     assert qemu.started() == [*MADE, "load", "save further", TRIED, "load"]
+
+
+def test_it_is_made_in_the_cache_that_whoever_begins_it_looks_into(tmp_path: Path, qemu: FakeQemu) -> None:
+    images, other = BASE.folder.parent, tmp_path / "other"
+    other.mkdir()
+    (other / "images").symlink_to(images)
+    with cache_in(other):
+        assert told(begun(tmp_path)) == UP
+    assert len([path for path in (other / start.FOLDER).iterdir() if path.is_dir()]) == 2
 
 
 def test_a_stack_that_does_not_come_up_fails_in_the_shard_itself(tmp_path: Path, qemu: FakeQemu) -> None:
@@ -108,7 +118,7 @@ def test_nothing_is_told_while_it_is_made_and_whoever_stops_ends_that(
     monkeypatch.setattr(brought_up, "STOP_SECONDS", 60.0)
     qemu.does("silent")
     execution = begun(tmp_path, 2, seed=2)
-    assert wait_until(lambda: "save further" in qemu.started()[len(MADE) :], 10)
+    assert wait_until(lambda: "save further" in qemu.started()[len(MADE) :], 60)
     assert execution.running() and execution.lines() == [] and len(execution.wakes) == 1
     assert "brought up" in execution.last_words()
     execution.stop()
