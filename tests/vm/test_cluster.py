@@ -1,5 +1,6 @@
-"""A Kubernetes cluster in the VM: traffic goes from pod to pod, as Calico's VXLAN, and two runs are equal."""
+"""A Kubernetes cluster in the VM: traffic goes from pod to pod, as Calico's VXLAN, from one that was saved or not."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tests.helpers.images import ensured
 from tests.helpers.measuring import execute, values, verdicts
 from tunbench.journal import journal
 from tunbench.labs.vm.image_definition import ADDONS
+from tunbench.labs.vm.templates import start
 from tunbench.runner import registry
 from tunbench.toolbox.tools import TOOLS
 
@@ -22,7 +24,7 @@ repeats = 1
 topology = "cluster"
 stacks = {stacks}
 workloads = ["ping:count=20", "iperf3-tcp:duration=1"]
-profiles = ["baseline"]
+profiles = ["baseline", "low"]
 [lab]
 kind = "vm"
 clock = "virtual"
@@ -39,12 +41,17 @@ def installed() -> None:
     assert missing == [], f"install them with: tunbench toolbox install {' '.join(missing)}"
 
 
-def test_traffic_goes_from_pod_to_pod_and_two_runs_are_equal(tmp_path: Path) -> None:
+def test_traffic_goes_from_pod_to_pod_and_is_equal_whether_the_cluster_was_saved_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stacks = ["calico", "calico:mtu=1230"]
-    one, other = (execute(tmp_path / name, PLAN.format(stacks=stacks), workers=1) for name in ("one", "other"))
+    one = execute(tmp_path / "one", PLAN.format(stacks=stacks), workers=1)
+    monkeypatch.setenv(start.SWITCH, "off")
+    other = execute(tmp_path / "other", PLAN.format(stacks=stacks), workers=1)
     assert {told for told in verdicts(one).values()} == {("ok", "")}
     proofs = [event for event in journal.events(tmp_path / "one") if event["event"] == "proof"]
     assert {(event["pair"], event["findings"][0]["layer"]) for event in proofs} == {("pod-a-pod-b", "calico")}
     assert {warning.name for warning in one.warnings} & WARNED_OF == set()
-    for stack in stacks:
-        assert values(one, "throughput", stack) == values(other, "throughput", stack) != []
+    for stack, profile in product(stacks, ("baseline", "low")):
+        found = values(one, "throughput", stack, profile=profile)
+        assert found == values(other, "throughput", stack, profile=profile) != []
