@@ -13,7 +13,6 @@ from tunbench.runner.declare import spelling, topology
 from tunbench.runner.declare.options import resolve
 from tunbench.runner.declare.topology import Topology
 
-
 ENDPOINTS_A_GIB, MOST_GIB = 16, 6
 """Endpoints whose programs take a GiB together, and what they get at most: Tailscale's client takes up to 59 MB."""
 
