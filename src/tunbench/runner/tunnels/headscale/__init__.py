@@ -45,10 +45,6 @@ mkdir "$0"
 printf '{%s}\\n' "$machine" > "$0/tailscaled.state"
 """
 
-# Nobody has told the client to filter anything. Where it finds iptables, it looks there for rules of its own, which
-# makes tables that stay.
-CLEAN_UP = 'program=$(command -v tailscaled) && PATH= && exec "$program" --cleanup --no-logs-no-support'
-
 DEFAULT_MTU = 1280
 """Bytes of the client's interface, whatever is below: Tailscale 1.102, net/tstun/mtu.go, DefaultTUNMTU()."""
 
@@ -268,7 +264,7 @@ class Headscale(Tunnel):
         """Stops the daemon, which takes its interface, routes and rules away."""
         super().down(node)
         if node.name in self.context.above:
-            node.try_run("sh", "-c", CLEAN_UP)
+            node.try_run("tailscaled", "--cleanup", "--no-logs-no-support")
 
     def forget(self, node: Node) -> None:
         """Takes away the keys with which a client is known, and the memory of the control plane."""
