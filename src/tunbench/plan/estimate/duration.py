@@ -23,23 +23,24 @@ def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> f
     # There are never more at work than there are shards.
     free_at = [0.0] * max(1, min(workers, len(shards)))
     seconds: dict[tuple[object, ...], float] = {}
+    shared: dict[tuple[object, ...], bool] = {}
     up: set[str] = set()
     for shard in shards:
         # All repeats of a shard take the same time.
         alike = (*(value.name for value in shard.values.values()), shard.workloads)
         if alike not in seconds:
             seconds[alike] = shard_seconds(shard, clock)
-        heapq.heapreplace(free_at, free_at[0] + seconds[alike] - _spared(shard, clock, up))
+            shared[alike] = clock == "virtual" and shard.stack.saved_when_up
+        spared = _spared(shard, up) if shared[alike] else 0
+        heapq.heapreplace(free_at, free_at[0] + seconds[alike] - spared)
     return max(free_at)
 
 
-def _spared(shard: Shard, clock: str, up: set[str]) -> float:
+def _spared(shard: Shard, up: set[str]) -> float:
     """Seconds that a shard need not wait for its stack, which is among those that are `up` from now on."""
-    if clock != "virtual" or not shard.stack.saved_when_up:
-        return 0
     first, _ = in_two_parts(shard.spec())
-    known, name = len(up), canonical(first)
-    up.add(name)
+    known = len(up)
+    up.add(canonical(first))
     begun = wall_clock.bring_up(shard.stack, (), len(shard.layout.topology.endpoints))
     return -wall_clock.SAVING_SECONDS if len(up) > known else begun - wall_clock.LOADING_SECONDS
 
