@@ -30,7 +30,7 @@ kind = "vm"
 clock = "virtual"
 """
 
-WARNED_OF = {"outside", "left-behind", "relayed"}
+WARNED_OF = {"outside", "left-behind", "relayed", "fresh-boot"}
 
 
 @pytest.fixture(scope="module", autouse=True)

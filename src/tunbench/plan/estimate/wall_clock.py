@@ -22,7 +22,7 @@ BOOT_SECONDS = 7.5
 """Seconds of wall clock from a VM's start to its first trial, and back to nothing."""
 
 SAVING_SECONDS, LOADING_SECONDS = 20.0, 3.0
-"""What it takes to save a VM whose stack is up, and to load it."""
+"""What it is taken to need to save a VM whose stack is up, and to load it: chosen, and not read off runs."""
 
 USUAL_ENDPOINTS = 3
 """Endpoints up to which all these constants are taken to hold: most plans have pairs, or rings of three.

@@ -59,11 +59,7 @@ def save(boot: Boot, folder: Path) -> None:
     softmmu/icount.c). So the loop gets the processor as soon as it wakes; and the VM is loaded once, asked whether its
     clock has jumped, and saved again where it has.
     """
-    for _ in range(ATTEMPTS):
-        _save(boot, folder)
-        if _saved_in(boot, folder, PAYLOAD) < JUMP_SECONDS:
-            return
-    raise TemplateError(f"the clock of the VM jumped as it was saved, {ATTEMPTS} times of {ATTEMPTS}")
+    _until_no_jump(lambda: _save(boot, folder), lambda: _saved_in(boot, folder, PAYLOAD))
 
 
 def save_brought_up(boot: Boot, booted: Path, folder: Path, begun: Callable[[ProcessGroup], None]) -> None:
@@ -71,14 +67,23 @@ def save_brought_up(boot: Boot, booted: Path, folder: Path, begun: Callable[[Pro
 
     `begun` hears of each VM that is started for it. Raises Ended where the stack does not come up, and as `save` does.
     """
-    for _ in range(ATTEMPTS):
+
+    def attempt() -> None:
         with tempfile.TemporaryDirectory(dir=boot.folder) as name:
             trying = _beside(boot, Path(name))
             (trying.folder / PAYLOAD).symlink_to((boot.folder / PAYLOAD).absolute())
             trying.hand_in(SECOND_PART, files={})
             _save_further(trying, booted, folder, begun)
             shutil.copyfile(trying.folder / EVENTS, folder / EVENTS)
-        if _saved_in(boot, folder, SECOND_PART) < JUMP_SECONDS:
+
+    _until_no_jump(attempt, lambda: _saved_in(boot, folder, SECOND_PART))
+
+
+def _until_no_jump(attempt: Callable[[], None], saved_in: Callable[[], float]) -> None:
+    """Saves a VM until its clock has not jumped by that. Raises TemplateError where it always does."""
+    for _ in range(ATTEMPTS):
+        attempt()
+        if saved_in() < JUMP_SECONDS:
             return
     raise TemplateError(f"the clock of the VM jumped as it was saved, {ATTEMPTS} times of {ATTEMPTS}")
 

@@ -19,7 +19,8 @@ from tunbench.labs.vm.templates import seal
 MOST, MOST_BYTES = 32, 20 << 30
 """Templates, and bytes of them on the disk, that are kept at most; those that were not used for longest go first.
 
-One that has booted has 140 MB, one with a cluster some 2 GB, of which a study needs one for each of its stacks."""
+One that has booted has 140 MB, one with a cluster 1.2 GB or more, of which a study needs one for each of its stacks.
+"""
 
 ROOM_BYTES = 512 << 20
 """What making one may take at most."""

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fake_qemu import FakeQemu
-from tests.helpers.labs import ADDON, small_images
-from tunbench.labs.vm import image_build
 from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.labs.vm.templates import brought_up, seal, start
+from tunbench.labs.vm.templates import brought_up, start
 from tunbench.labs.vm.templates.brought_up import BroughtUp
 from tunbench.plan.cache_folder import cache_in
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node.shell import wait_until
 from tunbench.runner.template import SECOND_PART
+
+pytestmark = pytest.mark.usefixtures("qemu")
 
 TRIED = "load"
 """What was saved is loaded once to be tried."""
@@ -25,16 +25,6 @@ UP = "up\n(b'state', b'a VM that has booted, whose stack is up')"
 """What a VM tells that was loaded there: what was told before it was saved, and what it is."""
 
 BOOTED = "(b'state', b'a VM that has booted')"
-
-
-@pytest.fixture(autouse=True)
-def qemu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeQemu:
-    small_images(monkeypatch, tmp_path)
-    monkeypatch.setattr(seal, "_known", {})
-    monkeypatch.delenv(start.SWITCH, raising=False)
-    for definition in (BASE, ADDON):
-        image_build.write_manifest_of(definition, definition.folder, {})
-    return FakeQemu(monkeypatch, tmp_path)
 
 
 def begun(folder: Path, number: int = 0, seed: int = 1, first: bytes = b"a stack") -> BroughtUp:

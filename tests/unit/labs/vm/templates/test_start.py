@@ -5,25 +5,17 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fake_qemu import FakeQemu
-from tests.helpers.labs import ADDON, small_images
+from tests.helpers.labs import ADDON
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.vm import image_build, kvm
 from tunbench.labs.vm import qemu as program
 from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.image_definition import BASE
-from tunbench.labs.vm.templates import saving, seal, start
+from tunbench.labs.vm.templates import saving, start
 from tunbench.plan.axes.machine import Machine
 from tunbench.runner.declare.warnings import WarningKind
 
-
-@pytest.fixture(autouse=True)
-def qemu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeQemu:
-    small_images(monkeypatch, tmp_path)
-    monkeypatch.setattr(seal, "_known", {})
-    monkeypatch.delenv(start.SWITCH, raising=False)
-    for definition in (BASE, ADDON):
-        image_build.write_manifest_of(definition, definition.folder, {})
-    return FakeQemu(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("qemu")
 
 
 def vm(folder: Path, number: int = 0, program: str = "shard", clock: str = "virtual", **more: object) -> Boot:
