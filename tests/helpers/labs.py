@@ -1,5 +1,6 @@
 """Labs that start nothing: the command that would be started, and what stands in an archive for a VM."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,19 @@ def qemu_is_there(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """A program of QEMU's name that tells its version, and the only one there is."""
     install_program(folder, "qemu-system-x86_64", "echo QEMU emulator version 7.2.22; echo Copyright")
     monkeypatch.setenv("PATH", str(folder))
+
+
+def fadt(size: int = 244, flags: int = 0x84A5) -> bytes:
+    """A table FADT of ACPI, as QEMU has it."""
+    table = bytearray(size)
+    table[:8] = b"FACP" + struct.pack("<I", size)
+    struct.pack_into("<I", table, 24, 1)
+    struct.pack_into("<I", table, 76, 0x608)
+    table[91] = 4
+    struct.pack_into("<I", table, 112, flags)
+    table[208:220] = b"\1 " + bytes(2) + struct.pack("<Q", 0x608)
+    table[9] = -sum(table) % 256
+    return bytes(table)
 
 
 def icount(shift: int) -> str:

@@ -8,12 +8,14 @@ given to the kernel before its initrd (Linux, Documentation/admin-guide/acpi/ini
 """
 
 import hashlib
+import secrets
 import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from tunbench.labs.image import ImageError
+from tunbench.labs.swept_folder import swept
 from tunbench.labs.vm import cpio
 from tunbench.plan.cache_folder import cache
 
@@ -33,15 +35,18 @@ HW_REDUCED_ACPI = 1 << 20
 ADDRESS_STRUCTURE_BYTES = 12
 
 
-def archive(identity: str, shown: Callable[[], bytes]) -> bytes:
+def archive(identity: str, shown: Callable[[Path], bytes]) -> bytes:
     """What comes before the initrd of a machine with the APIC's timer.
 
-    `shown` boots a VM of this `identity`, QEMU and its options, and returns the FADT that it has; it is called once,
-    and what came of it is kept in the cache. Raises OSError and ImageError.
+    `shown` boots a VM of this `identity`, QEMU and its options, whose files it writes to a folder that is swept, and
+    returns the FADT that it has; it is called once, and what came of it is kept in the cache. Raises OSError and
+    ImageError.
     """
     kept = cache() / FOLDER / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.aml"
     if not (kept.is_file() and _sound(kept.read_bytes())):
-        _keep(kept, reduced(shown()))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with swept(kept.with_name(f".asking-{secrets.token_hex(4)}")) as folder:
+            _keep(kept, reduced(shown(folder)))
     return cpio.archive({PATH_IN_INITRD: (cpio.FILE, kept.read_bytes())})
 
 
@@ -75,7 +80,6 @@ def _sound(table: bytes) -> bool:
 
 
 def _keep(path: Path, table: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(table)
     Path(file.name).replace(path)

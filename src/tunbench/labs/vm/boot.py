@@ -2,7 +2,6 @@
 
 import hashlib
 import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -107,9 +106,7 @@ class Boot:
         """What comes before the initrd of a machine without HPET; the first call boots a VM to see QEMU's tables."""
         if self._has_hpet:
             return b""
-        return apic_timer.archive(
-            f"{qemu.version()} {CHIPSET} {self.memory}", partial(_fadt, self.folder, self.more_memory)
-        )
+        return apic_timer.archive(f"{qemu.version()} {CHIPSET} {self.memory}", partial(_fadt, self.more_memory))
 
     @property
     def _has_hpet(self) -> bool:
@@ -166,13 +163,12 @@ def _second_stage(program: str | bytes, plugins: Iterable[Plugin]) -> bytes:
     return cpio.padded(archive, ARCHIVE_GRANULE_BYTES)
 
 
-def _fadt(folder: Path, more_memory: int) -> bytes:
+def _fadt(more_memory: int, folder: Path) -> bytes:
     """The table FADT of ACPI that QEMU and its firmware give to a VM, whose files are in this folder meanwhile."""
-    with tempfile.TemporaryDirectory(dir=folder) as name:
-        boot = Boot("virtual", Path(name), more_memory=more_memory)
-        boot.write("show-fadt", {}, 0)
-        subprocess.run(ends_with_this_process(boot.command()), stdin=subprocess.DEVNULL, capture_output=True)
-        return (Path(name) / "events.jsonl").read_bytes()
+    boot = Boot("virtual", folder, more_memory=more_memory)
+    boot.write("show-fadt", {}, 0)
+    subprocess.run(ends_with_this_process(boot.command()), stdin=subprocess.DEVNULL, capture_output=True)
+    return (folder / "events.jsonl").read_bytes()
 
 
 def most_bytes(more_memory: int = 0) -> int:

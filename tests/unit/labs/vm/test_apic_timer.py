@@ -5,20 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.labs import fadt
 from tunbench.labs.image import ImageError
 from tunbench.labs.vm import apic_timer, cpio
-
-
-def fadt(size: int = 244, flags: int = 0x84A5) -> bytes:
-    table = bytearray(size)
-    table[:8] = b"FACP" + struct.pack("<I", size)
-    struct.pack_into("<I", table, 24, 1)
-    struct.pack_into("<I", table, 76, 0x608)
-    table[91] = 4
-    struct.pack_into("<I", table, 112, flags)
-    table[208:220] = b"\1 " + bytes(2) + struct.pack("<Q", 0x608)
-    table[9] = -sum(table) % 256
-    return bytes(table)
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +16,12 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "tunbench" / "images" / "acpi"
 
 
-def never() -> bytes:
+def asked(folder: Path) -> bytes:
+    (folder / "events.jsonl").write_bytes(fadt())
+    return (folder / "events.jsonl").read_bytes()
+
+
+def never(folder: Path) -> bytes:
     raise AssertionError("it is in the cache")
 
 
@@ -50,15 +44,15 @@ def test_what_is_no_table_is_refused(spoilt: bytes) -> None:
 
 
 def test_a_vm_is_asked_once() -> None:
-    first = apic_timer.archive("QEMU 7.2", fadt)
+    first = apic_timer.archive("QEMU 7.2", asked)
     assert first == apic_timer.archive("QEMU 7.2", never)
     assert first == cpio.archive({apic_timer.PATH_IN_INITRD: (cpio.FILE, apic_timer.reduced(fadt()))})
 
 
 def test_another_qemu_is_asked_anew_and_a_torn_file_is_made_anew(empty_cache: Path) -> None:
-    first = apic_timer.archive("QEMU 7.2", fadt)
-    assert apic_timer.archive("QEMU 10.0", lambda: fadt(flags=5)) != first
+    first = apic_timer.archive("QEMU 7.2", asked)
+    assert apic_timer.archive("QEMU 10.0", lambda _: fadt(flags=5)) != first
     for kept in empty_cache.iterdir():
         kept.write_bytes(kept.read_bytes()[:100])
-    assert apic_timer.archive("QEMU 7.2", fadt) == first
+    assert apic_timer.archive("QEMU 7.2", asked) == first
     assert len(list(empty_cache.iterdir())) == 2

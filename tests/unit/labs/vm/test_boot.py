@@ -1,11 +1,12 @@
 """What a VM boots, without booting it: its command line, its archive, and what it is handed."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.labs import ADDON, after, icount, members, small_images
+from tests.helpers.labs import ADDON, after, fadt, icount, members, small_images
 from tunbench.labs import payload
 from tunbench.labs.vm import apic_timer, boot, kvm, qemu
 from tunbench.labs.vm.boot import FULL, Boot
@@ -67,6 +68,17 @@ def test_a_machine_without_hpet_has_a_table_of_its_own_first(tmp_path: Path, mon
     monkeypatch.setattr(qemu, "version", lambda: "QEMU 7")
     Boot("virtual", tmp_path, machine=Machine("any", speed=600)).write("shard", {}, 1)
     assert (tmp_path / "boot.cpio").read_bytes().startswith(b"table;first stage;")
+
+
+def test_its_table_is_asked_for_before_the_run_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def show(argv: list[str], **_: object) -> None:
+        Path(after(argv, "-serial")[1].removeprefix("file:")).write_bytes(fadt())
+
+    monkeypatch.setattr(subprocess, "run", show)
+    monkeypatch.setattr(qemu, "version", lambda: "QEMU 7")
+    assert Boot("virtual", Path("RUN"), machine=Machine("any", speed=600)).acpi_tables()
+    [kept] = (tmp_path / "cache" / "tunbench" / "images" / "acpi").iterdir()
+    assert kept.suffix == ".aml", "what QEMU wrote meanwhile is gone"
 
 
 def test_a_machine_lacks_features() -> None:
