@@ -61,8 +61,8 @@ def test_the_quick_scale_has_both_paths_of_two_vpns() -> None:
     shards = expand(plan(NAME, "quick"))
     assert len(shards) == 18 and duration.estimate(shards, 2) <= 3600
     assert {shard.stack.name for shard in shards} == {
-        *("calico", "calico:mtu=1230", "headscale+calico", "headscale:path=derp+calico"),
-        *("netbird+calico", "netbird:path=turn+calico"),
+        *("calico:checksum-offload=off", "calico:checksum-offload=off,mtu=1230", "headscale+calico:checksum-offload=off", "headscale:path=derp+calico:checksum-offload=off"),
+        *("netbird+calico:checksum-offload=off", "netbird:path=turn+calico:checksum-offload=off"),
     }
     assert {shard.profile.name for shard in shards} == {"baseline", "loss:loss=5%", "delay:delay=50ms"}
     assert all(PLANE in shard.layout.topology.endpoints for shard in shards)

@@ -67,6 +67,15 @@ def test_each_worker_has_one_block_that_is_its_own() -> None:
     assert {(one["blockSize"], one["vxlanMode"], one["ipipMode"]) for one in pools} == {(26, "Always", "Never")}
 
 
+@pytest.mark.parametrize(("spelling", "broken"), [("calico", "false"), ("calico:checksum-offload=off", "true")])
+def test_its_agent_is_told_whether_others_reckon_checksums(spelling: str, broken: str) -> None:
+    shell = FakeShell(dict(FOUND))
+    lived(spelling, shell)
+    agents = [call.text for call in shell.calls if call.text.endswith("calico-node -felix")]
+    assert len(agents) == 2
+    assert all(f"FELIX_FEATUREDETECTOVERRIDE=ChecksumOffloadBroken={broken} " in text for text in agents)
+
+
 def test_its_kinds_of_objects_are_named_as_it_asks_for_them() -> None:
     names = {one["metadata"]["name"].partition(".")[0] for one in agent.KINDS}
     assert {"blockaffinities", "caliconodestatuses", "ippools", "networkpolicies", "ipamconfigs"} <= names

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from tunbench.runner.declare.cluster import ApiServer
 from tunbench.runner.declare.kernel_module import Module
-from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
 from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
 from tunbench.runner.declare.topology import PLANE
@@ -29,6 +29,11 @@ class Calico(Tunnel):
         name="calico",
         summary="Calico in a Kubernetes cluster: VXLAN between its workers, and pods as endpoints",
         layer=3,
+        options={
+            "checksum-offload": Option(
+                "switch", "on", "checksums and segmentation left to what carries the VXLAN; off as in Calico 3.25"
+            ),
+        },
         fits_carrier=True,
         claims=Claims(),
         # RFC 7348, section 5: of the first four bytes only the I flag is set; then the VNI and a reserved one.
