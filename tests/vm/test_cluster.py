@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import draws
 from tests.helpers.images import ensured
 from tests.helpers.measuring import execute, values, verdicts
 from tunbench.journal import journal
@@ -25,6 +26,19 @@ topology = "cluster"
 stacks = {stacks}
 workloads = ["ping:count=20", "iperf3-tcp:duration=1"]
 profiles = ["baseline", "low"]
+[lab]
+kind = "vm"
+clock = "virtual"
+"""
+
+CUT = """\
+name = "cut"
+seed = 1
+repeats = 1
+topology = "cluster"
+stacks = ["calico:checksum-offload={offload}"]
+workloads = ["iperf3-tcp:duration=5"]
+profiles = [{{ name = "loss", loss = "5%", placement = "endpoints", reverse = {{}} }}]
 [lab]
 kind = "vm"
 clock = "virtual"
@@ -55,3 +69,15 @@ def test_traffic_goes_from_pod_to_pod_and_is_equal_whether_the_cluster_was_saved
     for stack, profile in product(stacks, ("baseline", "low")):
         found = values(one, "throughput", stack, profile=profile)
         assert found == values(other, "throughput", stack, profile=profile) != []
+
+
+@pytest.mark.parametrize("offload", ["on", "off"])
+def test_netem_judges_packets_where_calico_reckons_checksums_and_bundles_else(offload: str, tmp_path: Path) -> None:
+    execute(tmp_path / "run", CUT.format(offload=offload))
+    [judged] = [
+        event["counters"]["netem"]
+        for event in journal.events(tmp_path / "run")
+        if event["event"] == "queue" and event["counters"]["netem"]["drops"]
+    ]
+    least, most = draws.drawn(judged["packets"] + judged["drops"], 0.05)
+    assert (least <= judged["drops"] <= most) == (offload == "off")
