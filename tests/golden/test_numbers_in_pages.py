@@ -58,10 +58,10 @@ def test_the_limit_of_a_shard_stands_on_one_page(name: str) -> None:
 
 SENTENCES = {
     "methodology.md": [
-        f"sends {proof.ECHOES} echo requests with {echo.PAYLOAD} B of payload",
+        f"sends {proof.ECHOES} echo requests with {proof.PAYLOAD} B of payload",
         f"each {1000 * echo.INTERVAL:g} ms after the reply to the one before, or after {echo.REPLY_TIMEOUT:g} s",
         f"a random marker of {proof.MARKER_SIZE} B",
-        f"Packets of at least {echo.PAYLOAD} B are counted",
+        f"Packets of at least {proof.PAYLOAD} B are counted",
         f"fewer than {2 * proof.ECHOES} of them, {proof.ECHOES} requests and {proof.ECHOES} replies",
         f"the last {command.TAIL_LENGTH:,} characters of every log",
         f"there are {shard.REST_SECONDS:g} s in which the lab does nothing",

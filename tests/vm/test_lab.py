@@ -5,6 +5,8 @@ import resource
 import shutil
 import subprocess
 import sys
+import tarfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,15 @@ def test_an_add_on_image_lies_over_the_base(tmp_path: Path) -> None:
     printed, status = explore.script(script, 1, "virtual", [addon])
     assert "Libreswan" in printed and "strongSwan" in printed and "iproute2" in printed
     assert status == 0
+
+
+def test_no_module_of_pythons_library_is_compiled_anew_in_the_lab() -> None:
+    data = subprocess.run(["sqfs2tar", str(BASE.folder / "image.squashfs")], stdout=subprocess.PIPE, check=True).stdout
+    with tarfile.open(fileobj=BytesIO(data)) as tar:
+        compiled = {one.name: tar.extractfile(one).read(8) for one in tar if one.name.endswith(".pyc")}  # type: ignore[union-attr]
+    assert any("collections/__pycache__/__init__." in name for name in compiled)
+    # PEP 552: by a hash, which is not compared with that of the source; else by its time, which an image does not keep.
+    assert {name for name, head in compiled.items() if head[4:] != b"\x01\0\0\0"} == set()
 
 
 def test_a_script_that_needs_no_add_on_does_not_see_one(tmp_path: Path) -> None:

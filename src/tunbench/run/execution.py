@@ -50,7 +50,7 @@ def create(folder: Path, order: Order) -> None:
     """Makes the folder of a new run, with plan and the head of the journal. Raises RunError, LabError, ImageError."""
     try:
         _refuse_another(folder, order)
-        manifest = describe(order)
+        manifest = _described(order)
         folder.mkdir(parents=True, exist_ok=True)
         files.write(folder / "plan.toml", order.loaded.text)
         if order.reference:
@@ -69,6 +69,14 @@ def create(folder: Path, order: Order) -> None:
         book.close()
     except OSError as error:
         raise RunError(f"cannot write to {folder}: {error.strerror}; name another folder with --out") from None
+
+
+def _described(order: Order) -> dict[str, Any]:
+    """What the manifest says of the order. Raises RunError, which names the file that cannot be had."""
+    try:
+        return describe(order)
+    except OSError as error:
+        raise RunError(f"cannot look at what the run is to be executed with: {error}") from None
 
 
 def _refuse_another(folder: Path, order: Order) -> None:

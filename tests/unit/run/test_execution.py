@@ -57,6 +57,19 @@ def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
     assert list(tmp_path.glob(".*")) == []
 
 
+def test_a_file_that_the_lab_cannot_have_is_named_and_not_the_folder_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "/cache/acpi")
+
+    monkeypatch.setattr(ScriptedLab, "check", check)
+    with pytest.raises(RunError) as raised:
+        create(tmp_path / "run", ordered())
+    assert "/cache/acpi" in str(raised.value) and "--out" not in str(raised.value)
+    assert not (tmp_path / "run").exists()
+
+
 def test_trials_and_ends_of_shards_are_on_the_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     append = Journal.append

@@ -15,11 +15,12 @@ from typing import IO
 
 COMPILING = (
     'find "$1/usr" -depth -type d -name __pycache__ -exec rm -r {} + ; '
-    'chroot "$1" sh -c \'PYTHONHASHSEED=0 exec python3 -m compileall -q --invalidation-mode unchecked-hash '
-    "/usr/lib/python3.*'"
+    'chroot "$1" sh -c \'PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 exec '
+    "python3 -m compileall -q --invalidation-mode unchecked-hash /usr/lib/python3.*'"
 )
 """Compiles Python's library once more, in a fixed order with fixed hashes, for a shell that is given the root. What
-Debian's own scripts compile depends on random hashes, and on which programs were started by then."""
+Debian's own scripts compile depends on random hashes, and on which programs were started by then. What the compiler
+imports itself it would write first, to be compared with a source whose time is another one later."""
 
 LEFT_OUT = (
     *("dev/*", "etc/machine-id", "var/lib/dbus/machine-id"),

@@ -10,7 +10,7 @@ from tunbench.runner.node.command import CommandFailed
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import HOME, ROOT_NODE, Node
 from tunbench.runner.node.pinning import Pins
-from tunbench.runner.node.shell import Process, Result, Shell, wait_until
+from tunbench.runner.node.shell import SOON, Process, Result, Shell, wait_until
 
 NAMESPACES_TIMEOUT = 10.0
 """Seconds in which the namespaces of a node must be there."""
@@ -90,7 +90,7 @@ def _entrance(name: str, holder: Process, pins: Pins | None) -> list[str]:
     def settled() -> bool:
         return (pid.exists() and pid.read_text().endswith("\n")) or holder.poll() is not None
 
-    wait_until(settled, NAMESPACES_TIMEOUT, 0.005)
+    wait_until(settled, NAMESPACES_TIMEOUT, SOON)
     if not pid.exists():
         result = Result(holder.poll(), "", _log(name).read_text())
         raise CommandFailed(f"making the namespaces of the node {name}", result)

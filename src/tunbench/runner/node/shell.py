@@ -13,6 +13,9 @@ from tunbench.runner.node import cores, processes
 from tunbench.runner.node.communicate import MAX_OUTPUT, TOO_MUCH, communicate
 from tunbench.runner.node.files import LocalFiles
 
+SOON = 0.005
+"""Seconds between two looks at what needs a few milliseconds."""
+
 
 class Result(NamedTuple):
     """How a command ended. A status of None says that its time limit (in seconds) ran out.
@@ -103,7 +106,7 @@ class Background:
         """
         for number in (signal.SIGTERM, signal.SIGKILL):
             _signal_group(self.popen.pid, number)
-            if wait_until(lambda: self.poll() is not None and not _alive(self.popen.pid), 1):
+            if wait_until(lambda: self.poll() is not None and not _alive(self.popen.pid), 1, SOON):
                 return
 
     def kill(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tunbench.runner.declare.failures import WorkloadFailed
 from tunbench.runner.node.node import Node
-from tunbench.runner.node.shell import wait_until
+from tunbench.runner.node.shell import SOON, wait_until
 from tunbench.runner.proof import pcap
 
 View = Callable[[], AbstractContextManager[tuple[Node, str]]]
@@ -35,7 +35,9 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", dire
         log=path.name,
     )
     try:
-        if not wait_until(lambda: "listening on" in node.read(printed) or process.poll() is not None, READY_TIMEOUT):
+        if not wait_until(
+            lambda: "listening on" in node.read(printed) or process.poll() is not None, READY_TIMEOUT, SOON
+        ):
             raise WorkloadFailed(f"tcpdump did not start within {READY_TIMEOUT:g} s")
         if process.poll() is not None:
             raise WorkloadFailed(f"tcpdump did not start: {node.read(printed)}")

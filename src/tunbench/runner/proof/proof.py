@@ -10,6 +10,7 @@ marker.
 """
 
 import base64
+import hashlib
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,9 @@ ALL_ECHOES = 2 * ECHOES
 
 MARKER_SIZE = 16
 """Bytes of the marker with which the payload of each echo begins."""
+
+PAYLOAD = 512
+"""Bytes of payload in each echo: packets that carry it stand out by their size."""
 
 SETTLING = 2.0
 """Seconds between two looks where they did."""
@@ -198,7 +202,7 @@ def _send(claims: Sequence[Claim], probe: _Probe) -> list[Seen]:
     with claims[0].view() as (watcher, interface):
         path = watcher.home / f"{probe.name}.pcap"
         with capture.capturing(watcher, interface, path):
-            words = (probe.target, probe.marker.hex(), str(ECHOES))
+            words = (probe.target, payload(probe.marker).hex(), str(ECHOES))
             probe.client.ask(*probe.client.python, "-", *words, text=python.source(echo))
     pcap = base64.b64encode(zlib.compress(watcher.read_bytes(path))).decode()
     probe.events.tell("capture", name=path.name, pcap=pcap)
@@ -211,6 +215,11 @@ def _send(claims: Sequence[Claim], probe: _Probe) -> list[Seen]:
         )
         for claim in claims
     ]
+
+
+def payload(marker: bytes) -> bytes:
+    """The marker, and behind it what follows from it and looks random: no tunnel that compresses makes it smaller."""
+    return marker + hashlib.shake_256(marker).digest(PAYLOAD - len(marker))
 
 
 def examine(claim: Claim, marker: bytes, seen: Seen, least: int = ALL_ECHOES) -> Finding:
@@ -248,4 +257,4 @@ def _count_marked(packets: Sequence[bytes], marker: bytes) -> int:
 
 def _count_echoes(packets: Sequence[bytes]) -> int:
     """How many packets are large enough to hold the marker's payload."""
-    return sum(len(packet) >= echo.PAYLOAD for packet in packets)
+    return sum(len(packet) >= PAYLOAD for packet in packets)

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import MARKER
-from tunbench.runner.proof import echo
+from tunbench.runner.proof import echo, proof
 
 
 @given(st.binary(min_size=16, max_size=16))
 def test_a_payload_begins_with_its_marker_and_does_not_compress(marker: bytes) -> None:
-    data = echo.payload(marker)
-    assert len(data) == echo.PAYLOAD
+    data = proof.payload(marker)
+    assert len(data) == proof.PAYLOAD
     assert data.startswith(marker)
-    assert min(len(zlib.compress(data, 9)), len(lzma.compress(data))) > echo.PAYLOAD
+    assert min(len(zlib.compress(data, 9)), len(lzma.compress(data))) > proof.PAYLOAD
 
 
 def test_another_marker_has_another_payload() -> None:
-    assert echo.payload(MARKER)[16:] != echo.payload(bytes(16))[16:]
+    assert proof.payload(MARKER)[16:] != proof.payload(bytes(16))[16:]
 
 
 @given(st.binary(min_size=512, max_size=512), st.integers(0, 65535))

@@ -13,7 +13,7 @@ from tunbench.runner.declare.failures import ProofFailed
 from tunbench.runner.declare.topology import PAIR
 from tunbench.runner.network import underlay
 from tunbench.runner.node.node import Node
-from tunbench.runner.proof import claims, echo, proof
+from tunbench.runner.proof import claims, proof
 from tunbench.runner.proof.claims import Way
 from tunbench.runner.proof.proof import Finding
 from tunbench.runner.site import Site
@@ -107,7 +107,7 @@ def test_a_marker_that_can_be_read_once_is_not_sent_again(tmp_path: Path, monkey
     sent: list[object] = []
     secret = proof.Claim("nebula", lambda: None, "", "", hidden=True, path="direct")  # type: ignore[arg-type,return-value]
     claim = secret._replace(instead=(secret._replace(path="relay"),))
-    other = bytes(echo.PAYLOAD)
+    other = bytes(proof.PAYLOAD)
 
     def send(claims: Sequence[proof.Claim], probe: object) -> list[proof.Seen]:
         packets = [other] * 9 + [MARKER + other] * (not sent)
@@ -127,7 +127,7 @@ def told_of_counts(
     """The paths that a proof tells where so many packets of each attempt are direct, and so many relayed."""
     looks = iter(zip(direct, relayed, strict=True))
     claim = proof.Claim("nebula", lambda: None, "", "", hidden=True, path="direct")  # type: ignore[arg-type,return-value]
-    packet = bytes(echo.PAYLOAD)
+    packet = bytes(proof.PAYLOAD)
 
     def send(claims: Sequence[proof.Claim], probe: object) -> list[proof.Seen]:
         one, other = next(looks)
@@ -163,7 +163,7 @@ def mixed(
 ) -> tuple[list[Finding], list[str]]:
     """What is found where so many packets are direct and go through either relay, and what the captures are called."""
     monkeypatch.setattr(os, "urandom", lambda size: MARKER[:size])
-    packet, names = bytes(echo.PAYLOAD), []
+    packet, names = bytes(proof.PAYLOAD), []
     first = proof.Claim("netbird", lambda: None, "udp", "", hidden=False, path="direct")  # type: ignore[arg-type,return-value]
     others = [first._replace(path=name, through=name, relay=first.view) for name in ("one", "two")]
 

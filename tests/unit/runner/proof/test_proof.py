@@ -136,7 +136,7 @@ def test_a_marker_is_sent_and_looked_for_below_every_layer(
     assert [finding.where for finding in findings] == [f"{name}/{where}" for name, where, _ in captures]
     sent = [text for text in shell.texts if "-I -S -" in text]
     assert len(sent) == len(captures)
-    assert all(text.endswith(f"{target} 00112233445566778899aabbccddeeff 5") for text in sent)
+    assert all(text.endswith(f"{target} {proof.payload(MARKER).hex()} 5") for text in sent)
     assert not any("-I -S -" in text for text in events.commands), "nobody needs the proof to repeat a trial"
     for name, where, file in captures:
         assert any(f"exec {name} tcpdump -i {where} " in text and f"{file}.pcap" in text for text in events.commands)
