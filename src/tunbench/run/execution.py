@@ -72,11 +72,14 @@ def create(folder: Path, order: Order) -> None:
 
 
 def _described(order: Order) -> dict[str, Any]:
-    """What the manifest says of the order. Raises RunError, which names the file that cannot be had."""
+    """What the manifest says of the order. Raises RunError, which names the file that the lab cannot use."""
     try:
         return describe(order)
     except OSError as error:
-        raise RunError(f"cannot look at what the run is to be executed with: {error}") from None
+        raise RunError(
+            f"the {order.lab.kind} lab cannot use {error.filename}: {error.strerror}; give yourself access to it, or "
+            "name another cache with XDG_CACHE_HOME"
+        ) from None
 
 
 def _refuse_another(folder: Path, order: Order) -> None:
