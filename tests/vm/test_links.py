@@ -100,10 +100,10 @@ def test_a_queue_holds_its_own_sender_back_and_drops_what_others_send(tmp_path: 
 
 
 def test_bundles_pass_uncut_where_a_link_says_so(tmp_path: Path) -> None:
-    workload = "iperf3-tcp:duration=1"
+    workload = "iperf3-tcp:duration=3"
     execute(tmp_path / "run", plan(["none", "vxlan"], '["low"]', [workload], link='"aggregates"'))
     of_netem = [one["netem"] for one in counted(tmp_path / "run", workload) if one["interface"] == "to-b"]
     # Counted are segments, and judged were bundles: a loss of 0.25 % drops far fewer than that.
     for netem in of_netem:
         low, _ = drawn(netem["packets"], 0.0025)
-        assert netem["drops"] < low
+        assert netem["drops"] < low / 4

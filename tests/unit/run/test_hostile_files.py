@@ -1,10 +1,7 @@
 """Files of someone else's run that are too large, or are none: nothing fills the memory or leads out of the folder."""
 
-import json
 import os
 import resource
-import subprocess
-import sys
 import tracemalloc
 import zlib
 from base64 import b64encode
@@ -14,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.helpers import spending
 from tests.helpers.events import EVENTS
 from tests.helpers.fakes import shard
 from tests.helpers.runs import PLAN, finished
@@ -33,19 +31,6 @@ MEMORY = 2 << 30
 @pytest.fixture
 def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return run_of_ours(tmp_path, monkeypatch)
-
-
-PROGRAM = """
-import json, resource, sys, time
-from tunbench.cli import app
-began = time.process_time()
-try:
-    app(sys.argv[1:])
-except SystemExit as end:
-    code = end.code
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps([code, time.process_time() - began, used.ru_maxrss * 1024]))
-"""
 
 
 def sparse(path: Path) -> None:
@@ -78,13 +63,11 @@ def test_what_would_fill_the_memory_is_refused_soon(name: str, tmp_path: Path, r
     bad = write(tmp_path / "bad", EVENTS[0])
     make, why = BOMBS[name]
     make(bad / journal.NAME)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "report", str(bad)], capture_output=True, text=True, check=True
-    )
-    code, seconds, memory = json.loads(done.stdout.splitlines()[-1])
-    assert code == 2 and why in done.stderr and done.stderr.count("\n") == 1
-    assert seconds < SECONDS and memory < MEMORY
-    record_property("reliability", f"exit code 2 after {seconds:.1f} s of processor time and {memory >> 20} MiB")
+    spent = spending.command("report", str(bad))
+    assert spent.code == 2 and why in spent.stderr and spent.stderr.count("\n") == 1
+    assert spent.seconds < SECONDS and spent.memory_bytes < MEMORY
+    took = f"{spent.seconds:.1f} s of processor time and {spent.memory_bytes >> 20} MiB"
+    record_property("reliability", f"exit code 2 after {took}")
 
 
 def test_events_that_nothing_reads_take_no_memory(tmp_path: Path) -> None:

@@ -1,35 +1,19 @@
 """A report of many samples: how long it takes, and how much memory."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.helpers import journals
-
-PROGRAM = """
-import json, resource, sys, time
-from tunbench.cli import app
-began = time.process_time()
-try:
-    app(["report", *sys.argv[1:]])
-except SystemExit as end:
-    assert not end.code
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps([time.process_time() - began, used.ru_maxrss * 1024]))
-"""
+from tests.helpers import journals, spending
 
 
 def made(folder: Path, samples: int, **sizes: int) -> tuple[float, float, Path]:
     """Seconds of the processor and bytes of memory that a report takes, and its file."""
     assert journals.write(folder / "run", samples, **sizes) > 0.9 * samples
     page = folder / "report.html"
-    arguments = [str(folder / "run"), "--out", str(page)]
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True)
-    seconds, memory = json.loads(done.stdout.splitlines()[-1])
-    return seconds, memory, page
+    spent = spending.command("report", str(folder / "run"), "--out", str(page))
+    assert spent.code == 0, spent.stderr
+    return spent.seconds, spent.memory_bytes, page
 
 
 def test_two_hundred_thousand_samples(tmp_path: Path) -> None:
