@@ -110,7 +110,8 @@ def _install(definition: Definition, versions: Versions, repository: Path, tree:
         for line in process.stderr:
             words = [*words[-20:], line]
             if line.startswith("I: "):
-                progress(line[3:].strip())
+                # Which hook is run is of interest, and not its text.
+                progress(line[3:].partition(" in shell:")[0].strip())
     if process.returncode != 0:
         hint = "" if os.geteuid() == 0 else f"\nwithout root, {UNPRIVILEGED}; or run it as root"
         raise ImageError(f"mmdebstrap ended with status {process.returncode}:\n{''.join(words)}{hint}")
