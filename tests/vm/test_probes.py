@@ -12,7 +12,7 @@ from tunbench.plan.shard import Shard
 
 pytestmark = pytest.mark.vm
 
-TCP = "iperf3-tcp:duration=1"
+TCP = "iperf3-tcp:duration=2"
 PACKET = 528
 """Bytes of the echo requests: a multiple of 16, so that WireGuard adds no padding."""
 PING = f"ping:count=50,interval=0.05,size={PACKET - 28}"
