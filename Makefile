@@ -2,7 +2,6 @@
 # `make test` passes the tests. Both set up what they need, once.
 
 TUNBENCH := .venv/bin/tunbench
-GATEWAYS := tests/native/test_gateways.py
 
 .PHONY: help setup setup-tests setup-test-all quick test test-all lint clean
 
@@ -34,8 +33,8 @@ lint: setup
 # What waits in namespaces of its own does so side by side; what measures this machine in real time has it alone.
 test: setup-tests lint
 	.venv/bin/pytest -m "not long and not native" -n auto --maxprocesses 4 --dist loadfile --durations 25
-	.venv/bin/pytest $(GATEWAYS) -n 6
-	.venv/bin/pytest -m "not long and native" --ignore $(GATEWAYS)
+	.venv/bin/pytest -m "not long and waiting" -n 6
+	.venv/bin/pytest -m "not long and native and not waiting"
 
 test-all: setup-test-all lint
 	.venv/bin/pytest

@@ -9,7 +9,11 @@ from tunbench.runner.declare.access import NATS, PORTMAPS
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.network.underlay import ROLES
 
-pytestmark = [pytest.mark.native, pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")]
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.waiting,
+    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
+]
 
 LINK = {"delay": "0s"}
 """What every kernel can make."""

@@ -1,5 +1,6 @@
 """Executes what a run asks for: its folder is made, its shards are executed, and the journal holds all that happens."""
 
+import errno
 import os
 import time
 from collections import deque
@@ -76,9 +77,12 @@ def _described(order: Order) -> dict[str, Any]:
     try:
         return describe(order)
     except OSError as error:
+        # Of a write, the system does not say to which file.
+        what = error.filename or "its cache"
+        mend = "make room" if error.errno == errno.ENOSPC else "give yourself access to it"
         raise RunError(
-            f"the {order.lab.kind} lab cannot use {error.filename}: {error.strerror}; give yourself access to it, or "
-            "name another cache with XDG_CACHE_HOME"
+            f"the {order.lab.kind} lab cannot use {what}: {error.strerror}; {mend}, or name another cache with "
+            "XDG_CACHE_HOME"
         ) from None
 
 

@@ -57,16 +57,26 @@ def test_a_run_executes_every_shard_and_keeps_all(tmp_path: Path) -> None:
     assert list(tmp_path.glob(".*")) == []
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/cache/acpi"),
+            "lab cannot use /cache/acpi: Permission denied; give yourself access to it",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device"), "cannot use its cache: No space left on device; make room"),
+    ],
+)
 def test_a_file_that_the_lab_cannot_have_is_named_and_not_the_folder_of_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: OSError, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def check(*_: object, **__: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", "/cache/acpi")
+        raise error
 
     monkeypatch.setattr(ScriptedLab, "check", check)
     with pytest.raises(RunError) as raised:
         create(tmp_path / "run", ordered())
-    assert "lab cannot use /cache/acpi: Permission denied; give yourself access to it" in str(raised.value)
+    assert said in str(raised.value)
     assert "--out" not in str(raised.value)
     assert not (tmp_path / "run").exists()
 

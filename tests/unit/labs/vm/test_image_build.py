@@ -35,16 +35,25 @@ def program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
+FAILING = """\
+echo "I: unpacking" >&2
+echo "I: running --hook in shell: rm -r x" >&2
+echo "E: it does not fit" >&2
+exit 25"""
+
+
 @APT
 def test_a_build_that_fails_says_its_last_words_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     installs_here(monkeypatch, tmp_path / "bin")
-    program(tmp_path / "bin", "mmdebstrap", 'echo "I: unpacking" >&2; echo "E: it does not fit" >&2; exit 25')
+    program(tmp_path / "bin", "mmdebstrap", FAILING)
     told: list[str] = []
-    with pytest.raises(ImageError, match="mmdebstrap ended with status 25:\nI: unpacking\nE: it does not fit"):
+    with pytest.raises(
+        ImageError, match="status 25:\nI: unpacking\nI: running --hook in shell: rm -r x\nE: it does not fit"
+    ):
         image_build.build(SMALL, told.append, publish(tmp_path / "mirror", [*ALWAYS, Package("kmod")]))
-    assert "unpacking" in told
+    assert "unpacking" in told and "running --hook" in told
     assert list((cache() / "images").iterdir()) == []
 
 
