@@ -92,6 +92,9 @@ class FakeProcess:
     def poll(self) -> int | None:
         return self.status
 
+    def at_rest(self) -> bool:
+        return True
+
     def stop(self) -> None:
         self.ended, self.status = "stopped", -15
 

@@ -34,6 +34,9 @@ class Process(Protocol):
     def poll(self) -> int | None:
         """The exit status, or None while it runs."""
 
+    def at_rest(self) -> bool:
+        """Whether it waits, and all that it was woken for is done."""
+
     def stop(self) -> None:
         """Ends it: SIGTERM, and SIGKILL after a second."""
 
@@ -99,6 +102,10 @@ class Background:
         """The exit status, or None while it runs."""
         return self.popen.poll()
 
+    def at_rest(self) -> bool:
+        """Whether all of its group sleep: who is woken is runnable at once, and not only once it has the processor."""
+        return _states(self.popen.pid) <= {"S", "Z"}
+
     def stop(self) -> None:
         """Ends it: SIGTERM to its group, and SIGKILL after a second.
 
@@ -106,7 +113,7 @@ class Background:
         """
         for number in (signal.SIGTERM, signal.SIGKILL):
             _signal_group(self.popen.pid, number)
-            if wait_until(lambda: self.poll() is not None and not _alive(self.popen.pid), 1, SOON):
+            if wait_until(lambda: self.poll() is not None and _states(self.popen.pid) <= {"Z"}, 1, SOON):
                 return
 
     def kill(self) -> None:
@@ -164,16 +171,17 @@ def _begin(argv: Sequence[str], source: int, sink: int | IO[bytes]) -> "subproce
         raise OSError(f"{argv[0]} cannot be started: the lab has no process left, because something forks") from None
 
 
-def _alive(group: int) -> bool:
-    """Whether a process of the group still runs: one that has ended and that nobody asked about does not."""
+def _states(group: int) -> set[str]:
+    """The states of a group's processes (proc(5)), "Z" for one that has ended and that nobody has asked about."""
+    found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, leader = stat.read_text().rpartition(") ")[2].split()[:3]
         except (OSError, ValueError):
             continue
-        if int(leader) == group and state != "Z":
-            return True
-    return False
+        if int(leader) == group:
+            found.add(state)
+    return found
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:

@@ -16,6 +16,9 @@ View = Callable[[], AbstractContextManager[tuple[Node, str]]]
 READY_TIMEOUT = 10.0
 """Seconds in which tcpdump must listen."""
 
+LAST_TIMEOUT = 2.0
+"""Seconds that tcpdump may take to write what has passed before it is ended: it reads nothing any more from then on."""
+
 FILTER_TIMEOUT = 30.0
 """Seconds that tcpdump may take to select packets of a file."""
 
@@ -43,6 +46,7 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", dire
             raise WorkloadFailed(f"tcpdump did not start: {node.read(printed)}")
         yield
     finally:
+        wait_until(process.at_rest, LAST_TIMEOUT, SOON)
         process.stop()
 
 
