@@ -28,7 +28,7 @@ def test_every_cell_of_the_plan_has_an_expectation_with_its_source() -> None:
         ("headscale", "office", "derp"),
         ("netbird", "lte,a=home-fibre", "relay-quic"),
         ("netbird", "office,a=cloud", "relay-ws"),
-        ("nebula:release=1.10,relay=on", "lte", "relay"),
+        ("nebula:release=1.10,relay=on,respond=on", "lte", "relay"),
         ("nebula", "lte", "failed"),
         ("nebula", "cloud", "direct"),
         ("tinc", "home-fibre,a=cloud", "direct"),

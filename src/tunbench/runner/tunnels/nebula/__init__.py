@@ -110,6 +110,9 @@ class Nebula(Tunnel):
             "punch": Option(
                 "switch", "off", "empty packets keep mappings of NATs alive, with release=1.6 one each ten seconds"
             ),
+            "respond": Option(
+                "switch", "off", "who is called through a lighthouse calls back, as one behind a symmetric NAT must"
+            ),
         },
         outer=(4, 6),
         exclusive=("port",),
@@ -172,7 +175,7 @@ class Nebula(Tunnel):
                 **self._found(node),
                 alive=self.options["alive-interval"],
                 deletion=self.options["deletion-interval"],
-                punch=str(bool(self.options["punch"])).lower(),
+                **{name: str(bool(self.options[name])).lower() for name in ("punch", "respond")},
                 path=statistics.PATH,
                 interval=1000 * statistics.INTERVAL,
                 **{name: self.options[name] for name in ("cipher", "port")},

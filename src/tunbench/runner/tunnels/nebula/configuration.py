@@ -18,6 +18,7 @@ timers:
   pending_deletion_interval: {deletion}
 punchy:
   punch: {punch}
+  respond: {respond}
 tun:
   dev: {interface}
   # The largest packet that still fits into the MTU below: no fragments.
