@@ -8,6 +8,9 @@ from tunbench.journal.record import Record
 from tunbench.run import execution
 from tunbench.run.order import read_order
 
+SLOW_LINK = '{ name = "5M", rate = "5M" }'
+"""Behind it a second of TCP costs a fraction of what it costs where the processor is the limit."""
+
 
 def plan(
     stacks: list[str],

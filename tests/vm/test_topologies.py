@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.vm, pytest.mark.timeout(900)]
 PLAN = """\
 name = "test"
 seed = 1
+link = { name = "5M", rate = "5M" }
 topology = ["ring", "hub-spoke:nodes=4", "site-to-site", "mesh:nodes=5"]
 stacks = ["none", "wireguard", "wireguard+vxlan"]
 workloads = ["ping:count=5,pairs=each", "iperf3-tcp:duration=1,pairs=together"]
@@ -81,15 +82,14 @@ def test_all_links_of_a_ring_carry_traffic_at_once(ran: tuple[Path, Record]) -> 
             if (row["topology"], row["stack"], row["metric"], row["at"]) == ("ring", stack, "throughput", None)
         }
         assert set(rates) == {"a-b", "b-c", "c-a"}
-        # One processor serves them all: TCP does not share it evenly, but no link is left without.
-        assert min(rates.values()) > sum(rates.values()) / 10
+        assert all(0.5 * 5e6 < rate < 5e6 for rate in rates.values()), "each has a link of its own"
 
 
 def test_hosts_behind_endpoints_talk_through_the_tunnel(ran: tuple[Path, Record]) -> None:
     folder, record = ran
     bare, tunnel = (medians(record, "site-to-site", stack)["host-a-host-b"] for stack in ("none", "wireguard"))
     assert tunnel > bare
-    [commands] = folder.glob("trials/wireguard/baseline/topology=site-to-site/ping*/repeat-1/commands.sh")
+    [commands] = folder.glob("trials/wireguard/baseline/**/*site-to-site*/**/ping*/repeat-1/commands.sh")
     assert "ip netns exec host-a ping " in commands.read_text()
 
 

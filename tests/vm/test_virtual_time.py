@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.measuring import execute, plan, values
+from tests.helpers.measuring import SLOW_LINK, execute, plan, values
 from tests.helpers.traces import that_name
 from tunbench.analysis.statistics import estimate
 from tunbench.journal import journal, read
@@ -27,7 +27,7 @@ COMMAND = [sys.executable, "-m", "tunbench", "run"]
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return plan(["none", "wireguard"], LOSSY, WORKLOADS)
+    return plan(["none", "wireguard"], LOSSY, WORKLOADS, link=SLOW_LINK)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.fakes import MARKER, Answer, FakeEvents, FakeLabShell, move_home, shard
+from tunbench.runner import stack
 from tunbench.runner.handed_over import HandedOver, in_two_parts
 from tunbench.runner.network.emulated import EmulatedNetwork
 from tunbench.runner.node.shell import Result
@@ -51,7 +52,8 @@ def test_the_second_part_is_read_once_the_stack_is_up_and_saved(home: Path) -> N
     assert lived.verdicts == [("up", "ok"), (PING, "ok")]
 
 
-def test_where_the_stack_fails_it_is_read_and_nothing_is_saved(home: Path) -> None:
+def test_where_the_stack_fails_it_is_read_and_nothing_is_saved(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack, "ANSWER_TIMEOUT", 0.1)
     lived = Lived(home, {"ping -n -c 1": Result(1, "", "")})
     assert [what for what, _ in lived.happened] == ["read"]
     assert lived.verdicts == [("up", "failed"), (PING, "failed")]

@@ -31,12 +31,18 @@ class Ipvlan(Tunnel):
         evidence="src net {network} and dst net {network}",
         options={"mode": Option("choice", "l2", "mode of the interface", choices=("l2", "l3", "l3s"))},
         needs_underlay="ethernet",
+        multicast=True,
         families=(4, 6),
         # One on top of the other is, to the kernel, a second one on the same Ethernet.
         exclusive=(),
         framing=ETHERNET.size,
         needs=Needs(modules=(kernel_modules.on_ethernet("ipvlan"),)),
     )
+
+    @classmethod
+    def with_options(cls, options: Options) -> About:
+        """Without neighbours of its own it has no groups either (Linux, Documentation/networking/ipvlan.rst, 4.2)."""
+        return cls.about._replace(multicast=options["mode"] == "l2")
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:

@@ -34,6 +34,11 @@ class Bare(Tunnel):
         return dict(cls.about.options)
 
     @classmethod
+    def with_options(cls, options: Options) -> About:
+        """A bridge floods what is sent to a group, and a router routes none of it."""
+        return cls.about._replace(multicast=options["underlay"] == "ethernet")
+
+    @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Adds nothing."""
         return Format(())

@@ -88,6 +88,7 @@ class Openconnect(Tunnel):
         exclusive=("port",),
         ports=("tcp {port}", "udp {port}"),
         joins=2,
+        multicast=True,
         packages=("ocserv", "openconnect"),
         version=("ocserv", "--version"),
         needs=Needs(modules=(kernel_modules.TUN,), programs=("ocserv", "openconnect", "openssl")),

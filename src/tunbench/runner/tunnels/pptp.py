@@ -112,6 +112,7 @@ class Pptp(Tunnel):
             "echo-failure": Option("count", "4", "questions without an answer behind which it hangs up", high=1000),
         },
         joins=2,
+        multicast=True,
         exclusive=(),
         ports=("tcp 1723",),
         packages=("pptpd", "pptp-linux", "ppp"),

@@ -105,6 +105,8 @@ class Tinc(Tunnel):
         exclusive=("port",),
         ports=("udp {port}", "tcp {port}"),
         relays=True,
+        # To all nodes that it knows, whatever group it is sent to (tinc.conf(5), Broadcast).
+        multicast=True,
         # That through the connections by TCP, and so through the first endpoint, is none without a relay.
         paths=PATHS,
         finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
