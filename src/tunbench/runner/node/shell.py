@@ -104,7 +104,8 @@ class Background:
 
     def at_rest(self) -> bool:
         """Whether all of its group sleep: who is woken is runnable at once, and not only once it has the processor."""
-        return _states(self.popen.pid) <= {"S", "Z"}
+        states = _states(self.popen.pid)
+        return self.poll() is not None or ("S" in states and states <= {"S", "Z"})
 
     def stop(self) -> None:
         """Ends it: SIGTERM to its group, and SIGKILL after a second.

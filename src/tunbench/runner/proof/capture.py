@@ -16,7 +16,7 @@ View = Callable[[], AbstractContextManager[tuple[Node, str]]]
 READY_TIMEOUT = 10.0
 """Seconds in which tcpdump must listen."""
 
-LAST_TIMEOUT = 2.0
+LAST_TIMEOUT = 10.0
 """Seconds that tcpdump may take to write what has passed before it is ended: it reads nothing any more from then on."""
 
 FILTER_TIMEOUT = 30.0

@@ -139,9 +139,15 @@ def carries(stack: Stack) -> bool:
 
 
 def goes_around(site: Site) -> str:
-    """The layer past which multicast would get to the other end: by the interface that policies share with it."""
+    """The layer past which multicast would get to the other end: by the interface that policies share with it.
+
+    What stands on such a layer has an interface of its own, and its packets are for the other endpoint's address.
+    """
+    first = site.endpoints[0].name
+    sent_by = site.stack.overlay[first].interface
     for layer in [] if outages.bare(site) else site.stack.layers:
-        if not layer.declared.multicast and outages.leaks(site, layer):
+        shared = layer.context.above[first].interface == sent_by
+        if shared and not layer.declared.multicast and outages.leaks(site, layer):
             return layer.about.name
     return ""
 

@@ -57,6 +57,14 @@ def test_what_the_sender_tells_is_of_all_datagrams() -> None:
         ("openvpn", True),
         ("ipsec:mode=xfrm", True),
         ("ipsec", False),
+        ("tinc", True),
+        ("openconnect", True),
+        ("pptp", True),
+        ("none", False),
+        ("none:underlay=ethernet", True),
+        ("ipvlan", True),
+        ("ipvlan:mode=l3", False),
+        ("ipvlan:mode=l3s", False),
     ],
 )
 def test_the_uppermost_layer_says_whether_a_stack_carries_multicast(stack: str, claims: bool) -> None:
@@ -85,6 +93,8 @@ def test_the_program_hears_what_it_sends(tmp_path: Path) -> None:
         ("vxlan+ipsec", "ip", "ipsec"),
         ("vxlan+ipsec:mode=xfrm", "ip", ""),
         ("ipsec+vxlan", "ip", ""),
+        ("ipsec:mode=transport+vxlan", "ip", ""),
+        ("vxlan+ipsec+gre", "ip", ""),
         ("macsec+ipsec", "ethernet", "ipsec"),
         ("wireguard", "ip", ""),
         ("none", "ethernet", ""),
