@@ -37,8 +37,8 @@ def _lost(trial, folder):
     return _unmeasured(trial, folder)
 """
 
-SHORT = ["quic:size=1MB,connections=3", "rist:duration=3"]
-SIZE, SENT = 1_000_000, round(3 * 3.3e6 / (8 * numbered_stream.SIZE))
+SHORT = ["quic:size=500kB,connections=2", "rist:duration=2"]
+SIZE, SENT = 500_000, round(2 * 3.3e6 / (8 * numbered_stream.SIZE))
 
 HEADERS = 20 + 8
 """Bytes of the headers of a UDP datagram over IPv4."""

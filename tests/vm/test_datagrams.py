@@ -35,7 +35,7 @@ def test_what_is_overtaken_at_the_end_is_not_lost(tmp_path: Path) -> None:
 
 
 def test_of_datagrams_those_are_lost_that_netem_dropped(tmp_path: Path) -> None:
-    seeds, sent, workload = 4, round(4 * RATE / 8 / LENGTH), f"iperf3-udp:rate={RATE:.0f},duration=4"
+    seeds, sent, workload = 4, round(2 * RATE / 8 / LENGTH), f"iperf3-udp:rate={RATE:.0f},duration=2"
     profile = '[{ name = "lossy", delay = "10ms", jitter = "10ms", loss = "2%" }]'
     record = execute(tmp_path / "run", plan(["none"], profile, [workload], seeds))
     lost = [round(loss * sent) for loss in values(record, "loss", "none")]

@@ -31,6 +31,9 @@ REPEATS = 2
 BARE_SECONDS = 4 * 75e-6 + 60e-6
 """A round trip without a profile: the delay of two links each way, and what the nodes take."""
 
+APART = 0.05
+"""Seconds between echoes: where a reply comes later than 10 ms before the next request, ping waits busily for that."""
+
 MANY = 5_000
 FEWER = 3_000
 
@@ -53,7 +56,7 @@ def test_more_echoes_have_the_mean_of_netems_arithmetic_within_a_tenth_of_a_mill
 def follow_netems_arithmetic(profile: str, echoes: int, chance: bool, tmp_path: Path) -> None:
     """The mean of round trips within 0.1 ms, and what `chance` moves it by; and the losses within chance."""
     each = echoes // REPEATS
-    text = plan(["none"], f'["{profile}"]', [f"ping:count={each},interval=0.02"], REPEATS)
+    text = plan(["none"], f'["{profile}"]', [f"ping:count={each},interval={APART}"], REPEATS)
     [terms] = [one.forward for one in profiles(text)]
     shipped = execute(tmp_path / "run", text)
     assert {trial.verdict for trial in shipped.trials} == {"ok"}
@@ -73,12 +76,12 @@ def follow_netems_arithmetic(profile: str, echoes: int, chance: bool, tmp_path: 
 
 
 def test_correlated_reordering_nearly_never_happens_and_a_plain_one_does(tmp_path: Path) -> None:
-    # 10 ms between packets and 50 ms of delay: one that is sent at once comes before those that wait.
+    # 30 ms between packets and 50 ms of delay: one that is sent at once comes before those that wait.
     inline = (
         '[{ name = "plain", delay = "50ms", reorder = "5%" },'
         ' { name = "correlated", delay = "50ms", reorder = "5%", reorder_correlation = "50%" }]'
     )
-    record = execute(tmp_path / "run", plan(["none"], inline, [f"ping:count={FEWER},interval=0.01"]))
+    record = execute(tmp_path / "run", plan(["none"], inline, [f"ping:count={FEWER},interval=0.03"]))
     early = {
         trial.cell["profile"]: sum(row["value"] < 0.09 for row in trial.rows if row["metric"] == "rtt")
         for trial in record.trials
@@ -129,7 +132,7 @@ def bursts(record: Record, profile: str, interval: float) -> list[int]:
 
 
 def test_models_of_loss_lose_in_bursts_what_their_arithmetic_says(tmp_path: Path) -> None:
-    text = plan(["none"], MODELS, [f"ping:count={MANY},interval=0.02"])
+    text = plan(["none"], MODELS, [f"ping:count={MANY},interval={APART}"])
     record = execute(tmp_path / "run", text)
     for profile in profiles(text):
         [lost] = [
@@ -141,7 +144,7 @@ def test_models_of_loss_lose_in_bursts_what_their_arithmetic_says(tmp_path: Path
         # Losses in bursts spread more widely than a binomial distribution.
         width = 4 * loss_deviation(profile.forward, MANY)
         assert abs(lost - MANY * (mean_loss(profile.forward) or 0)) < width
-    lengths = {name: statistics.fmean(bursts(record, name, 0.02)) for name in ("gemodel", "state", "random")}
+    lengths = {name: statistics.fmean(bursts(record, name, APART)) for name in ("gemodel", "state", "random")}
     # Random losses come alone: 1 / (1 - p). A stay in the bad state lasts 1 / r = 5 packets, and each is lost by 90 %.
     assert lengths["random"] < 1.2
     assert lengths["gemodel"] > 2
@@ -190,7 +193,7 @@ def test_duplicates_and_corrupted_packets_are_as_many_as_asked_for(tmp_path: Pat
     profiles = (
         '[{ name = "twice", duplicate = "10%", reverse = {} }, { name = "spoilt", corrupt = "10%", reverse = {} }]'
     )
-    record = execute(tmp_path / "run", plan(["none"], profiles, [f"ping:count={FEWER}"]))
+    record = execute(tmp_path / "run", plan(["none"], profiles, [f"ping:count={FEWER},interval={APART}"]))
     found = {
         (trial.cell["profile"], row["metric"]): row["value"]
         for trial in record.trials

@@ -44,8 +44,8 @@ def killed(count: int, seed: int, folder: Path, record_property: Property) -> No
 
 
 @pytest.mark.timeout(1200)
-def test_the_fingerprint_is_the_same_after_5_kills(tmp_path: Path, record_property: Property) -> None:
-    killed(5, 1, tmp_path, record_property)
+def test_the_fingerprint_is_the_same_after_3_kills(tmp_path: Path, record_property: Property) -> None:
+    killed(3, 1, tmp_path, record_property)
 
 
 @pytest.mark.long
@@ -70,10 +70,10 @@ def killed_while_made(count: int, seed: int, folder: Path, record_property: Prop
 
 
 @pytest.mark.timeout(1200)
-def test_the_fingerprint_is_the_same_after_3_kills_with_templates_to_be_made(
+def test_the_fingerprint_is_the_same_after_2_kills_with_templates_to_be_made(
     tmp_path: Path, other_cache: Path, record_property: Property
 ) -> None:
-    killed_while_made(3, 3, tmp_path, record_property)
+    killed_while_made(2, 3, tmp_path, record_property)
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from tests.helpers.measuring import execute, plan, values, verdicts
 
 pytestmark = pytest.mark.vm
 
-RATE = 20e6
+RATE = 10e6
 """Bits a second of the link, on the wire."""
 
 QUEUE = 200
@@ -24,7 +24,7 @@ HEADERS = 8 + 20 + 14 + 24
 
 
 def test_the_goodput_is_the_links_rate_less_the_headers(tmp_path: Path) -> None:
-    record = execute(tmp_path / "run", plan(["none"], '["baseline"]', ["goodput:highest=100M"], link=AT_THE_FAR_END))
+    record = execute(tmp_path / "run", plan(["none"], '["baseline"]', ["goodput:highest=50M"], link=AT_THE_FAR_END))
     payload = RATE * 1300 / (1300 + HEADERS)
     for metric in ("goodput", "goodput-lossy"):
         [found] = values(record, metric, "none")

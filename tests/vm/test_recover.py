@@ -44,7 +44,7 @@ def test_two_runs_are_alike(tmp_path: Path) -> None:
 
 
 def test_all_nodes_of_a_ring_come_back_whoever_begins_first(tmp_path: Path) -> None:
-    stacks, restart = ["wireguard", "ipsec"], "recover:event=reboot-all,times=2,interval=10ms"
+    stacks, restart = ["wireguard", "ipsec"], "recover:event=reboot-all,times=2,interval=50ms"
     text = plan(stacks, '["baseline"]', [restart, "ping:count=5"]).replace('"pair"', '"ring"')
     record = execute(tmp_path / "run", text)
     assert {verdict for verdict, _ in verdicts(record).values()} == {"ok"}
