@@ -16,6 +16,7 @@ from tunbench.runner.node.shell import wait_until
 
 pytestmark = [
     pytest.mark.native,
+    pytest.mark.waiting,
     pytest.mark.reliability,
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
 ]

@@ -15,6 +15,7 @@ from tunbench.runner.node import limits
 
 pytestmark = [
     pytest.mark.native,
+    pytest.mark.waiting,
     pytest.mark.reliability,
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
 ]

@@ -16,6 +16,7 @@ from tunbench.journal.readers.registry import record_of
 
 pytestmark = [
     pytest.mark.native,
+    pytest.mark.waiting,
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
 ]
 

@@ -16,6 +16,7 @@ from tunbench.runner.workloads.shared.raw_listener import ALL
 
 pytestmark = [
     pytest.mark.native,
+    pytest.mark.waiting,
     pytest.mark.skipif(os.geteuid() != 0, reason="a raw socket needs root"),
 ]
 

@@ -17,6 +17,7 @@ from tunbench.runner.declare.verdicts import Verdict
 
 pytestmark = [
     pytest.mark.native,
+    pytest.mark.waiting,
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
 ]
 

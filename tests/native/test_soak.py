@@ -18,6 +18,7 @@ from tunbench.run.order import read_order
 
 pytestmark = [
     pytest.mark.native,
+    pytest.mark.waiting,
     pytest.mark.reliability,
     pytest.mark.skipif(os.geteuid() != 0, reason="the native lab needs root for its namespaces"),
 ]
