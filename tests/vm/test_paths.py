@@ -79,7 +79,8 @@ def test_netbird_goes_through_the_relay_of_the_kind_that_a_plan_demands(
 @pytest.mark.long
 @pytest.mark.parametrize("access", [SYMMETRIC, ONLY_RELAY])
 def test_nebula_finds_its_relay_where_there_is_no_direct_path(access: str, tmp_path: Path) -> None:
-    record = execute(tmp_path / "run", plan(["nebula:relay=on"], BASE, [PING], access=access))
+    # A relay that is no lighthouse does not know the port of who is behind a symmetric NAT: that one must call it.
+    record = execute(tmp_path / "run", plan(["nebula:relay=on,respond=on"], BASE, [PING], access=access))
     assert set(verdicts(record).values()) == {("ok", "")}
     assert paths(record) == {"relay"}
 
@@ -172,7 +173,9 @@ def test_headscale_falls_back_to_its_relay_and_returns(tmp_path: Path) -> None:
     # ends while it is, and is back in no second of its own.
     by_workload = {trial.cell["workload"]: trial.path for trial in record.trials}
     assert by_workload.pop(workloads[1]).startswith("direct, derp from ")
-    assert all(path.split(", ")[-1].startswith("direct") for path in by_workload.values())
+    # A node that has its direct path sends by it, while the other one may still answer through the relay.
+    assert by_workload.pop(workloads[2]).split(", ")[-1].split(" ")[0] in ("direct", "mixed")
+    assert set(by_workload.values()) == {"direct"}
     assert {event["path"] for event in told(tmp_path / "run", "path")} == {"direct"}
 
 
