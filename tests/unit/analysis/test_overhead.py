@@ -348,7 +348,7 @@ def test_a_fragment_on_the_wire_is_no_passing(home: Path) -> None:
     pmtu.execute(trial)
     values = {one.metric: one.value for one in trial.samples}
     # What passes in fragments does not vanish.
-    assert values == {"pmtu": 1400, "discovered": 1480, "black-hole": 0, "mss": 1460}
+    assert values == {"pmtu": 1400, "discovered": 1480, "black-hole": 0, "interruptions": 0, "mss": 1460}
 
 
 def test_the_usual_headers() -> None:

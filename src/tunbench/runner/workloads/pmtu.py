@@ -36,6 +36,11 @@ ABOUT = About(
             "1 where a packet of the discovered size vanishes and nobody says so, 0 else",
             question=Question.WIRE,
         ),
+        "interruptions": Metric(
+            "count",
+            "sizes that did not pass, and behind which nothing passed for a moment: the tunnel had hung up",
+            question=Question.WIRE,
+        ),
         "mss": Metric(
             "B",
             "maximum segment size of a TCP connection, options not taken away",
@@ -56,6 +61,16 @@ ECHOES = 5
 
 INTERVAL = 0.02
 """Seconds between them."""
+
+SMALLEST = 0
+"""Bytes of payload in a packet that passes wherever any does."""
+
+PATIENCE = 10.0
+"""Seconds until a small packet must pass again behind a larger one that did not.
+
+Some tunnels hang up when a router refuses what they sent, and are up again seconds later: what is asked in between
+tells nothing of its size. That small packets pass comes before each search also in RFC 8899, section 5.2 (state Base).
+"""
 
 CLIENT_GRACE = 20.0
 """Seconds that a connection with one byte may take beyond what iperf3 has anyway."""
@@ -79,11 +94,13 @@ def execute(trial: Trial) -> None:
             node, interface = looking.enter_context(view())
             captures.append((node, node.home / f"fragments-{index}.pcap"))
             looking.enter_context(capture.capturing(node, interface, captures[-1][1], fragments.FILTER))
-        found = largest(lambda packet: _passes(trial, packet, lambda: _seen(captures)), trial.overlay.mtu)
+        echoes = _Echoes(trial)
+        found = largest(lambda packet: _passes(echoes, packet, lambda: _seen(captures)), trial.overlay.mtu)
     trial.samples.append(Sample("pmtu", found))
-    discovered = _discovered(trial)
+    discovered = _discovered(echoes)
     trial.samples.append(Sample("discovered", discovered))
-    trial.samples.append(Sample("black-hole", int(found < discovered and _vanishes(trial, discovered))))
+    trial.samples.append(Sample("black-hole", int(found < discovered and _vanishes(echoes, discovered))))
+    trial.samples.append(Sample("interruptions", echoes.interruptions))
     trial.samples.append(parse(iperf3.measure(trial, CLIENT_GRACE, "--bytes", "1")))
 
 
@@ -121,12 +138,41 @@ def route_mtu(text: str, interface_mtu: int) -> int:
     return min([interface_mtu, *learned])
 
 
-def _discovered(trial: Trial) -> int:
+class _Echoes:
+    """Echo requests to the server, and how often a size that did not pass interrupted the tunnel."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.interruptions = 0
+
+    def ask(self, packet: int, discovery: str = "do") -> Result:
+        """Asks whether packets of that size pass, and returns when small ones do. Raises WorkloadFailed."""
+        result = self._ping(ECHOES, ("-W", "1"), discovery, payload_size(packet, self.trial.overlay.family))
+        if result.status != 0:
+            self._until_small_ones_pass(packet)
+        return result
+
+    def _until_small_ones_pass(self, packet: int) -> None:
+        if self._ping(ECHOES, ("-W", "1"), "do", SMALLEST).status == 0:
+            return
+        self.interruptions += 1
+        if self._ping(1, ("-w", f"{PATIENCE:g}"), "do", SMALLEST).status != 0:
+            raise WorkloadFailed(f"behind packets of {packet} B, which did not pass, nothing passed for {PATIENCE:g} s")
+
+    def _ping(self, count: int, wait: tuple[str, str], discovery: str, payload: int) -> Result:
+        return self.trial.client.try_run(
+            *("ping", "-n", "-c", str(count), "-i", f"{INTERVAL:g}", *wait, "-M", discovery),
+            *("-s", str(payload), self.trial.target),
+        )
+
+
+def _discovered(echoes: _Echoes) -> int:
     """Sends packets as large as discovery allows until it allows no smaller ones any more: RFC 1191, section 3."""
+    trial = echoes.trial
     allowed, last = trial.overlay.mtu, 0
     while allowed != last:
         last = allowed
-        _echo(trial, allowed, "want")
+        echoes.ask(allowed, "want")
         trial.outputs["route.json"] = trial.client.run("ip", "-json", "route", "get", trial.target)
         allowed = route_mtu(trial.outputs["route.json"], last)
     return allowed
@@ -137,21 +183,14 @@ def _seen(captures: Sequence[tuple[Node, Path]]) -> int:
     return sum(len(capture.packets(node, path)) for node, path in captures)
 
 
-def _passes(trial: Trial, packet: int, seen: Callable[[], int]) -> bool:
-    if payload_size(packet, trial.overlay.family) < 0:
+def _passes(echoes: _Echoes, packet: int, seen: Callable[[], int]) -> bool:
+    if payload_size(packet, echoes.trial.overlay.family) < SMALLEST:
         return True
     before = seen()
-    return _echo(trial, packet).status == 0 and seen() == before
+    return echoes.ask(packet).status == 0 and seen() == before
 
 
-def _vanishes(trial: Trial, packet: int) -> bool:
+def _vanishes(echoes: _Echoes, packet: int) -> bool:
     """Whether packets of that size are neither answered nor refused."""
-    result = _echo(trial, packet)
+    result = echoes.ask(packet)
     return result.status == 1 and not REFUSED.search(result.stdout + result.stderr)
-
-
-def _echo(trial: Trial, packet: int, discovery: str = "do") -> Result:
-    return trial.client.try_run(
-        *("ping", "-n", "-c", str(ECHOES), "-i", f"{INTERVAL:g}", "-W", "1", "-M", discovery),
-        *("-s", str(payload_size(packet, trial.overlay.family)), trial.target),
-    )

@@ -65,13 +65,14 @@ def measured(answers: dict[str, Answer]) -> tuple[dict[str, float], list[str], T
 
 def test_where_everything_passes_discovery_says_the_mtu() -> None:
     values, commands, trial = measured(path_of(MTU, tells=True))
-    assert values == {"pmtu": MTU, "discovered": MTU, "black-hole": 0, "mss": 1460}
+    assert values == {"pmtu": MTU, "discovered": MTU, "black-hole": 0, "interruptions": 0, "mss": 1460}
     assert set(values) == set(pmtu.ABOUT.metrics)
     pings = [text for text in commands if " ping " in text]
     a = "ip netns exec a ping -n -c 5 -i 0.02 -W 1"
     assert pings == [
         f"{a} -M do -s 1472 10.0.2.2",
         f"{a} -M do -s 1473 10.0.2.2",
+        f"{a} -M do -s 0 10.0.2.2",
         f"{a} -M want -s 1472 10.0.2.2",
     ]
     assert "ip netns exec a ip -json route get 10.0.2.2" in commands
@@ -80,13 +81,13 @@ def test_where_everything_passes_discovery_says_the_mtu() -> None:
 
 def test_a_router_that_tells_its_smaller_link_is_no_black_hole() -> None:
     values, _, _ = measured(path_of(1400, tells=True))
-    assert values == {"pmtu": 1400, "discovered": 1400, "black-hole": 0, "mss": 1460}
+    assert values == {"pmtu": 1400, "discovered": 1400, "black-hole": 0, "interruptions": 0, "mss": 1460}
 
 
 def test_a_router_that_tells_nothing_is_a_black_hole() -> None:
     values, commands, _ = measured(path_of(1400, tells=False))
-    assert values == {"pmtu": 1400, "discovered": 1500, "black-hole": 1, "mss": 1460}
-    assert [text for text in commands if "ping" in text][-1].endswith("-M do -s 1472 10.0.2.2")
+    assert values == {"pmtu": 1400, "discovered": 1500, "black-hole": 1, "interruptions": 0, "mss": 1460}
+    assert [text for text in commands if "ping" in text and "-s 0 " not in text][-1].endswith("-M do -s 1472 10.0.2.2")
 
 
 def test_discovery_goes_on_until_it_learns_nothing_more() -> None:
@@ -96,6 +97,40 @@ def test_discovery_goes_on_until_it_learns_nothing_more() -> None:
     values, commands, _ = measured(answers)
     assert values["discovered"] == 1400
     assert [text.split()[-2] for text in commands if "-M want" in text] == ["1472", "1422", "1372"]
+
+
+def hangs_up(link: int, silent: int) -> dict[str, Answer]:
+    """A tunnel that is down for so many commands of ping behind a packet that is larger than the link."""
+    answers, down = path_of(link, tells=False), [0]
+    path = answers["ping"]
+
+    def ping(call: Call) -> Result:
+        assert callable(path)
+        large = int(call.argv[call.argv.index("-s") + 1]) + 28 > link
+        if large and not down[0]:
+            down[0] = silent + 1
+        if down[0]:
+            down[0] -= 1
+            return Result(1, captured("ping-all-lost.txt"), "")
+        return path(call)
+
+    return answers | {"ping": ping}
+
+
+def test_the_next_size_is_asked_when_a_tunnel_that_hung_up_is_back() -> None:
+    values, commands, _ = measured(hangs_up(1400, silent=1))
+    assert (values["pmtu"], values["black-hole"]) == (1400, 1)
+    assert values["interruptions"] == len([text for text in commands if " -w 10 " in text]) > 1
+    first = next(index for index, text in enumerate(commands) if " -s 1472 " in text)
+    assert [text.split("ping ")[1] for text in commands[first + 1 : first + 3]] == [
+        "-n -c 5 -i 0.02 -W 1 -M do -s 0 10.0.2.2",
+        "-n -c 1 -i 0.02 -w 10 -M do -s 0 10.0.2.2",
+    ]
+
+
+def test_a_tunnel_that_does_not_come_back_has_failed() -> None:
+    with pytest.raises(WorkloadFailed, match="behind packets of 1500 B, which did not pass, nothing passed for 10 s"):
+        measured(hangs_up(1400, silent=2))
 
 
 def test_no_route_is_a_failure() -> None:
