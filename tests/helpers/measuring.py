@@ -1,5 +1,6 @@
 """Small plans, executed in VMs, and what is asked of their results."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,13 @@ from tunbench.run.order import read_order
 
 SLOW_LINK = '{ name = "5M", rate = "5M" }'
 """Behind it a second of TCP costs a fraction of what it costs where the processor is the limit."""
+
+
+WORKERS = max(1, min(2, len(os.sched_getaffinity(0)) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
+"""VMs that a test has at once, where it does not say: one a core among all the tests that are under way.
+
+Two VMs on a core take a quarter more of its time: what one has in the caches the other one drives out.
+"""
 
 
 def plan(
@@ -33,7 +41,7 @@ def native_plan(stacks: list[str], profiles: str, workloads: list[str]) -> str:
     return plan(stacks, profiles, workloads, clock="real").replace('"vm"', '"native"')
 
 
-def execute(folder: Path, text: str, workers: int = 2, **overrides: Any) -> Record:
+def execute(folder: Path, text: str, workers: int = WORKERS, **overrides: Any) -> Record:
     """Runs a plan's text into a folder and reads what came out."""
     order = read_order(text, "test.toml", overrides)
     execution.create(folder, order)

@@ -33,7 +33,7 @@ def text() -> str:
 @pytest.fixture(scope="module")
 def undisturbed(text: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The fingerprint of an undisturbed run with two workers."""
-    return str(execute(tmp_path_factory.mktemp("undisturbed") / "run", text).manifest["fingerprint"])
+    return str(execute(tmp_path_factory.mktemp("undisturbed") / "run", text, workers=2).manifest["fingerprint"])
 
 
 def test_one_worker_gives_the_same_fingerprint(text: str, undisturbed: str, tmp_path: Path) -> None:
