@@ -16,7 +16,7 @@ SLOW_LINK = '{ name = "5M", rate = "5M" }'
 WORKERS = max(1, min(2, len(os.sched_getaffinity(0)) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
 """VMs that a test has at once, where it does not say: one a core among all the tests that are under way.
 
-Two VMs on a core take a quarter more of its time: what one has in the caches the other one drives out.
+Two VMs on a core take a fifth more of its time, as if each drove what the other one has out of the caches.
 """
 
 

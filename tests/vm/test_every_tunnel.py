@@ -61,12 +61,14 @@ DISSECTORS = {
     "openconnect": "tls.record.content_type == 23 or dtls.record.content_type == 23",
     "openvpn": "udp.port == 1194 or tcp.port == 1194",
     "pptp": "gre.proto == 0x880b",
-    "tinc": "udp.port == 655 or tcp.port == 655",
+    "tinc": "udp.port == 655",
+    "tinc by relay-tcp": "tcp.port == 655",
     "vxlan": "vxlan",
     "wireguard": "wg.type == 4",
     "yggdrasil": "tcp",
 }
-"""What tshark must see in every packet that carries user data, by the layer that it is captured below."""
+"""What tshark must see in every packet that carries user data, by the layer that it is captured below, and its path
+where that decides."""
 
 
 TOLD = (
@@ -189,11 +191,13 @@ def test_another_reader_of_the_captures_agrees(every: tuple[Path, Record]) -> No
     for event in (event for event in events if event["event"] == "proof"):
         stack = specs[event["shard"]]["stack"]
         at_ends, at_relays = _places(event["findings"])
+        relayed = [index for index, finding in enumerate(at_ends) if finding.get("through")]
         captured = [(f"proof-{index}", finding) for index, finding in enumerate(at_ends)]
-        captured += [(f"proof-{index}-relay", finding) for index, finding in enumerate(at_relays)]
+        captured += [(f"proof-{index}-relay", finding) for index, finding in zip(relayed, at_relays, strict=True)]
         for name, finding in captured:
-            capture = folders[stack] / f"{name}.pcap"
-            seen = read(capture, f"frame.len >= 512 and ({DISSECTORS[finding['layer']]})")
+            capture, layer = folders[stack] / f"{name}.pcap", finding["layer"]
+            dissector = DISSECTORS.get(f"{layer} by {finding.get('path')}", DISSECTORS[layer])
+            seen = read(capture, f"frame.len >= 512 and ({dissector})")
             assert len(seen) == finding["evident"] == finding["packets"], (stack, name)
             legible = [protocols for protocols in seen if {"icmp", "icmpv6"} & set(protocols.split(":"))]
             if finding["hidden"]:

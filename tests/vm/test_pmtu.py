@@ -42,13 +42,16 @@ def test_what_passes_in_fragments_is_no_black_hole(tmp_path: Path) -> None:
     assert values["black-hole"] == 0
 
 
-def test_a_tunnel_that_hangs_up_is_asked_again_when_it_is_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("access", "interruptions", "black_hole"), [(NARROW, 2, 0), (HOLE, 0, 1)])
+def test_a_tunnel_that_hangs_up_is_asked_again_when_it_is_back(
+    access: str, interruptions: int, black_hole: int, tmp_path: Path
+) -> None:
     # Both programs of PPTP end when a router refuses what they sent, once for each direction, and are started again.
+    # The kernels have learned by then what fits, and cut what does not. Where nobody refuses, neither ends nor learns.
+    values = measured(tmp_path / "run", "pptp:mppe=off,mtu=1462", access)
+    assert (values["interruptions"], values["black-hole"]) == (interruptions, black_hole)
     # IP, GRE with both numbers and the protocol of PPP: RFC 2637, section 4.1.
-    values = measured(tmp_path / "run", "pptp:mppe=off,mtu=1462", NARROW)
-    assert (values["pmtu"], values["interruptions"]) == (LINK - 20 - 16 - 1, 2)
-    # The kernels have learned by then what fits, and cut what does not.
-    assert (values["discovered"], values["black-hole"]) == (1462, 0)
+    assert (values["pmtu"], values["discovered"]) == (LINK - 20 - 16 - 1, 1462)
 
 
 def test_gre_carries_what_is_too_large_in_fragments_where_it_ignores_df(tmp_path: Path) -> None:
