@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tunbench.runner.declare.kernel_module import Module
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.declare.packet_format import TCP, Header
+from tunbench.runner.declare.packet_format import TCP, TLS, Header
 from tunbench.runner.declare.path import DIRECT, Finder, Path, demanded
 from tunbench.runner.declare.topology import RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs
@@ -41,7 +41,6 @@ LARGEST_MTU = 53049
 
 WIRE = "ironwood ec61cea2f439, network/wire.go and network/pathfinder.go"
 SESSION = "ironwood ec61cea2f439, encrypted/session.go, doSend()"
-RECORD = "RFC 8446, section 5.2"
 START = "((tcp[12] & 0xf0) >> 2)"
 """The size of a TCP header, by its data offset, as an offset for a pcap filter."""
 
@@ -59,7 +58,7 @@ class Transport(NamedTuple):
 
 TRANSPORTS = {
     # A TLS record of application data.
-    "tls": Transport((Header("TLS record, content type, AEAD tag", 22, RECORD),), f"tcp[0 + {START}] = 0x17"),
+    "tls": Transport((TLS,), f"tcp[0 + {START}] = 0x17"),
     # Behind the length, the type of the message: traffic by the tree or by a path.
     "tcp": Transport((), f"(tcp[2 + {START}] = 9 or tcp[2 + {START}] = 10)"),
 }
@@ -72,12 +71,10 @@ PATHS = {
 CONFIGURED = "Yggdrasil's documentation: peerings are configured, by addresses that are reached"
 
 
-def traffic(hops: int) -> tuple[Header, ...]:
-    """What a packet has on a path of so many peerings: their ports one behind the other, each a varint."""
-    return (Header("length and type", 3, WIRE), Header("path", hops, WIRE), *INSIDE)
-
-
-INSIDE = (
+TRAFFIC = (
+    Header("length and type", 3, WIRE),
+    # Who passes a packet on takes its own port away: a byte more for each peering ahead, and the end alone on the last.
+    Header("path", 1, WIRE),
     Header("source key, destination key, kind", 65, WIRE),
     Header("session type and key sequences", 3, SESSION),
     # A varint: a byte longer from the 128th packet of a session on, from the 16384th on, and so forth.
@@ -86,6 +83,7 @@ INSIDE = (
     Header("next key", 32, SESSION),
     Header("type", 1, "Yggdrasil 0.4.7, src/core/core.go, WriteTo()"),
 )
+"""What a packet has on the last peering, where it comes to its destination."""
 
 
 class Yggdrasil(Tunnel):
@@ -128,10 +126,9 @@ class Yggdrasil(Tunnel):
         """
         transport, relayed = TRANSPORTS[str(options["transport"])], paths.has_relay(options)
         paths.check_relay(cls.about.name, options)
-        hops = 2 if demanded(options) == RELAY else 1
         return cls.about._replace(
             evidence=f"tcp port {{port}} and {transport.evidence}",
-            headers=(TCP, *transport.headers, *traffic(hops)),
+            headers=(TCP, *transport.headers, *TRAFFIC),
             paths=PATHS if relayed else {DIRECT: PATHS[DIRECT]},
             roles=(RELAY,) if relayed else (),
             control=("tcp:{port}",) if relayed else (),

@@ -38,7 +38,7 @@ ABOUT = About(
         ),
         "interruptions": Metric(
             "count",
-            "sizes that did not pass, and behind which nothing passed for a moment: the tunnel had hung up",
+            "sizes that did not pass, and behind which small ones did not for a moment: it hung up, or all were lost",
             question=Question.WIRE,
         ),
         "mss": Metric(

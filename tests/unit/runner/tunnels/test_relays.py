@@ -96,6 +96,14 @@ def test_tinc_by_tcp_is_encrypted_whatever_its_packets_are() -> None:
     assert by_tcp.confidentiality and not by_udp.confidentiality
 
 
+def test_tinc_promises_no_integrity_where_packets_may_go_by_tcp() -> None:
+    def promised(spelling: str) -> tuple[bool, bool]:
+        return parse(spelling).abouts[0].claims[1:]
+
+    assert promised("tinc") == promised("tinc:path=relay") == (True, True)
+    assert promised("tinc:path=relay-tcp") == promised("tinc:relay=on") == (False, False)
+
+
 @pytest.mark.usefixtures("skipping")
 def test_easytier_looks_for_direct_paths_where_it_has_a_relay_besides() -> None:
     assert [line.rpartition("' ")[2] for line in Built("easytier:relay=on").searched()] == [
@@ -132,12 +140,23 @@ def test_endpoints_are_told_of_a_relay_and_of_each_other_unless_all_must_go_thro
     assert asked == told
 
 
-def test_a_packet_of_yggdrasil_has_a_hop_more_through_a_relay() -> None:
-    sizes = [
-        sum(header.size for header in parse(spelling).abouts[0].headers)
-        for spelling in ("yggdrasil", "yggdrasil:path=relay")
-    ]
-    assert sizes[1] - sizes[0] == 1
+@pytest.mark.parametrize(
+    ("spelling", "more"),
+    [
+        ("yggdrasil:path=relay", 0),
+        ("tinc:path=relay", 0),
+        # TCP with timestamps, TLS and DERP in the place of UDP.
+        ("headscale:path=derp", 32 + 22 + 37 - 8),
+        ("netbird:path=turn", 4),
+        ("netbird:path=relay-quic", 22 + 38),
+        ("netbird:path=relay-ws", 32 + 22 + 4 + 38 - 8),
+    ],
+)
+def test_a_packet_from_a_relay_has_the_headers_of_that_path(spelling: str, more: int) -> None:
+    direct, relayed = (
+        sum(header.size for header in parse(text).abouts[0].headers) for text in (spelling.partition(":")[0], spelling)
+    )
+    assert relayed - direct == more
 
 
 def test_the_proxy_of_zerotier_is_brought_and_its_nodes_have_addresses_of_global_scope() -> None:

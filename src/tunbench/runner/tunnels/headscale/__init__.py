@@ -7,7 +7,7 @@ from itertools import permutations
 
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.declare.packet_format import Format
+from tunbench.runner.declare.packet_format import TCP, TLS, Format, Header
 from tunbench.runner.declare.path import DIRECT, Finder, Path
 from tunbench.runner.declare.recipe import Recipe
 from tunbench.runner.declare.topology import CONTROL, RELAY
@@ -28,6 +28,9 @@ PATHS = {
     DIRECT: Path("from end to end, by UDP"),
     "derp": Path("through the relay, by TLS", evidence="tcp port 443", through=CONTROL),
 }
+
+DERP = Header("DERP type, length, source key", 37, "Tailscale 1.102.5, derp/derp.go, FrameRecvPacket")
+"""What a packet of WireGuard has before it where it comes from the relay."""
 
 ENVIRONMENTS = {"derp": ("TS_DEBUG_ALWAYS_USE_DERP=true",)}
 """By path, what a client needs to take no other one: Tailscale 1.102, wgengine/magicsock/debugknobs.go."""
@@ -116,8 +119,10 @@ class Headscale(Tunnel):
 
     @classmethod
     def with_options(cls, options: Options) -> About:
-        """A relay of its own is a node more."""
+        """A relay brings headers; one of its own is a node more."""
         about = cls.about
+        if options["path"] == "derp":
+            about = about._replace(headers=(TCP, TLS, DERP, *Wireguard.about.headers[1:]))
         if not options["gso"]:
             about = about.needing(programs=(*about.needs.programs, "ethtool"))
         if options["derp"] == "own":

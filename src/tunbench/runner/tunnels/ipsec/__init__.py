@@ -108,7 +108,7 @@ class Ipsec(Tunnel):
             claims=Claims(cipher.secret, integrity=True, replay_protection=options["replay"] != 0),
             evidence=ENCAPSULATED if options["encap"] else cls.about.evidence,
             # Its policies are for everything, and its interface has any number of addresses.
-            multicast=options["mode"] == "xfrm",
+            multicast=MODES[str(options["mode"])].interface,
             # In transport mode its policies are for two addresses.
             routes=MODES[str(options["mode"])].esp == "tunnel",
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),

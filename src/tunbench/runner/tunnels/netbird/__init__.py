@@ -134,7 +134,11 @@ class Netbird(Tunnel):
     def with_options(cls, options: Options) -> About:
         """The kernel's module, or the client's own WireGuard; a TURN server is a node more."""
         chosen = IMPLEMENTATIONS[str(options["impl"])]
-        about = cls.about._replace(framing=chosen.framing, user_space=chosen.user_space)
+        about = cls.about._replace(
+            framing=chosen.framing,
+            user_space=chosen.user_space,
+            headers=(*relay_paths.headers(options), *Wireguard.about.headers[1:]),
+        )
         asked = str(options["path"])
         if relay_paths.FORCED.get(asked, relay_paths.Forced()).without:
             about = about.needing(programs=(*about.needs.programs, "nft"))
@@ -147,7 +151,7 @@ class Netbird(Tunnel):
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
         """Packets are padded as WireGuard does it."""
-        return padded(super().format(options, outer))
+        return padded(super().format(options, outer))._replace(spare=relay_paths.spare(options))
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes what the control plane needs."""

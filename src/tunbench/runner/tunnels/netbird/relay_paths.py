@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from tunbench.runner.declare.options import Options
+from tunbench.runner.declare.packet_format import TCP, TLS, UDP, Header
 from tunbench.runner.declare.path import DIRECT, Finder, Path
 from tunbench.runner.declare.topology import CONTROL
 from tunbench.runner.declare.topology import RELAY as RELAY_ROLE
@@ -27,6 +29,25 @@ FINDS = Finder(
 
 UNASKED = {name: path for name, path in PATHS.items() if name != "turn"}
 """Those that are there without being asked for."""
+
+
+MESSAGE = Header("of the relay: version, type, peer", 38, "NetBird 0.71.4, shared/relay/messages/message.go")
+
+HEADERS = {
+    "turn": (UDP, Header("TURN ChannelData", 4, "RFC 8656, section 12.4")),
+    "relay-quic": (
+        UDP,
+        Header("QUIC short header", 3, "RFC 9000, section 17.3.1; quic-go: no connection ID towards a client"),
+        Header("DATAGRAM frame", 3, "RFC 9221, section 4"),
+        Header("AEAD tag", 16, "RFC 9001, section 5.3"),
+        MESSAGE,
+    ),
+    "relay-ws": (TCP, TLS, Header("WebSocket, at most", 4, "RFC 6455, section 5.2"), MESSAGE),
+}
+"""What packets of WireGuard have before them where they come from a relay, in the place of the header of UDP."""
+
+SPARE = {"relay-ws": 2}
+"""Bytes by which that is smaller before a short packet."""
 
 
 class Forced(NamedTuple):
@@ -63,6 +84,16 @@ TURNSERVER = (
     *("--no-cli", "--no-multicast-peers", "--log-file", "stdout"),
 )
 """It listens by UDP and TCP, and keeps nothing; the words by which clients are known guard nothing here."""
+
+
+def headers(options: Options) -> tuple[Header, ...]:
+    """What stands before a packet of WireGuard on the path that a plan demands, else on a direct one."""
+    return HEADERS.get(str(options["path"]), (UDP,))
+
+
+def spare(options: Options) -> int:
+    """Bytes by which a packet can be smaller on that path than its headers say."""
+    return SPARE.get(str(options["path"]), 0)
 
 
 def kind_of(path: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tunbench.runner.declare import path
 from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.declare.overlay import Overlay
-from tunbench.runner.declare.packet_format import ETHERNET, IP, Format
+from tunbench.runner.declare.packet_format import ETHERNET, Format
 from tunbench.runner.declare.topology import RELAY
 from tunbench.runner.declare.tunnel import About, Claims, Needs, Sources
 from tunbench.runner.node.node import Node
@@ -65,9 +65,6 @@ PATHS = {
 
 TOLD = "tinc 1.0.36, src/protocol_key.c, ans_key_h(): a relay tells each end from where it hears the other one"
 
-LARGEST_MTU = 1500
-"""Bytes: tinc 1.0.36, src/net.h, as Debian builds it, without jumbograms."""
-
 
 class Tinc(Tunnel):
     """A daemon a node with an RSA key; all others connect to the first endpoint, data goes directly."""
@@ -111,7 +108,7 @@ class Tinc(Tunnel):
         paths=PATHS,
         finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
         rekeys="tinc:key-expire=60",
-        largest_mtu=LARGEST_MTU,
+        largest_mtu=packets.MTU,
         packages=("tinc",),
         version=("tincd", "--version"),
         needs=Needs(modules=(kernel_modules.TUN,), programs=("tincd",)),
@@ -126,9 +123,11 @@ class Tinc(Tunnel):
         interval, patience = int(options["ping-interval"]), int(options["ping-timeout"])
         if patience > interval:
             raise ValueError(f"tinc: ping-timeout={patience} is more than ping-interval={interval}: lessen it")
-        outside, inside = packets.outside(options), packets.inside(options)
-        authentic = bool(packets.mac_length(options))
-        relayed = paths.has_relay(options)
+        relayed, asked = paths.has_relay(options), path.demanded(options)
+        # The connections by TCP are always encrypted, and have no HMAC.
+        only_tcp, also_tcp = asked == RELAY_TCP, relayed and asked in ("", RELAY_TCP)
+        authentic = bool(packets.mac_length(options)) and not also_tcp
+        form = cls.format(options, outer=4)
         paths.check_relay(cls.about.name, options)
         return cls.about._replace(
             paths=PATHS if relayed else {path.DIRECT: PATHS[path.DIRECT]},
@@ -137,21 +136,18 @@ class Tinc(Tunnel):
             control=("tcp:{port}",) if relayed else (),
             layer=2 if options["mode"] == "switch" else 3,
             claims=Claims(
-                # The connections by TCP are always encrypted.
-                confidentiality=options["cipher"] != "none" or options["path"] == RELAY_TCP,
+                confidentiality=options["cipher"] != "none" or only_tcp,
                 integrity=authentic,
                 replay_protection=authentic and options["replay-window"] != 0,
             ),
-            headers=(*outside, *inside),
+            headers=(*form.outside[1:], *form.inside),
             rekeys_within=rekey_seconds(options),
         )
 
     @classmethod
     def format(cls, options: Options, outer: int) -> Format:
-        """What the cipher encrypts is padded to its block."""
-        block = packets.CIPHERS[str(options["cipher"])] or 1
-        spare = LARGEST_MTU if options["compression"] else 0
-        return Format((IP[outer], *packets.outside(options)), packets.inside(options), block, spare=spare)
+        """That of packets by UDP, unless all go by TCP."""
+        return packets.by_tcp(outer) if path.demanded(options) == RELAY_TCP else packets.by_udp(options, outer)
 
     def prepare(self, nodes: Nodes) -> None:
         """Makes a folder of configuration and a key for each node, and gives all of them each other's public keys."""

@@ -1,7 +1,7 @@
-"""What tinc adds to a packet by UDP: ciphers, digests, compression."""
+"""What tinc adds to a packet: by UDP ciphers, digests and compression, by TCP a line of text."""
 
 from tunbench.runner.declare.options import Options
-from tunbench.runner.declare.packet_format import ETHERNET, UDP, Header
+from tunbench.runner.declare.packet_format import ETHERNET, IP, TCP, UDP, Format, Header
 
 PACKET = "tinc 1.0.36, src/net_packet.c, send_udppacket()"
 CIPHERS = {"aes-256-cbc": 16, "aes-128-cbc": 16, "none": 0}
@@ -9,6 +9,16 @@ CIPHERS = {"aes-256-cbc": 16, "aes-128-cbc": 16, "none": 0}
 
 DIGESTS = {"sha256": 32, "sha512": 64, "none": 0}
 """Bytes of each digest (FIPS 180-4, figure 1), the most that MACLength can be."""
+
+MTU = 1500
+"""Bytes: tinc 1.0.36, src/net.h, as Debian builds it, without jumbograms."""
+
+REQUEST = Header("line with type and length", 8, "tinc 1.0.36, src/protocol_misc.c, send_tcppacket()")
+"""What stands before a frame in a connection by TCP, whose cipher is AES-CFB and adds nothing, no HMAC either
+(src/net_setup.c, setup_myself())."""
+
+SHORTER_REQUEST = 2
+"""Bytes by which the line is shorter before a frame of less than 100 bytes; it is one shorter below 1000."""
 
 LOWEST_LZO_LEVEL = 10
 """The first level of compression that is LZO; those below are zlib's."""
@@ -44,3 +54,14 @@ def inside(options: Options) -> tuple[Header, ...]:
     level = int(options["compression"])
     method = "none" if not level else "zlib" if level < LOWEST_LZO_LEVEL else "lzo"
     return (Header("sequence number", 4, PACKET), ETHERNET, *COMPRESSION_GROWTH[method], *padding)
+
+
+def by_udp(options: Options, outer: int) -> Format:
+    """What the cipher encrypts is padded to its block."""
+    spare = MTU if options["compression"] else 0
+    return Format((IP[outer], *outside(options)), inside(options), CIPHERS[str(options["cipher"])] or 1, spare=spare)
+
+
+def by_tcp(outer: int) -> Format:
+    """The options for ciphers, digests and compression are of packets by UDP alone."""
+    return Format((IP[outer], TCP, REQUEST), (ETHERNET,), spare=SHORTER_REQUEST)
