@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from tunbench.analysis.statistics import CONFIDENCE
 
@@ -75,7 +75,7 @@ def bca(
         return BootstrapInterval(n, value, None, None, confidence, "all values are equal")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # Of degenerate distributions; they end in `reason`.
-        found: Any = stats.bootstrap(
+        found: Any = scipy.stats.bootstrap(
             together,
             statistic,
             method="BCa",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
-from scipy.stats import theilslopes
+import scipy
 
 from tunbench.analysis.cells import CENTRAL
 from tunbench.analysis.statistics import CONFIDENCE
@@ -90,5 +90,5 @@ def _growth(key: tuple[str, ...], points: Iterable[tuple[int, float]]) -> Growth
         # Values that are all alike do not grow, and have no order from which an interval follows.
         return found._replace(exponent=0.0, low=0.0, high=0.0)
     # The median of slopes is Theil's (1950), its interval Sen's (1968): nothing is assumed of how values scatter.
-    slope = theilslopes([y for _, y in every], [x for x, _ in every], CONFIDENCE)
+    slope = scipy.stats.theilslopes([y for _, y in every], [x for x, _ in every], CONFIDENCE)
     return found._replace(exponent=float(slope[0]), low=float(slope[2]), high=float(slope[3]))

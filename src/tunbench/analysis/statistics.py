@@ -4,8 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scipy.special import bdtr
-from scipy.stats import binomtest
+import scipy
 
 CONFIDENCE = 0.95
 """The least probability with which an interval holds the population's median."""
@@ -45,7 +44,7 @@ def coverage(n: int, rank: int) -> float:
     1 − 2 P(B ≤ rank − 1), where B is binomial with n draws and p = ½; exact for a continuous distribution, and at
     least this for any other. Source: David and Nagaraja, Order Statistics, 3rd edition (2003), section 7.1.
     """
-    return max(0.0, 1 - 2 * float(bdtr(rank - 1, n, 0.5)))
+    return max(0.0, 1 - 2 * float(scipy.special.bdtr(rank - 1, n, 0.5)))
 
 
 def median_rank(n: int, confidence: float = CONFIDENCE) -> int:
@@ -80,7 +79,7 @@ def share(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
     """
     if not values:
         raise ValueError("there is no share of nothing")
-    found = binomtest(round(sum(values)), len(values)).proportion_ci(confidence, "exact")
+    found = scipy.stats.binomtest(round(sum(values)), len(values)).proportion_ci(confidence, "exact")
     return Estimate(
         len(values), sum(values) / len(values), float(found.low), float(found.high), confidence, interval(confidence)
     )

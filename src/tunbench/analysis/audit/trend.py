@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
@@ -32,10 +33,8 @@ def p_values(rising: Numbers, n: int) -> Numbers:
     """
     size = np.abs(rising)
     if n > MOST_EXACT:
-        from scipy.special import ndtr
-
         deviation = np.sqrt(n * (n - 1) * (2 * n + 5) / 18)
-        return np.asarray(np.minimum(1.0, 2 * ndtr(-(size - 1) / deviation)))
+        return np.asarray(np.minimum(1.0, 2 * scipy.special.ndtr(-(size - 1) / deviation)))
     tails = _tails(n)
     pairs = n * (n - 1) // 2
     # S is the number of pairs less twice that of inversions; by symmetry the tail is that of as many inversions.

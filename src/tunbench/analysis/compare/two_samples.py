@@ -7,8 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
-from scipy.special import ndtri
+import scipy
 
 from tunbench.analysis.compare.pairwise_differences import differences
 from tunbench.analysis.statistics import CONFIDENCE
@@ -74,7 +73,7 @@ def mann_whitney(a: Sequence[float], b: Sequence[float], fewest: int = FEWEST_FO
         ties = len({*a, *b}) < len(a) + len(b)
         return RankSumTest(u, _exact_p(a, b) if ties else _p_without_ties(u, len(a), len(b)), EXACT)
     return RankSumTest(
-        u, float(stats.mannwhitneyu(b, a, alternative="two-sided", method="asymptotic").pvalue), ASYMPTOTIC
+        u, float(scipy.stats.mannwhitneyu(b, a, alternative="two-sided", method="asymptotic").pvalue), ASYMPTOTIC
     )
 
 
@@ -99,7 +98,7 @@ def _exact_p(a: Sequence[float], b: Sequence[float]) -> float:
     after the other. Source: Streitberg and Röhmel, Exact Distributions for Permutation and Rank Tests, Statistical
     Software Newsletter 12 (1986), the shift algorithm.
     """
-    ranks = np.rint(2 * stats.rankdata([*a, *b])).astype(int)
+    ranks = np.rint(2 * scipy.stats.rankdata([*a, *b])).astype(int)
     total, size = int(ranks.sum()), len(b)
     ways = np.zeros((size + 1, total + 1))
     ways[0, 0] = 1
@@ -173,7 +172,7 @@ def _rank(m: int, n: int, confidence: float) -> tuple[int, float]:
     tail = (1 - confidence) / 2
     if max(m, n) > LARGEST_EXACT:
         mean, deviation = m * n / 2, math.sqrt(m * n * (m + n + 1) / 12)
-        return max(1, math.floor(mean + deviation * float(ndtri(tail)))), confidence
+        return max(1, math.floor(mean + deviation * float(scipy.special.ndtri(tail)))), confidence
     below = _cumulated(min(m, n), max(m, n))
     # The first U whose share is too large is the largest rank: P(U ≤ C − 1) is that of the one before it.
     rank = max(1, next(u for u, share in enumerate(below) if share > tail))

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
-from scipy.cluster.hierarchy import cut_tree, linkage
-from scipy.spatial.distance import squareform
+import scipy
 
 FEWEST_FOR_CLUSTERS = 3
 """Systems from which on there are clusters: at least 2 of them, and at most one less than systems."""
@@ -74,8 +72,11 @@ def clusters(times: Mapping[str, Sequence[float]]) -> Clustering:
     if any(value <= 0 for name in names for value in times[name]):
         return Clustering((), {}, "a round-trip time is not positive: it has no logarithm")
     distances = _distances([[math.log(value) for value in times[name]] for name in names])
-    tree = linkage(squareform(distances, checks=False), method="average")
-    cuts = {k: [int(label) for label in cut_tree(tree, n_clusters=[k])[:, 0]] for k in range(2, len(names))}
+    tree = scipy.cluster.hierarchy.linkage(scipy.spatial.distance.squareform(distances, checks=False), method="average")
+    cuts = {
+        k: [int(label) for label in scipy.cluster.hierarchy.cut_tree(tree, n_clusters=[k])[:, 0]]
+        for k in range(2, len(names))
+    }
     silhouettes = {k: silhouette(distances.tolist(), labels) for k, labels in cuts.items()}
     best = max(silhouettes.values())
     labels = cuts[min(k for k, value in silhouettes.items() if value >= best - SAME)]
@@ -122,7 +123,7 @@ def _distances(logs: Sequence[Sequence[float]]) -> Any:
     found = np.zeros((len(logs), len(logs)))
     for i, one in enumerate(logs):
         for j in range(i):
-            found[i, j] = found[j, i] = stats.wasserstein_distance(one, logs[j])
+            found[i, j] = found[j, i] = scipy.stats.wasserstein_distance(one, logs[j])
     return found
 
 

@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 FEWEST_FOR_ORDER = 3
 """Systems that both sides must have: two are always in the same or in the opposite order."""
@@ -161,10 +161,10 @@ def _probabilities(x: Sequence[float], y: Sequence[float], within: float, sums: 
         orders = _concordant(_key(x, within), _key(y))
         products = _products(*(tuple(sorted(ranks.tolist())) for ranks in sums.ranks))
         return _share(orders, sums.concordant), _share(products, int(sums.ranks[0] @ sums.ranks[1])), PERMUTED
-    rho_p = float(stats.pearsonr(*sums.ranks).pvalue)
+    rho_p = float(scipy.stats.pearsonr(*sums.ranks).pvalue)
     if sum(sums.apart) < n * (n - 1):
-        return float(2 * stats.norm.sf(abs(sums.concordant) / math.sqrt(_variance(n, sums)))), rho_p, APPROXIMATE
-    return float(stats.kendalltau(x, y, method="exact").pvalue), rho_p, KENDALL_EXACT
+        return float(2 * scipy.stats.norm.sf(abs(sums.concordant) / math.sqrt(_variance(n, sums)))), rho_p, APPROXIMATE
+    return float(scipy.stats.kendalltau(x, y, method="exact").pvalue), rho_p, KENDALL_EXACT
 
 
 def _variance(n: int, sums: _Sums) -> float:
