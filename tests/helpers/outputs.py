@@ -129,7 +129,7 @@ def of_capture(text: str) -> list[Sample]:
 
 
 def of_marks(text: str) -> list[Sample]:
-    seen = marks.parse(pcap.network_layer(pcap.read(as_bytes(text))))
+    seen = marks.parse(marks.carrying(pcap.network_layer(pcap.read(as_bytes(text))), 4))
     return marks.samples(46, seen, seen, seen)
 
 

@@ -11,7 +11,7 @@ from tunbench.runner.declare.options import Option, Options
 from tunbench.runner.proof import capture, fragments
 from tunbench.runner.proof.fragments import Sent
 from tunbench.runner.workload import About, Sample, Trial
-from tunbench.runner.workloads.shared.icmp import REPLY_TIMEOUT, packet_size, payload_size
+from tunbench.runner.workloads.shared.icmp import REPLY_TIMEOUT, SPREAD, packet_size, payload_size
 
 ABOUT = About(
     name="overhead",
@@ -44,9 +44,6 @@ ECHOES = 9
 
 A tunnel's own packets are fewer: tinc sends three probes of one size at once (1.0.36, src/net_packet.c).
 """
-
-SPREAD = 8
-"""Bytes by which requests of one size may differ below a layer that compresses: no two hold the same time."""
 
 
 def seconds(options: Options) -> float:

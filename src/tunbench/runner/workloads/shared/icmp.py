@@ -10,6 +10,9 @@ ECHO = 8
 REPLY_TIMEOUT = 2.0
 """Seconds for which ping waits for a reply over an unimpaired path."""
 
+SPREAD = 8
+"""Bytes by which requests of one size may differ below a layer that compresses: no two hold the same time."""
+
 
 def packet_size(payload: int, family: int) -> int:
     """The bytes of the IP packet of an echo request."""
