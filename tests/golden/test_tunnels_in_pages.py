@@ -73,9 +73,8 @@ def test_the_pages_say_which_formats_are_bounds() -> None:
     for name in registry.tunnel_names():
         spare = _spares(name)
         found |= {name for given in ({}, {"compression": "1"}) if spare(given)}
-        found |= {
-            f"{name}:path={path}" for path in registry.tunnel(name).about.paths if spare({"path": path}) > spare({})
-        }
+        chosen = [("relay", "on"), *(("path", path) for path in registry.tunnel(name).about.paths)]
+        found |= {f"{name}:{key}={value}" for key, value in chosen if spare({key: value}) > spare({})}
     assert told == found
 
 

@@ -96,7 +96,7 @@ def test_tinc_by_tcp_is_encrypted_whatever_its_packets_are() -> None:
     assert by_tcp.confidentiality and not by_udp.confidentiality
 
 
-def test_tinc_promises_no_integrity_where_packets_may_go_by_tcp() -> None:
+def test_tinc_promises_no_integrity_where_the_proof_takes_tcp_for_good() -> None:
     def promised(spelling: str) -> tuple[bool, bool]:
         return parse(spelling).abouts[0].claims[1:]
 

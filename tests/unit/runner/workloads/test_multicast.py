@@ -56,6 +56,8 @@ def test_what_the_sender_tells_is_of_all_datagrams() -> None:
         ("wireguard+vxlan", True),
         ("openvpn", True),
         ("ipsec:mode=xfrm", True),
+        ("ipsec:mode=vti", True),
+        ("ipsec:mode=vti,daemon=libreswan", True),
         ("ipsec", False),
         ("tinc", True),
         ("openconnect", True),
