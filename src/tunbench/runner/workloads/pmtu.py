@@ -38,7 +38,7 @@ ABOUT = About(
         ),
         "interruptions": Metric(
             "count",
-            "sizes that did not pass, and behind which small ones did not for a moment: it hung up, or all were lost",
+            "sizes behind which small packets did not pass for a moment either: the tunnel hung up, or all were lost",
             question=Question.WIRE,
         ),
         "mss": Metric(

@@ -108,7 +108,7 @@ class Tinc(Tunnel):
         paths=PATHS,
         finds=path.Finder(False, "here all others connect to the first endpoint, and the proof asks for UDP"),
         rekeys="tinc:key-expire=60",
-        largest_mtu=packets.MTU,
+        largest_mtu=packets.LARGEST_MTU,
         packages=("tinc",),
         version=("tincd", "--version"),
         needs=Needs(modules=(kernel_modules.TUN,), programs=("tincd",)),

@@ -10,8 +10,8 @@ CIPHERS = {"aes-256-cbc": 16, "aes-128-cbc": 16, "none": 0}
 DIGESTS = {"sha256": 32, "sha512": 64, "none": 0}
 """Bytes of each digest (FIPS 180-4, figure 1), the most that MACLength can be."""
 
-MTU = 1500
-"""Bytes: tinc 1.0.36, src/net.h, as Debian builds it, without jumbograms."""
+LARGEST_MTU = 1500
+"""Bytes: the largest frame of 1518 less its header and a VLAN tag; tinc 1.0.36, src/net.h, without jumbograms."""
 
 REQUEST = Header("line with type and length", 8, "tinc 1.0.36, src/protocol_misc.c, send_tcppacket()")
 """What stands before a frame in a connection by TCP, whose cipher is AES-CFB and adds nothing, no HMAC either
@@ -26,7 +26,12 @@ LOWEST_LZO_LEVEL = 10
 # The daemon sends what came out of the compression, also where that is larger than what went in.
 COMPRESSION_GROWTH = {
     "none": (),
-    "zlib": (Header("growth by zlib, at most", 43, "tinc 1.0.36, src/net.h, MAXSIZE: MTU / 64 + 20"),),
+    "zlib": (
+        Header("growth by zlib, at most", 43, "tinc 1.0.36, src/net.h, MAXSIZE: MTU / 64 + 20"),
+        # Of a probe that comes back compressed it takes as much off, whatever it grew by: the last bytes come back only
+        # where a probe has just the largest size that passes, and sizes are random.
+        Header("room for probes of random sizes", 8, "tinc 1.0.36, src/net_packet.c, receive_udppacket()"),
+    ),
     "lzo": (Header("growth by LZO, at most", 161, "tinc 1.0.36, src/net_packet.c, compress_packet(): n / 16 + 67"),),
 }
 """What data grow by that cannot be compressed, in a frame of 1514 bytes."""
@@ -58,7 +63,7 @@ def inside(options: Options) -> tuple[Header, ...]:
 
 def by_udp(options: Options, outer: int) -> Format:
     """What the cipher encrypts is padded to its block."""
-    spare = MTU if options["compression"] else 0
+    spare = LARGEST_MTU if options["compression"] else 0
     return Format((IP[outer], *outside(options)), inside(options), CIPHERS[str(options["cipher"])] or 1, spare=spare)
 
 
