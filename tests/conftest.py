@@ -2,6 +2,7 @@
 
 import gc
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,14 +12,16 @@ from tunbench.runner import registry
 # A job in the background ignores Ctrl-C, and so would all that the tests start and end by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is collected stays until the end: looking for garbage among it takes a third of the time.
-gc.disable()
 
-
-def pytest_collection_finish() -> None:
-    """From now on there is garbage."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected stays until the end: looking for garbage among it takes a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Whether an image is what its manifest says, and which packages images have."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,29 @@ def test_one_byte_of_damage_is_noticed(name: str) -> None:
     file.write_bytes(data)
     message = f"the image small is damaged: .*{name} is not what its manifest says; build it anew with: .* --force"
     with pytest.raises(ImageError, match=message):
+        image.check(SMALL)
+
+
+@pytest.mark.parametrize(("still", "read"), [(-1.0, 1), (60.0, 2)])
+def test_a_file_is_read_once_where_nobody_has_touched_it_for_long(
+    still: float, read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, digest = built() / "vmlinux", image._digest_now
+    asked: list[Path] = []
+
+    def counted(path: Path) -> str:
+        asked.append(path)
+        return digest(path)
+
+    monkeypatch.setattr(image, "STILL", still)
+    monkeypatch.setattr(image, "_digest_now", counted)
+    for _ in range(2):
+        image.check(SMALL)
+    assert asked.count(file) == read
+    # A tick of the kernel later, as long as before.
+    time.sleep(0.05)
+    file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes()))
+    with pytest.raises(ImageError, match=r"vmlinux is not what its manifest says"):
         image.check(SMALL)
 
 
