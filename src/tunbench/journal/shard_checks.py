@@ -63,7 +63,7 @@ def _profile(value: Any) -> None:
 
 def _link(value: Any) -> None:
     """A link, whose directions have numbers alone."""
-    if value.keys() != LINK.keys():
+    if value.keys() - {"gro"} != LINK.keys() - {"gro?"}:
         raise InvalidEvent("it has something else than a link has")
     check_table(value, LINK, "the link")
 
@@ -116,6 +116,7 @@ NAT = that([NONE, *NATS].__contains__)
 LINK: dict[str, Check] = {
     **{"name": NAME, "up": _way, "down": _way, "mtu": WHOLE},
     **{"framing": that(FRAMINGS.__contains__), "segmentation": that(SEGMENTATIONS.__contains__)},
+    "gro?": NUMBER,
 }
 
 ACCESS: dict[str, Check] = {

@@ -64,8 +64,11 @@ MIN_MSS_BYTES, MAX_MSS_BYTES = 88, 65_495
 
 BYTES = re.compile(r"[0-9]{1,9}")
 
-TO_ENDPOINT = "segmentation belongs to the key link of the plan: what leaves an endpoint is cut there, or passes uncut"
-"""Why the link behind a gateway has none: a gateway passes on what it is given."""
+TO_ENDPOINT = {
+    "segmentation": "what leaves an endpoint is cut there, or passes uncut",
+    "gro": "what comes to an endpoint is put together there, or is not",
+}
+"""Keys that the link behind a gateway has not, each with the reason: a gateway passes on what it is given."""
 
 
 @cache
@@ -212,18 +215,24 @@ def _link(name: str, value: object) -> Link:
     if isinstance(value, str):
         if value not in link.shipped():
             raise MistakeAt(f'unknown link "{value}"{nearest(value, link.shipped())}', "link")
-        if not link.shipped()[value].cuts:
-            raise MistakeAt(f'{TO_ENDPOINT}; write another one than "{value}"', "link")
-        return link.shipped()[value]
+        found = link.shipped()[value]
+        for key in [*([] if found.cuts else ["segmentation"]), *(["gro"] if found.gro else [])]:
+            raise MistakeAt(f'{_belongs(key)}; write another one than "{value}"', "link")
+        return found
     if not isinstance(value, dict):
         raise MistakeAt(f'{quoted(value)} is not a link: write a name, or a table such as {{ rate = "50M" }}', "link")
-    if "segmentation" in value:
-        raise MistakeAt(TO_ENDPOINT, "link", "segmentation")
+    for key in TO_ENDPOINT:
+        if key in value:
+            raise MistakeAt(_belongs(key), "link", key)
     try:
         named_table.check_keys(value, [key for key in link.FORM.keys if key != "name"])
         return link.from_table({**value, "name": name})
     except MistakeAt as mistake:
         raise MistakeAt(str(mistake), "link", *mistake.at) from None
+
+
+def _belongs(key: str) -> str:
+    return f"{key} belongs to the key link of the plan: {TO_ENDPOINT[key]}"
 
 
 def _mapping(value: object) -> tuple[float, float]:

@@ -31,7 +31,7 @@ OF_ACCESS = ("nat", "mapping", "firewall", "icmp", "fragments", "mss", "dscp", "
 FORM = TableForm(
     "link",
     '{ name = "line", rate = "50M" }',
-    keys=("name", *OF_DIRECTION, "up", "down", "mtu", "framing", "segmentation"),
+    keys=("name", *OF_DIRECTION, "up", "down", "mtu", "framing", "segmentation", "gro"),
     fixed=[("name",), ("up",), ("down",)],
     elsewhere={
         key: f'{key} belongs to a gateway: write for example access = {{ name = "home", nat = "port-restricted" }}'
@@ -52,6 +52,9 @@ SLOWEST, FASTEST = 1e3, 1e12
 """Bits a second: the kernel keeps whole bytes, and netem's and tbf's arithmetic goes that far."""
 
 MAX_DELAY_SECONDS = 60.0
+
+MAX_GRO_SECONDS = 0.01
+"""The longest that a card's interrupts wait. Source: Linux 6.1, IGB_MAX_ITR_USECS of drivers/net/ethernet/intel/igb."""
 
 MAX_QUEUE_PACKETS = 10_000_000
 
@@ -99,6 +102,7 @@ def from_table(table: Mapping[str, object]) -> Link:
         mtu,
         framing,
         named_table.one_of(table, "segmentation", SEGMENTATIONS, "before"),
+        named_table.duration_of(table, "gro", MAX_GRO_SECONDS),
     )
     if link.polices and not link.cuts:
         raise MistakeAt(

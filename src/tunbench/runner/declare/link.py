@@ -92,7 +92,11 @@ USUAL = Direction()
 
 @dataclass(frozen=True)
 class Link:
-    """A link: `up` is what leaves the node, `down` what comes to it; MTU in bytes."""
+    """A link: `up` is what leaves the node, `down` what comes to it; MTU in bytes.
+
+    `gro` is how many seconds the card that receives waits for one more packet of a flow before it hands on what it has
+    put together (generic receive offload); 0 where it hands on each by itself.
+    """
 
     name: str
     up: Direction = USUAL
@@ -100,6 +104,7 @@ class Link:
     mtu: int = FRAMINGS["ethernet"].mtu
     framing: str = "ethernet"
     segmentation: str = "before"
+    gro: float = 0.0
 
     @property
     def cuts(self) -> bool:
@@ -141,6 +146,7 @@ class Link:
             "mtu": self.mtu,
             "framing": self.framing,
             "segmentation": self.segmentation,
+            **({"gro": self.gro} if self.gro else {}),
         }
 
 

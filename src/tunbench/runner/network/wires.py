@@ -8,7 +8,7 @@ from tunbench.runner.declare.failures import Unsupported
 from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.network import link_command, qdiscs
-from tunbench.runner.network.underlay import EDGE, Interface, Underlay
+from tunbench.runner.network.underlay import EDGE, Interface, Underlay, Wire
 from tunbench.runner.node.events import Events
 from tunbench.runner.node.node import ROOT_NODE, Node
 
@@ -46,12 +46,16 @@ class Crossing(NamedTuple):
 def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None:
     """Makes the links of the leaves what the underlay's link says. Raises Unsupported, CommandFailed."""
     leaves = {name: underlay.wired(name) for name in underlay.leaves if name != EDGE}
-    if underlay.link.cuts:
-        if not nodes[underlay.middle].has("ethtool"):
-            mend = 'install it, or name the link "aggregates", which cuts nothing'
-            raise Unsupported(f"the program ethtool is not installed, which has packets cut: {mend}")
+    link = underlay.link
+    if (link.cuts or link.gro) and not nodes[underlay.middle].has("ethtool"):
+        mend = 'install it, or name the link "aggregates", which does neither'
+        raise Unsupported(f"the program ethtool is not installed, which has packets cut and put together: {mend}")
+    if link.cuts:
         for name, leaf in leaves.items():
             cut(nodes[name], leaf.interface)
+    if link.gro:
+        for wire in (wire for wire in underlay.wires if wire.near.node in leaves):
+            _put_together(wire, link.gro, nodes)
     _delay([one for one in crossings(underlay) if one.delay], nodes, events)
     _shape(underlay, nodes, events)
 
@@ -59,6 +63,17 @@ def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None
 def cut(node: Node, interface: str) -> None:
     """Has what leaves an interface cut into packets of its MTU. Raises CommandFailed."""
     node.run("ethtool", "-K", interface, *(word for name in SEGMENTATION_OFFLOADS for word in (name, "off")))
+
+
+def _put_together(wire: Wire, seconds: float, nodes: Mapping[str, Node]) -> None:
+    """Has what a leaf receives put together again, until none of a flow has come for so long. Raises CommandFailed.
+
+    A veth does so where its other end hands on no bundles: Linux 6.1, veth_skb_is_eligible_for_gro().
+    """
+    leaf, interface = nodes[wire.near.node], wire.near.name
+    cut(nodes[wire.far.node], wire.far.name)
+    leaf.run("ethtool", "-K", interface, "gro", "on")
+    leaf.run("sh", "-c", 'echo "$1" >"/sys/class/net/$0/gro_flush_timeout"', interface, f"{seconds * 1e9:.0f}")
 
 
 def entrances(underlay: Underlay) -> list[Entrance]:
