@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.helpers.traces import that_name
+from tests.helpers.traces import that_name, words_of
 from tunbench.journal import journal
 from tunbench.runner.node.shell import wait_until
 
@@ -141,7 +141,7 @@ class Killer:
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
-                words = (path / "cmdline").read_text().split("\0")
+                words = words_of(path)
             except OSError:
                 continue
             if any(str(run) in word for word in words) and any(word.endswith(self.lab) for word in words):

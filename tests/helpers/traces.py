@@ -44,9 +44,14 @@ def _our_processes() -> Iterator[str]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if mark in (process / "environ").read_text(errors="replace").split("\0"):
-                yield (process / "cmdline").read_text().replace("\0", " ")
+                yield " ".join(words_of(process))
         except OSError:
             continue
+
+
+def words_of(process: Path) -> list[str]:
+    """The words of a command line in /proc, which may name a file by bytes that are no UTF-8. Raises OSError."""
+    return os.fsdecode((process / "cmdline").read_bytes()).split("\0")
 
 
 def that_name(folder: Path) -> list[str]:
@@ -54,7 +59,7 @@ def that_name(folder: Path) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_text().replace("\0", " ")
+            command = " ".join(words_of(process))
         except OSError:
             continue
         if str(folder) in command:

@@ -99,6 +99,23 @@ def test_a_queue_holds_its_own_sender_back_and_drops_what_others_send(tmp_path: 
     assert dropped["router", "to-b"] == pytest.approx(offered - passed, rel=0.05)
 
 
+def test_what_overtakes_as_a_bundle_arrives_as_one_where_a_card_puts_it_together(tmp_path: Path) -> None:
+    workload = "iperf3-tcp:duration=4"
+    profile = '[{ name = "above", delay = "4ms", jitter = "7ms", loss = "1%", placement = "endpoints" }]'
+    throughput, segments = {}, {}
+    for gro in ("0s", "20us"):
+        link = f'{{ name = "card", rate = "1G", gro = "{gro}" }}'
+        text = plan(["none"], profile, [workload], link=link)
+        record = execute(tmp_path / gro, text.replace("[lab]", 'machine = "mesh-testbed-2026"\n[lab]'))
+        [throughput[gro]] = values(record, "throughput", "none")
+        of = {one["node"]: one["netem"]["packets"] for one in counted(tmp_path / gro, workload) if "netem" in one}
+        segments[gro] = of["a"] / of["b"]
+    # What comes apart is acknowledged packet by packet while something is missing: 1.13 segments each, and 2.86 else.
+    assert segments["0s"] < 1.5
+    assert segments["20us"] > 2
+    assert throughput["20us"] > 1.2 * throughput["0s"]
+
+
 def test_bundles_pass_uncut_where_a_link_says_so(tmp_path: Path) -> None:
     workload = "iperf3-tcp:duration=3"
     execute(tmp_path / "run", plan(["none", "vxlan"], '["low"]', [workload], link='"aggregates"'))

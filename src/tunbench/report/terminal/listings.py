@@ -120,9 +120,10 @@ def tuning_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def link_row(row: Mapping[str, Any]) -> list[str]:
-    """A link: rate, delay and queue of each direction, MTU, framing and segmentation."""
+    """A link: rate, delay and queue of each direction, MTU, framing, segmentation and what is put together again."""
     directions = [_direction(row[way]) for way in ("up", "down")]
-    return [row["name"], *directions, str(row["mtu"]), row["framing"], row["segmentation"]]
+    offloads = [row["segmentation"], *([f"gro {units.plain(row['gro'], 's')}"] if "gro" in row else [])]
+    return [row["name"], *directions, str(row["mtu"]), row["framing"], "\n".join(offloads)]
 
 
 def access_row(row: Mapping[str, Any]) -> list[str]:

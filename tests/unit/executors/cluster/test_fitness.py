@@ -82,11 +82,15 @@ def test_a_stack_that_needs_more_memory_asks_for_it_of_each_thread() -> None:
 def test_memory_of_vms_of_workers_is_free_for_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 8388608 kB\nMemAvailable: 1048576 kB\n")
     monkeypatch.setattr(on_worker_greeting, "MEMORY", tmp_path / "meminfo")
+    # Of all processes it sees one, since other tests may have VMs of workers meanwhile.
+    monkeypatch.setattr(on_worker_greeting, "PROCESSES", seen := tmp_path / "proc")
+    seen.mkdir()
     assert said_here()["memory"] == 1 << 30
     hold = "held = bytearray(b'x' * (300 << 20)); print(flush=True); input()"
     argv = [sys.executable, "-c", hold, f"file:/x/{on_worker_task.SHARD_FOLDER}1/console.log"]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as vm:
         assert vm.stdout and vm.stdout.readline()
+        (seen / str(vm.pid)).symlink_to(f"/proc/{vm.pid}")
         assert 300 << 20 < said_here()["memory"] - (1 << 30) < 400 << 20
         vm.communicate(b"\n")
     assert said_here()["memory"] == 1 << 30

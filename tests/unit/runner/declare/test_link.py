@@ -89,6 +89,7 @@ LINKS = st.builds(
     mtu=st.integers(576, 65_535),
     framing=st.sampled_from(sorted(FRAMINGS)),
     segmentation=st.sampled_from(sorted(SEGMENTATIONS)),
+    gro=DELAYS,
 )
 
 

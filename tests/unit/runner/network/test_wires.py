@@ -1,6 +1,7 @@
 """Links of virtual Ethernet made wires: the commands in their order, and what is done where a kernel lacks some."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,19 @@ def test_bundles_pass_uncut_where_segmentation_is_after() -> None:
 def test_nothing_is_led_through_another_interface_where_there_is_no_delay() -> None:
     events = built(QUICK)
     assert events.commands == [f"ip netns exec {name} {CUT}" for name in ("a", "b")]
+
+
+def test_what_arrives_is_put_together_where_the_other_end_hands_on_no_bundles() -> None:
+    events = built(replace(QUICK, gro=20e-6))
+    assert events.commands[2:] == [
+        line
+        for name in ("a", "b")
+        for line in (
+            f"ip netns exec router {CUT.replace('eth0', f'to-{name}')}",
+            f"ip netns exec {name} ethtool -K eth0 gro on",
+            f"""ip netns exec {name} sh -c 'echo "$1" >"/sys/class/net/$0/gro_flush_timeout"' eth0 20000""",
+        )
+    ]
 
 
 def test_without_ethtool_nothing_can_be_cut() -> None:
