@@ -66,6 +66,14 @@ def test_a_vm_stays_below_its_memory(tmp_path: Path) -> None:
     assert spent.memory_bytes < spent.largest_childs_bytes < 1.5 * (1 << 30)
 
 
+def _link_or_copy(source: str, target: str) -> None:
+    """Gives a file a second name, which takes neither time nor room; on another file system a copy."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 def test_running_needs_no_root(tmp_path: Path) -> None:
     # As root it becomes another user; any other user is one already.
     user = 65534 if os.geteuid() == 0 else os.geteuid()
@@ -77,11 +85,11 @@ def test_running_needs_no_root(tmp_path: Path) -> None:
         for path in [home, *home.rglob("*")]:
             os.chown(path, user, user if become else -1)
         packages = next(path for path in sys.path if path.endswith("site-packages"))
-        shutil.copytree(packages, home / "packages", symlinks=False)
+        shutil.copytree(packages, home / "packages", copy_function=_link_or_copy)
         environment = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(home), "HOME": str(home)}
         environment["PYTHONPATH"] = f"{home}/src:{home}/packages"
         done = subprocess.run(
-            [*become, "/usr/bin/python3", "-m", "tunbench", "run", "smoke"],
+            [*become, "/usr/bin/python3", "-m", "tunbench", "run", "smoke", "--workload", "ping*"],
             cwd=home,
             env=environment,
             capture_output=True,
