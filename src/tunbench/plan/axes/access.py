@@ -216,8 +216,9 @@ def _link(name: str, value: object) -> Link:
         if value not in link.shipped():
             raise MistakeAt(f'unknown link "{value}"{nearest(value, link.shipped())}', "link")
         found = link.shipped()[value]
-        for key in [*([] if found.cuts else ["segmentation"]), *(["gro"] if found.gro else [])]:
-            raise MistakeAt(f'{_belongs(key)}; write another one than "{value}"', "link")
+        for key, has in (("segmentation", not found.cuts), ("gro", found.gro > 0)):
+            if has:
+                raise MistakeAt(f'{_belongs(key)}; write another one than "{value}"', "link")
         return found
     if not isinstance(value, dict):
         raise MistakeAt(f'{quoted(value)} is not a link: write a name, or a table such as {{ rate = "50M" }}', "link")
