@@ -126,6 +126,13 @@ class FakeShell(LocalFiles):
                 return Result(0, answer, "") if isinstance(answer, str) else _answered(answer, call)
         return OK
 
+    def read_bytes(self, path: str, most: int | None = None) -> bytes:
+        for key, answer in self.answers.items():
+            if key in path:
+                found = answer if isinstance(answer, str) else _answered(answer, Call(["cat", path], "", None)).stdout
+                return found.encode()
+        return super().read_bytes(path, most)
+
     def kill_all(self, holder: str) -> None:
         processes.kill_all(holder)
 

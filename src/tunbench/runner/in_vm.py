@@ -24,6 +24,7 @@ def main(events: str) -> None:
 
     limits.bind()
     registry.import_all()
+    on_this_kernel.make_folders()
     saved_in = template.save()
     began = now()
     first = json.loads(template.take(saved_in)["shard.json"])
@@ -41,6 +42,8 @@ def main(events: str) -> None:
         told = EventStream(stream)
         told.tell("phase", name="begin", at=began)
         on_this_kernel.execute(HandedOver(first, second, save) if PAIRS in first else first, told)
+        # Python would take some time to leave, and so would what comes after it.
+        template.end(stream)
 
 
 main(sys.argv[1])

@@ -12,9 +12,12 @@ from tunbench.runner.node.shell import LocalShell
 from tunbench.runner.shard import live
 
 
-def execute(spec: Mapping[str, Any], events: Events) -> None:
-    """Lives through a shard and writes its events."""
-    # The lab's own /run and /mnt, in memory: nothing is left of them, and nothing of the machine's is touched.
+def make_folders() -> None:
+    """The lab's own /run and /mnt, in memory: nothing is left of them, and nothing of the machine's is touched."""
     for folder in ("/run", HOME.parent):
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder)], check=True)
+
+
+def execute(spec: Mapping[str, Any], events: Events) -> None:
+    """Lives through a shard and writes its events; the lab's own folders are there."""
     live(spec, EmulatedNetwork(LocalShell(), os.sched_getaffinity(0)), events)

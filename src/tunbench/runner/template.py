@@ -14,7 +14,7 @@ import subprocess
 import termios
 import time
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 FIXED_HASHES = "PYTHONHASHSEED"
 """The variable without which Python draws a random number before anything can be done about it."""
@@ -110,6 +110,13 @@ def take_second_part(saved_in: float) -> dict[str, str]:
     return dict(_handed(SECOND_PART, saved_in)["files"])
 
 
+def end(line: TextIO) -> NoReturn:
+    """Ends the VM as soon as a serial line has taken all that was written to it."""
+    termios.tcdrain(line)
+    RESTART.write_text("b")
+    raise SystemExit
+
+
 def _handed(name: str, saved_in: float) -> dict[str, Any]:
     """What the VM was handed under a name; one that is to be tried only says how long it took to be saved, and ends."""
     handed: dict[str, Any] = json.loads((HANDED_IN / name / "raw").read_bytes())
@@ -122,9 +129,7 @@ def _tell_and_end(saved_in: float) -> NoReturn:
     with CONSOLE.open("w") as console:
         console.write(f"{SAVED_IN} {saved_in:.9f}\n")
         console.flush()
-        termios.tcdrain(console.fileno())
-    RESTART.write_text("b")
-    raise SystemExit
+        end(console)
 
 
 def _draw_from(key: bytes) -> None:

@@ -190,7 +190,7 @@ def test_where_nothing_can_be_cut_no_rule_looks_for_fragments(home: Path) -> Non
 
 
 def test_what_nodes_count_is_measured_beside_a_workload(home: Path) -> None:
-    events = lived(home, impaired(), {"cd /proc/net": Overflowing()})
+    events = lived(home, impaired(), {"net/xfrm_stat": Overflowing()})
     up, ping = events.of("trial")
     counted = [[one[0], one[2], one[5]] for one in ping["samples"] if one[0] in COUNTED]
     assert counted == [
@@ -205,5 +205,5 @@ def test_what_nodes_count_is_measured_beside_a_workload(home: Path) -> None:
 
 
 def test_beside_a_workload_that_failed_nothing_is_measured(home: Path) -> None:
-    answers: dict[str, Answer] = {"ping -n -c 5 -i 0.01": Result(2, "", "no"), "cd /proc/net": Overflowing()}
+    answers: dict[str, Answer] = {"ping -n -c 5 -i 0.01": Result(2, "", "no"), "net/xfrm_stat": Overflowing()}
     assert lived(home, impaired(), answers).of("trial")[1]["samples"] == []

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tunbench.runner.declare.metrics import LAYER_DROPS, PACKETS_CUT, SOCKET_DROPS
 from tunbench.runner.declare.warnings import WarningKind
 from tunbench.runner.node.events import Events
-from tunbench.runner.node.node import Node
+from tunbench.runner.node.node import NET, Node
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.workload import Sample
 
 Counters = Mapping[str, int]
 
-READ = "cd /proc/net && cat snmp snmp6 xfrm_stat udp udp6 2>/dev/null || true"
-"""Prints the counters of the node's own part of the network, in four forms; a kernel may lack one of them."""
+FILES = ("snmp", "snmp6", "xfrm_stat", "udp", "udp6")
+"""Files of /proc/PID/net with what a node has counted, in four forms; a kernel may lack one of them."""
 
 SNMP = re.compile(r"^(\w+): ([A-Za-z][\w ]*)\n\1: ([-\d ]+)$", re.ASCII | re.MULTILINE)
 LINE = re.compile(r"^((?:Ip6|Udp6|Xfrm)\w+)[ \t]+(\d{1,20})[ \t]*$", re.ASCII | re.MULTILINE)
@@ -105,7 +105,7 @@ class Watch:
 
 def counted(node: Node) -> dict[str, int]:
     """What the kernel of a node has counted of fragments and of packets that it dropped, and which sockets did."""
-    text = node.ask("sh", "-c", READ).stdout
+    text = "".join(node.read_if_there(NET / name) for name in FILES)
     found = {name: int(value) for name, value in LINE.findall(text)}
     for protocol, names, values in SNMP.findall(text):
         found |= {protocol + name: int(value) for name, value in zip(names.split(), values.split(), strict=False)}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
-from tunbench.runner.node.node import Node
+from tunbench.runner.node.node import NET, Node
 
 COMMANDS = (
     ("", ("ip", "-batch", "-"), "rule show\nxfrm state\nxfrm policy\n"),
@@ -15,9 +15,6 @@ COMMANDS = (
 Seen = frozenset[str]
 
 PROC = Path("/proc")
-
-NET = PROC / "1/net"
-"""What the kernel shows of the network of a node: its first process holds it."""
 
 
 def snapshot(nodes: Sequence[Node], fallback_devices: Collection[str] = ()) -> Seen:

@@ -21,6 +21,9 @@ HOME = Path("/mnt/lab")
 ROOT = Path("/")
 """The files of the machine on which the nodes are."""
 
+NET = Path("/proc/1/net")
+"""What the kernel shows of the network of a node: its first process holds it."""
+
 COMMAND_TIMEOUT = 30.0
 """Seconds of the lab's own time that a command may take unless it says otherwise."""
 
@@ -42,6 +45,7 @@ class Node:
         # The process that holds the node's namespaces, by its ID in the lab; the root of the lab has none.
         self.holder = self.enter[self.enter.index("--target") + 1] if "--target" in self.enter else ""
         self.logs: dict[str, Path] = {}
+        self.found: set[str] = set()
 
     def _inside(self, argv: Sequence[str]) -> list[str]:
         """The words that run a command on this node. iproute2 enters a namespace by itself, which is faster."""
@@ -132,8 +136,10 @@ class Node:
         return self.shell.run(self._inside(argv), timeout, text)
 
     def has(self, program: str) -> bool:
-        """Whether a program is installed."""
-        return self.ask("sh", "-c", 'command -v "$0"', program).status == 0
+        """Whether a program is installed. One that was found is not looked for again: each trial asks."""
+        if program not in self.found and self.ask("sh", "-c", 'command -v "$0"', program).status == 0:
+            self.found.add(program)
+        return program in self.found
 
     def start(self, *argv: str, log: str) -> Process:
         """Starts a command in the background; what it prints goes to the log of that name."""

@@ -50,6 +50,11 @@ def capturing(node: Node, interface: str, path: Path, expression: str = "", dire
         process.stop()
 
 
+def is_empty(node: Node, path: Path) -> bool:
+    """Whether a capture has no packet. Raises OSError."""
+    return len(node.read_bytes(path)) <= pcap.FILE_HEADER_SIZE
+
+
 def packets(node: Node, path: Path) -> list[bytes]:
     """The bytes of every packet of a capture, as far as it is whole. Raises ValueError where it is none."""
     with _of(path):

@@ -2,7 +2,8 @@
 node, and which imports little, because the lab's clock counts that.
 """
 
-import socket
+# What socket itself is made of; the library around it takes longer to import than all else here together.
+import _socket as socket
 import struct
 import sys
 import time
@@ -33,18 +34,18 @@ def main(address: str, payload: str, count: str) -> None:
     family = 6 if ":" in address else 4
     protocol, kind = REQUESTS[family]
     data = bytes.fromhex(payload)
-    with socket.socket(socket.AF_INET6 if family == 6 else socket.AF_INET, socket.SOCK_RAW, protocol) as raw:
-        raw.settimeout(REPLY_TIMEOUT)
-        raw.connect((address, 0))
-        for number in range(int(count)):
-            if number:
-                time.sleep(INTERVAL)
-            raw.send(request(kind, number + 1, data))
-            try:
-                while data not in raw.recv(65535):
-                    pass
-            except OSError:
-                continue
+    raw = socket.socket(socket.AF_INET6 if family == 6 else socket.AF_INET, socket.SOCK_RAW, protocol)
+    raw.settimeout(REPLY_TIMEOUT)
+    raw.connect((address, 0))
+    for number in range(int(count)):
+        if number:
+            time.sleep(INTERVAL)
+        raw.send(request(kind, number + 1, data))
+        try:
+            while data not in raw.recv(65535):
+                pass
+        except OSError:
+            continue
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from tunbench.runner.declare.failures import Unsupported, WorkloadFailed
 from tunbench.runner.declare.metrics import Bounds, Metric, Question
@@ -66,7 +67,7 @@ def execute(trial: Trial) -> None:
         captures = []
         for index, view in enumerate(trial.views):
             node, interface = looking.enter_context(view())
-            if index == 0 and packet > (mtu := int(node.ask("cat", f"/sys/class/net/{interface}/mtu").stdout)):
+            if index == 0 and packet > (mtu := int(node.read(Path("/sys/class/net", interface, "mtu")))):
                 raise Unsupported(f"a packet of {packet} B does not fit into one between the nodes, which have {mtu} B")
             captures.append((node, node.home / f"overhead-{index}.pcap"))
             looking.enter_context(capture.capturing(node, interface, captures[-1][1], direction="out"))

@@ -39,9 +39,9 @@ USUAL = {"ok": 10, "fails": 1, "creates": 20, "not_joined": 3, "late": 5}
 
 def told(**more: int) -> FakeEvents:
     """What is told of a node of which the counters have grown by that."""
-    shell, events = FakeShell({"/proc/net": SNMP.format(**USUAL)}), FakeEvents()
+    shell, events = FakeShell({"net/xfrm_stat": SNMP.format(**USUAL)}), FakeEvents()
     watch = kernel_counters.Watch([Node("a", shell, events)])
-    shell.answers = {"/proc/net": SNMP.format(**{name: USUAL[name] + more.get(name, 0) for name in USUAL})}
+    shell.answers = {"net/xfrm_stat": SNMP.format(**{name: USUAL[name] + more.get(name, 0) for name in USUAL})}
     watch.look()
     watch.tell("ping", events)
     return events
@@ -88,9 +88,9 @@ class Counting(Vxlan):
 
 
 def test_a_socket_that_was_full_is_told_with_whose_it_was() -> None:
-    shell, events = FakeShell({"/proc/net": captured("counters-idle.txt")}), FakeEvents()
+    shell, events = FakeShell({"net/xfrm_stat": captured("counters-idle.txt")}), FakeEvents()
     watch = kernel_counters.Watch([Node("b", shell, events)])
-    shell.answers = {"/proc/net": captured("counters-full.txt")}
+    shell.answers = {"net/xfrm_stat": captured("counters-full.txt")}
     watch.look()
     watch.tell("iperf3-udp", events)
     # Two sockets are still open, and a third one was closed.
@@ -108,17 +108,20 @@ def test_a_socket_that_was_full_is_told_with_whose_it_was() -> None:
 
 
 def test_what_nodes_count_is_measured_and_0_where_nothing_was() -> None:
-    shell = FakeShell({"/proc/net": captured("counters-idle.txt")})
+    shell = FakeShell({"net/xfrm_stat": captured("counters-idle.txt")})
     watch = kernel_counters.Watch([Node(name, shell, FakeEvents()) for name in ("a", "router")])
     watch.look()
     of_a = [Sample("layer-drops", 0, node="a"), Sample("socket-drops", 0, node="a"), Sample("packets-cut", 0, node="a")]
     assert watch.samples(["a"]) == of_a
-    shell.answers = {"/proc/net": captured("counters-full.txt")}
+    shell.answers = {"net/xfrm_stat": captured("counters-full.txt")}
     watch.look()
     assert watch.samples(["a"])[1] == Sample("socket-drops", 83, node="a")
 
 
-def test_daemons_are_waited_for_until_their_counters_have_caught_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_daemons_are_waited_for_until_their_counters_have_caught_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    move_home(monkeypatch, tmp_path)
     slept: list[float] = []
     monkeypatch.setattr("tunbench.runner.network.kernel_counters.time.sleep", slept.append)
     ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
@@ -130,7 +133,8 @@ def test_daemons_are_waited_for_until_their_counters_have_caught_up(monkeypatch:
     assert slept == [0.5, 0.5]
 
 
-def test_a_layer_tells_what_it_has_refused_where_it_acts() -> None:
+def test_a_layer_tells_what_it_has_refused_where_it_acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    move_home(monkeypatch, tmp_path)
     ends = dict(PAIR_UNDERLAYS["ip"].endpoints)
     options = resolve(Counting.takes(), {}, "vxlan")
     layer = Counting(options, LayerContext(0, ends, Counting.yields(options, 0, ends)))
@@ -214,5 +218,6 @@ def test_a_million_is_written_with_an_exponent() -> None:
     assert statistics.parse("messages_tx_recv_error 1.25e+06\n") == {"nebula-unknown": 1_250_000}
 
 
-def test_a_kernel_may_lack_all_of_it() -> None:
+def test_a_kernel_may_lack_all_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    move_home(monkeypatch, tmp_path)
     assert kernel_counters.counted(Node("a", FakeShell(), FakeEvents())) == {}

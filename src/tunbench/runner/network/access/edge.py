@@ -26,6 +26,8 @@ def watched(edge: Node, events: Events) -> Iterator[None]:
     # A bridge floods frames for a node that it has not heard for long: those are not for the edge.
     with capture.capturing(edge, "eth0", path, f"{CHATTER} and (ether dst {mac} or ether multicast)"):
         yield
+    if capture.is_empty(edge, path):
+        return
     lines = edge.ask("tcpdump", "-r", str(path), "-n", "-t").stdout.splitlines()
     if lines:
         events.tell("outside", packets=len(lines), first=lines[:MAX_PACKETS])
