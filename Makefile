@@ -33,7 +33,7 @@ lint: setup
 # What waits in namespaces of its own does so side by side; what measures this machine in real time has it alone.
 test: setup-tests lint
 	.venv/bin/pytest -m "not long and not native" -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25
-	.venv/bin/pytest tests/native -m "not long and waiting" --tx "5*popen//python=scripts/apart .venv/bin/python" --dist worksteal
+	.venv/bin/pytest tests/native -m "not long and waiting" --tx "7*popen//python=scripts/apart .venv/bin/python" --dist load --maxschedchunk 1
 	.venv/bin/pytest tests/native -m "not long and native and not waiting"
 
 test-all: setup-test-all lint

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -91,7 +92,10 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path, record_property: Pr
     killer = native_killer(tmp_path)
     process = killer.begin(run := tmp_path / "run")
     assert wait_until(lambda: bool(killer.labs(run)), 60)
+    # Stopped it cannot come to its end before the second has looked.
+    process.send_signal(signal.SIGSTOP)
     second = subprocess.run([*RUN, "--resume", str(run)], capture_output=True, text=True)
+    process.send_signal(signal.SIGCONT)
     assert second.returncode == 2
     # It is the machine that they do not share here; the test of the vm lab has the folder alone.
     assert f"another native run is under way on this machine: process {process.pid}, {run}" in second.stderr.replace(

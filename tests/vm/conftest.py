@@ -6,18 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.images import ensured, of_clusters
+from tests.helpers.order import put_last
 from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.cache_folder import cache
 
 LONGEST = ("every_tunnel", "kills", "impairments", "templates", "links", "probes", "lab", "topologies", "virtual_time")
-"""The files that take longest, by their names without `test_`: behind all fast tests these begin first, so that none of
-them is left alone at the end."""
+"""The files that take longest: behind all fast tests these begin first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the tests of VMs behind all others, and the longest first among them."""
-    here, order = Path(__file__).parent, {f"test_{name}.py": number for number, name in enumerate(LONGEST, start=1)}
-    items.sort(key=lambda item: order.get(item.path.name, len(order) + 1) if here in item.path.parents else 0)
+    put_last(items, Path(__file__).parent, LONGEST)
 
 
 @pytest.fixture(scope="session", autouse=True)
