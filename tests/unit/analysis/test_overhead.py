@@ -289,7 +289,7 @@ def sends(size: int, log: Path, call: Call) -> None:
 
 
 def test_the_overhead_is_what_is_larger_on_the_wire(home: Path) -> None:
-    shell = FakeShell({"cat /sys": "1500\n"}, {"tcpdump": lambda call, log: sends(64, log, call)})
+    shell = FakeShell({"eth0/mtu": "1500\n"}, {"tcpdump": lambda call, log: sends(64, log, call)})
     trial = looking(shell, payload="16")
     measured.execute(trial)
     assert [(one.metric, one.value) for one in trial.samples] == [("overhead", 20), ("pieces", 1)]
@@ -306,7 +306,7 @@ def test_a_packet_that_does_not_fit_is_not_sent(home: Path) -> None:
 
 
 def test_a_packet_that_does_not_fit_into_one_below_is_not_sent(home: Path) -> None:
-    shell = FakeShell({"cat /sys": "1500\n"})
+    shell = FakeShell({"eth0/mtu": "1500\n"})
     with pytest.raises(
         Unsupported, match="a packet of 2000 B does not fit into one between the nodes, which have 1500"
     ):
