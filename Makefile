@@ -7,7 +7,7 @@ TUNBENCH := .venv/bin/tunbench
 
 help:
 	@echo "make quick     set up, and run the plan quick to a report (7 min of set-up, then 3 to 13 min)"
-	@echo "make test      set up, and run ruff, mypy and the tests (set-up, then 20 to 50 min)"
+	@echo "make test      set up, and run ruff, mypy and the tests (set-up, then 18 to 50 min)"
 	@echo "make test-all  set up with the toolbox, and run the long tests too (many hours; needs Go and Rust)"
 	@echo "make setup     packages, the Python environment in .venv, and two images of the lab (7 min)"
 	@echo "make lint      ruff and mypy"
