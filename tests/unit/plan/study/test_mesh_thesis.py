@@ -22,19 +22,19 @@ def test_nothing_is_not_yet_there() -> None:
 
 QUIC, RIST = "quic:size=10MB,connections=3", "rist:rate=3.3M,duration=5"
 SHORT_QUIC = "quic:size=1MB,connections=3"
-ONE_SECOND, TEN_SECONDS, PING = "iperf3-tcp:duration=1", "iperf3-tcp:duration=10", "ping:count=300,interval=0.1"
+ONE_SECOND, LONG_STREAM, PING = "iperf3-tcp:duration=1", "iperf3-tcp:duration=30", "ping:count=300,interval=0.1"
 
 EXPLANATIONS = {
     ("yggdrasil:mtu=1400", "baseline"): {ONE_SECOND, QUIC, RIST},
-    ("yggdrasil:mtu=1400", "endpoints-low"): {TEN_SECONDS, QUIC, RIST},
+    ("yggdrasil:mtu=1400", "endpoints-low"): {LONG_STREAM, QUIC, RIST},
     ("yggdrasil:mtu=1400", "endpoints-medium"): {SHORT_QUIC, RIST},
     ("yggdrasil:mtu=1400", "endpoints-high"): {SHORT_QUIC, RIST},
     ("nebula:mtu=1300", "baseline"): {QUIC, RIST, "pmtu"},
     ("headscale:path=derp", "baseline"): {RIST},
-    **{("headscale:gso=off", profile): {TEN_SECONDS} for profile in (*AT_ENDPOINTS, "low", "medium", "high")},
+    **{("headscale:gso=off", profile): {LONG_STREAM} for profile in (*AT_ENDPOINTS, "low", "medium", "high")},
     ("easytier", "baseline"): {PING, ONE_SECOND},
-    **{("easytier", profile): {PING, TEN_SECONDS} for profile in AT_ENDPOINTS},
-    **{("easytier", profile): {TEN_SECONDS} for profile in ("low", "medium", "high")},
+    **{("easytier", profile): {PING, LONG_STREAM} for profile in AT_ENDPOINTS},
+    **{("easytier", profile): {LONG_STREAM} for profile in ("low", "medium", "high")},
 }
 """What the stacks run that test the text's explanations, under each profile; in the full scale alone."""
 
@@ -77,8 +77,8 @@ def test_the_anomaly_is_asked_at_every_impairment_of_both_beds() -> None:
     stacks = {"none", "wireguard", "easytier:transport=tcp", "easytier", "headscale", "headscale:gso=off", "nebula"}
     profiles = {*AT_ENDPOINTS, "low", "medium", "high"}
     assert cells == {(stack, profile) for stack in stacks for profile in profiles}
-    assert len(shards) == 5 * len(cells)
-    assert {one.name for shard in shards for one in shard.workloads} == {"iperf3-tcp:duration=10"}
+    assert len(shards) == 10 * len(cells)
+    assert {one.name for shard in shards for one in shard.workloads} == {"iperf3-tcp:duration=30"}
 
 
 def test_the_impairments_of_the_hosts_are_the_shipped_ones() -> None:
