@@ -1,5 +1,6 @@
 """Reads the links of a plan: the name of a shipped one, or an inline table, which may sweep."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -104,6 +105,13 @@ def from_table(table: Mapping[str, object]) -> Link:
         named_table.one_of(table, "segmentation", SEGMENTATIONS, "before"),
         named_table.duration_of(table, "gro", MAX_GRO_SECONDS),
     )
+    if link.gro and link.down.rate and link.frames_put_together < 2:
+        frame_microseconds = math.ceil(1e6 * 8 * frame / link.down.rate)
+        raise MistakeAt(
+            f"two frames take longer than that at the link's rate, so that nothing is put together: "
+            f'write gro = "{2 * frame_microseconds}us" at least, or take gro away',
+            "gro",
+        )
     if link.polices and not link.cuts:
         raise MistakeAt(
             f'{BUNDLES_ARE_POLICED}: write segmentation = "before", or take another queue',

@@ -94,8 +94,8 @@ USUAL = Direction()
 class Link:
     """A link: `up` is what leaves the node, `down` what comes to it; MTU in bytes.
 
-    `gro` is how many seconds the card that receives waits for one more packet of a flow before it hands on what it has
-    put together (generic receive offload); 0 where it hands on each by itself.
+    `gro` is how many seconds the interrupts of the card that receives are apart: what comes in between of a flow is put
+    together (generic receive offload). 0 where each packet is handed on by itself.
     """
 
     name: str
@@ -120,6 +120,11 @@ class Link:
     def largest_frame(self) -> int:
         """Bytes of the largest frame as the kernel counts it."""
         return self.mtu + ETHERNET_HEADER
+
+    @property
+    def frames_put_together(self) -> int:
+        """How many full frames come to the node between two interrupts, at its rate; 0 where that has no limit."""
+        return int(self.gro * self.down.rate / 8 / FRAMINGS[self.framing].wire_bytes(self.largest_frame))
 
     @property
     def crossing_delay(self) -> float:

@@ -16,6 +16,9 @@ SEGMENTATION_OFFLOADS = ("tso", "gso", "tx-udp-segmentation")
 """What hands bundles of packets on uncut. TCP goes on to make them: the kernel cuts them as they leave the interface,
 as it does above a network card that cannot."""
 
+LARGEST_BUNDLE_BYTES = 65_536
+"""What the kernel puts together at most where nobody tells it: GRO_LEGACY_MAX_SIZE of include/linux/netdevice.h."""
+
 FROM_NETWORK = "from-network"
 """The interface of a gateway through which all is led that comes from the network, as its link takes time."""
 
@@ -55,7 +58,7 @@ def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None
             cut(nodes[name], leaf.interface)
     if link.gro:
         for wire in (wire for wire in underlay.wires if wire.near.node in leaves):
-            _put_together(wire, link.gro, nodes)
+            _put_together(wire, link, nodes)
     _delay([one for one in crossings(underlay) if one.delay], nodes, events)
     _shape(underlay, nodes, events)
 
@@ -65,15 +68,21 @@ def cut(node: Node, interface: str) -> None:
     node.run("ethtool", "-K", interface, *(word for name in SEGMENTATION_OFFLOADS for word in (name, "off")))
 
 
-def _put_together(wire: Wire, seconds: float, nodes: Mapping[str, Node]) -> None:
-    """Has what a leaf receives put together again, until none of a flow has come for so long. Raises CommandFailed.
+def _put_together(wire: Wire, link: Link, nodes: Mapping[str, Node]) -> None:
+    """Has what a leaf receives put together again, as much as comes between two interrupts of a card. Raises
+    CommandFailed.
 
-    A veth does so where its other end hands on no bundles: Linux 6.1, veth_skb_is_eligible_for_gro().
+    A veth does so where its other end hands on no bundles: Linux 6.1, veth_skb_is_eligible_for_gro(). It polls for
+    each packet, and keeps what it has put together while the next one comes within `gro_flush_timeout`. So what a card
+    would have handed on by then is a bundle's largest size.
     """
     leaf, interface = nodes[wire.near.node], wire.near.name
     cut(nodes[wire.far.node], wire.far.name)
     leaf.run("ethtool", "-K", interface, "gro", "on")
-    leaf.run("sh", "-c", 'echo "$1" >"/sys/class/net/$0/gro_flush_timeout"', interface, f"{seconds * 1e9:.0f}")
+    leaf.run("sh", "-c", 'echo "$1" >"/sys/class/net/$0/gro_flush_timeout"', interface, f"{link.gro * 1e9:.0f}")
+    if frames := link.frames_put_together:
+        largest = min(frames * link.mtu, LARGEST_BUNDLE_BYTES)
+        leaf.run("ip", "link", "set", "dev", interface, "gro_max_size", f"{largest}")
 
 
 def entrances(underlay: Underlay) -> list[Entrance]:
