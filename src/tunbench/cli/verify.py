@@ -88,15 +88,15 @@ def verify(
         with their_run.opened(run) as their, _folder(out) as folder:
             _check(their, count, medians)
             loaded = again.loaded_plan(their)
-            finished = again.finished_shards(their, loaded)
-            chosen = again.choose(finished, count, seed)
+            asked = again.asked_shards(their, loaded)
+            chosen = again.choose(asked.finished, count, seed)
             order, differing = _order(their, loaded, chosen, brought_programs.parsed(tool or []), not medians, console)
             if differing and not medians:
                 raise RunError(_other_machine(their, differing))
             for one in differing:
                 say(console, wording.fact(one))
             _execute(folder, order, workers, console)
-            found = compared(their, folder, chosen, len(finished), seed)
+            found = compared(their, folder, chosen, asked, seed)
             if order.lab.clock == "virtual" and not differing:
                 raise typer.Exit(_tell(found, as_json))
             raise typer.Exit(_tell_medians(their, folder, chosen, found, differing, as_json))

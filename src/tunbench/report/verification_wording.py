@@ -8,15 +8,34 @@ from tunbench.run.verify.facts import FactDifference
 from tunbench.run.verify.unequal import UnequalTrial
 from tunbench.run.verify.verification import Verification
 
+MAX_NAMED = 3
+"""Shards that a line names."""
+
 MAX_TRIALS = 20
 """Trials that are told at most."""
 
 
 def sentences(found: Verification) -> Iterator[str]:
-    """What came out, in one line; and where several trials differ, a line for each of the others."""
+    """What came out, in one line; a line for each other trial that differs, and one for what nobody can verify."""
     if found.equal:
         yield f"verified: {len(found.shards)} of {_shards(found.total)}, equal to the byte"
-        return
+    else:
+        yield from _differing(found)
+    if found.unfinished:
+        yield unfinished(found)
+
+
+def unfinished(found: Verification) -> str:
+    """The shards of the run that did not come to their end."""
+    named = "; ".join(found.unfinished[:MAX_NAMED])
+    more = f" and {len(found.unfinished) - MAX_NAMED} more" if len(found.unfinished) > MAX_NAMED else ""
+    return (
+        f"{len(found.unfinished)} of {_shards(found.total)} of the run did not come to an end, and cannot be verified: "
+        f"{named}{more}; its author goes on with it by tunbench run --resume"
+    )
+
+
+def _differing(found: Verification) -> Iterator[str]:
     lines = [*map(unequal, found.unequal), *(f"{name}: it did not come to its end here" for name in found.interrupted)]
     # Whoever changed the fingerprint, and no sample.
     lines = lines or [f"all trials are equal to the byte, but {found.changed}"]
@@ -40,11 +59,12 @@ def unequal(trial: UnequalTrial) -> str:
 
 
 def of_medians(found: Verification, compared: RunComparison, agrees: bool | None) -> str:
-    """What the medians show, in one line."""
+    """What the medians show, in one line, and what nobody can verify in another."""
     lacking = f"; {len(found.interrupted)} did not come to their end here" if found.interrupted else ""
     verdict = {True: "medians show no difference", False: "medians differ", None: "medians decide nothing"}[agrees]
     executed = f"{len(found.shards)} of {_shards(found.total)}"
-    return f"{verdict}: {executed}, {change_wording.headline(compared)}{lacking}"
+    rest = f"\n{unfinished(found)}" if found.unfinished else ""
+    return f"{verdict}: {executed}, {change_wording.headline(compared)}{lacking}{rest}"
 
 
 def fact(one: FactDifference) -> str:

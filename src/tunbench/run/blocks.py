@@ -95,7 +95,7 @@ class Schedule:
             answer = self.answers.get((group, len(shards)))
             if answer is None:
                 self.unwritten.append(computed)
-            elif answer != computed:
+            elif (answer.enough, answer.more) != (computed.enough, computed.more):
                 self.changed.append(f"{label_of_shard(shards[-1].spec())}: whether more repeats are needed")
             if not (answer or computed).more:
                 self.settled.add(group)

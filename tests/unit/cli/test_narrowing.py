@@ -124,7 +124,7 @@ def test_resume_takes_no_patterns() -> None:
 def test_a_narrowed_run_of_somebody_else_asks_for_its_own_shards(here: Path) -> None:
     order = read_order(TEXT, "any.toml", {"stack": ["wireguard*"], "repeats": 1})._replace(lab=ScriptedLab())
     with their_run.opened(whole_run(here / "theirs", order)) as their:
-        finished = again.finished_shards(their, again.loaded_plan(their))
+        finished = again.asked_shards(their, again.loaded_plan(their)).finished
     assert {one.stack.name for one in finished} == {"wireguard", "wireguard+vxlan"}
     assert len(finished) == 4
 

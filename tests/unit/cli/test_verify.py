@@ -211,6 +211,27 @@ def none_finished(_: Patch) -> None:
     change_events(RUN, change)
 
 
+def one_unfinished(_: Patch) -> None:
+    """Somebody changed a shard and took away its end, so that nobody executes it again."""
+    change_sample(RUN)
+    took_away_end(lambda told: True)
+    finish(RUN, lambda _: None)
+
+
+def one_never_begun(_: Patch) -> None:
+    """The run was broken off before its last shard began."""
+    took_away_end(lambda told: False)
+    finish(RUN, lambda _: None)
+
+
+def took_away_end(kept: Callable[[dict[str, Any]], bool]) -> None:
+    """Takes away the end of the last shard, and all else of it that is not `kept`."""
+    lines = [json.loads(line) for line in (RUN / journal.NAME).read_text().splitlines()]
+    last = next(line["shard"] for line in lines if line.get("spec", {}).get("stack") == "wireguard")
+    rest = [line for line in lines if line.get("shard") != last or (kept(line) and line.get("state") != "finished")]
+    (RUN / journal.NAME).write_text("".join(json.dumps(line) + "\n" for line in rest))
+
+
 def only_begun(monkeypatch: Patch) -> None:
     def change(event: dict[str, Any]) -> None:
         if event["event"] == "trial":
@@ -291,6 +312,11 @@ CASES: dict[str, Case] = {
     ),
     "no-version": (of_version(["1"]), "verify run"),
     "brought-program": (brought, "verify run --shards all"),
+    "an-unfinished-shard": (one_unfinished, "verify run --shards all"),
+    "an-unfinished-shard-of-a-few": (one_unfinished, "verify run"),
+    "a-shard-that-never-began": (one_never_begun, "verify run --shards all"),
+    "a-shard-that-never-began-json": (one_never_begun, "verify run --shards all --json"),
+    "a-shard-that-never-began-medians": (one_never_begun, "verify run --medians"),
     "no-finished-shard": (none_finished, "verify run"),
     "escaping-archive": (escape, "verify run.tar.bz2"),
     "no-number-of-shards": (nothing, "verify run --shards few"),

@@ -16,7 +16,7 @@ def as_json(found: Verification) -> dict[str, Any]:
         "verified": found.equal,
         **{"run": found.run, "seed": found.seed, "shards": found.shards, "of": found.total},
         "differences": [_unequal(one) for one in found.unequal],
-        **{"interrupted": found.interrupted, "changed": found.changed or None},
+        **{"interrupted": found.interrupted, "unfinished": found.unfinished, "changed": found.changed or None},
     }
 
 
@@ -38,5 +38,6 @@ def medians_as_json(
         **executed,
         "facts": [one._asdict() for one in facts],
         "interrupted": found.interrupted,
+        "unfinished": found.unfinished,
         "medians": comparison.as_json(compared),
     }

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from tunbench.journal.events import ShardStarted, TrialEnded
 from tunbench.journal.folders import label_of_shard
@@ -21,11 +22,23 @@ from tunbench.run.blocks import Schedule
 from tunbench.run.manifest import digest_of_shards
 from tunbench.run.order import Order, RunError
 from tunbench.run.verify.archive import MEND, PLAN
-from tunbench.run.verify.their_run import TheirRun, command, of_commit
+from tunbench.run.verify.their_run import MAX_NAMED, TheirRun, command, of_commit
 from tunbench.runner.declare.metrics import BRING_UP
 from tunbench.runner.node.json_output import value_at
 from tunbench.toolbox import brought_programs
 from tunbench.toolbox.selection import ToolboxNeeds, at_hand
+
+
+class AskedShards(NamedTuple):
+    """The shards that a run asks for: those that came to their end, and those that did not, which measured nothing."""
+
+    finished: list[Shard]
+    unfinished: list[Shard]
+
+    @property
+    def total(self) -> int:
+        """How many they are together."""
+        return len(self.finished) + len(self.unfinished)
 
 
 def check_runner(their: TheirRun) -> None:
@@ -58,8 +71,11 @@ def loaded_plan(their: TheirRun) -> Loaded:
     return loaded
 
 
-def finished_shards(their: TheirRun, loaded: Loaded) -> list[Shard]:
-    """The shards of a run that came to their end. Raises RunError where its plan does not ask for what was executed."""
+def asked_shards(their: TheirRun, loaded: Loaded) -> AskedShards:
+    """The shards that a run asks for.
+
+    Raises RunError where its plan does not ask for what was executed, or where something counts that nobody can verify.
+    """
     first = expand(loaded.plan)
     if digest_of_shards(loaded.plan, first) != their.head.manifest.get("shards"):
         raise RunError(
@@ -75,10 +91,33 @@ def finished_shards(their: TheirRun, loaded: Loaded) -> list[Shard]:
                 f"{their.name}: its journal has {line(what, 200)}, which {PLAN} does not ask for; one of them was "
                 f"changed; {MEND}"
             )
-    found = [shard for id, shard in asked.items() if id in schedule.done]
-    if not found:
+    found = AskedShards(
+        [shard for id, shard in asked.items() if id in schedule.done],
+        [shard for id, shard in asked.items() if id not in schedule.done],
+    )
+    if not found.finished:
         raise RunError(f"{their.name} has no shard that came to its end; there is nothing to verify")
+    _check_unfinished(their, found)
+    # Answers follow from samples; where those were changed, that is told.
+    if schedule.changed and not their.changed:
+        raise RunError(
+            f"{their.name}: its journal says otherwise than its samples, {line(schedule.changed[0], 300)}; one of them "
+            f"was changed; {MEND}"
+        )
     return found
+
+
+def _check_unfinished(their: TheirRun, asked: AskedShards) -> None:
+    """Raises RunError where a shard without its end has trials: they are in the report and in the fingerprint."""
+    measured = {event.shard for event in their.events if isinstance(event, TrialEnded)}
+    if counting := [label_of_shard(shard.spec()) for shard in asked.unfinished if shard.id in measured]:
+        more = f" and {len(counting) - MAX_NAMED} more" if len(counting) > MAX_NAMED else ""
+        raise RunError(
+            f"{their.name}: {len(counting)} of its {asked.total} shards did not come to an end, so "
+            f"that nobody can verify their trials, which count all the same: "
+            f"{line('; '.join(counting[:MAX_NAMED]), 600)}{more}. Its author goes on with it by tunbench run --resume, "
+            "and packs it anew, with: tunbench pack RUN FILE"
+        )
 
 
 def _is_asked(event: ShardStarted | TrialEnded, shard: Shard | None) -> bool:

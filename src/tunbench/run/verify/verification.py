@@ -9,14 +9,16 @@ from tunbench.journal.folders import label_of_shard
 from tunbench.journal.readers.journal import assemble
 from tunbench.journal.record import Record
 from tunbench.plan.shard import Shard
+from tunbench.run.verify.again import AskedShards
 from tunbench.run.verify.their_run import TheirRun
 from tunbench.run.verify.unequal import UnequalTrial, unequal_trials, with_events
 
 
 class Verification(NamedTuple):
-    """What was executed again of `total` shards, by their labels, and what differs.
+    """What was executed again of all `total` shards that the run asks for, by their labels, and what differs.
 
-    `interrupted` are those that did not come to their end here. `changed` says what was changed of the run afterwards.
+    `interrupted` are those that did not come to their end here, `unfinished` those that did not in the run.
+    `changed` says what was changed of the run afterwards.
     """
 
     run: str
@@ -25,6 +27,7 @@ class Verification(NamedTuple):
     shards: tuple[str, ...]
     unequal: tuple[UnequalTrial, ...]
     interrupted: tuple[str, ...]
+    unfinished: tuple[str, ...]
     changed: str
 
     @property
@@ -38,7 +41,7 @@ class Verification(NamedTuple):
         return not (self.unequal or self.interrupted or self.changed)
 
 
-def compared(their: TheirRun, folder: Path, shards: Sequence[Shard], total: int, seed: int) -> Verification:
+def compared(their: TheirRun, folder: Path, shards: Sequence[Shard], asked: AskedShards, seed: int) -> Verification:
     """What differs of the shards, which were executed again in a folder. Raises JournalError."""
     here = read.events(folder)
     done = read.finished_shards(here)
@@ -46,10 +49,11 @@ def compared(their: TheirRun, folder: Path, shards: Sequence[Shard], total: int,
     return Verification(
         run=their.name,
         seed=seed,
-        total=total,
+        total=asked.total,
         shards=tuple(label_of_shard(shard.spec()) for shard in shards),
         unequal=tuple(with_events(unequal_trials(whole, their.events, here), their.folder, folder)),
         interrupted=tuple(label_of_shard(shard.spec()) for shard in shards if shard.id not in done),
+        unfinished=tuple(label_of_shard(shard.spec()) for shard in asked.unfinished),
         changed=their.changed,
     )
 

@@ -12,7 +12,7 @@ from tests.helpers.toolboxes import program, user_with_nothing
 from tunbench.plan.load import reference_of, shipped_studies
 from tunbench.run.order import RunError
 from tunbench.run.verify import again, their_run
-from tunbench.run.verify.again import choose, finished_shards, loaded_plan
+from tunbench.run.verify.again import asked_shards, choose, loaded_plan
 
 SHARDS = [shard("none", repeat) for repeat in range(1, 25)]
 
@@ -46,11 +46,26 @@ def test_a_run_with_until_has_the_shards_that_its_answers_asked_for(here: Path) 
     run = whole_run(here / "run", ordered(ScriptedLab(), UNTIL))
     with their_run.opened(run) as their:
         loaded = loaded_plan(their)
-        finished = finished_shards(their, loaded)
+        finished = asked_shards(their, loaded).finished
         assert sorted(one.repeat for one in finished) == sorted([*range(1, 11)] * 2)
         order = again.order_of(their, loaded, finished[:1], {})
     # One shard alone is asked for, and no block follows from it.
     assert (order.plan.until, len(order.shards)) == (None, 1)
+
+
+def test_an_answer_that_does_not_follow_from_the_samples_is_refused(here: Path) -> None:
+    run = whole_run(here / "run", ordered(ScriptedLab(), UNTIL))
+
+    def change(event: dict[str, Any]) -> None:
+        if event["event"] == "block":
+            event["enough"] = not event["enough"]
+
+    change_events(run, change)
+    with (
+        their_run.opened(run) as their,
+        pytest.raises(RunError, match="whether more repeats are needed; one of them was changed"),
+    ):
+        asked_shards(their, loaded_plan(their))
 
 
 def test_a_study_needs_no_published_numbers_to_be_verified(here: Path) -> None:
