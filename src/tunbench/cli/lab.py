@@ -1,5 +1,6 @@
 """`tunbench lab`: the image of the vm lab, and a shell in it."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -83,7 +84,7 @@ def build(
         raise typer.Exit(0 if all(same) else OTHER_IMAGE)
     with bad_input_exits(image.ImageError, OSError):
         for definition in definitions:
-            if (definition.folder / "manifest.json").exists() and not force and not mirror:
+            if os.access(definition.folder / "manifest.json", os.F_OK) and not force and not mirror:
                 say(console, f"{definition.name} is there: {definition.folder}")
                 continue
             _build(definition, mirror, None, console)

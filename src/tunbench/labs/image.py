@@ -56,7 +56,10 @@ def check(definition: Image) -> dict[str, Any]:
     except FileNotFoundError:
         raise ImageError(f"the image {definition.name} is not built; build it with: {definition.build}") from None
     except OSError as error:
-        raise ImageError(f"the image {definition.name} cannot be read: {error}") from None
+        raise ImageError(
+            f"the image {definition.name} cannot be read: {error.strerror} ({error.filename or folder}); make it "
+            "readable, or name another cache with XDG_CACHE_HOME"
+        ) from None
     except (ValueError, KeyError, TypeError):
         raise ImageError(f"{folder}/manifest.json is damaged; {mend}") from None
     if not complete:

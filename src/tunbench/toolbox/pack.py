@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tunbench.labs import image
+from tunbench.labs.unwritable import in_cache
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox import libraries
@@ -48,10 +49,15 @@ def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any], where:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """A scratch folder beside `folder`; `image` in it takes the place of that at the end, at once or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder.parent)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{BUILDING}{os.getpid()}-") as name:
+    """A scratch folder beside `folder`; `image` in it takes the place of that at the end, at once or not at all.
+
+    Raises ImageError where it cannot be made.
+    """
+    with in_cache(folder.parent):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(folder.parent)
+        made = tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{BUILDING}{os.getpid()}-")
+    with made as name:
         fresh = Path(name) / "image"
         fresh.mkdir()
         yield Path(name)

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from tunbench.labs.image import ImageError, write_manifest
 from tunbench.labs.payload import GUEST
+from tunbench.labs.unwritable import in_cache, temporary_folder
 from tunbench.labs.vm import cpio
 from tunbench.labs.vm.image_definition import BASE, BOOT_MODULES, Definition
 from tunbench.labs.vm.image_packages import Mirror, Versions, write_index
@@ -42,6 +43,11 @@ def build(
     for program, package in PROGRAMS.items():
         if not shutil.which(program):
             raise ImageError(f"{program} is not installed; install it with: apt-get install {package}")
+    with in_cache(definition.folder.parent):
+        _build(definition, progress, mirror, versions)
+
+
+def _build(definition: Definition, progress: Progress, mirror: str, versions: Mapping[str, Versions] | None) -> None:
     definition.folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=definition.folder.parent, prefix=".building-") as scratch:
         folder = Path(scratch) / "image"
@@ -62,12 +68,12 @@ def _tree(
 ) -> tuple[Path, Versions]:
     """An archive of the files of an image, for an add-on of those beyond the base; and its packages."""
     parts = [definition, *([BASE] if definition.addon else [])]
-    with tempfile.TemporaryDirectory(prefix="tunbench-") as name:
+    with temporary_folder() as beside:
         # mmdebstrap and apt read it as users of their own.
-        Path(name).chmod(0o755)
-        repository = Path(name) / "packages"
+        beside.chmod(0o755)
+        repository = beside / "packages"
         progress("looking for the packages")
-        source = Mirror(definition, Path(name) / "apt", mirror)
+        source = Mirror(definition, beside / "apt", mirror)
         if versions is None:
             versions = {one.name: source.newest(packages_of(one)) for one in parts}
         else:

@@ -11,10 +11,11 @@ from tunbench.labs.carried import carried
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, Needing, manifest_of, needed
 from tunbench.labs.image import Image
-from tunbench.labs.lab import TEMPLATE, Lab
+from tunbench.labs.lab import TEMPLATE, Lab, LabError
 from tunbench.labs.process_group import ProcessGroup
 from tunbench.labs.real_time import host_state
 from tunbench.labs.real_time.host_state import HostState
+from tunbench.labs.unwritable import in_cache
 from tunbench.labs.vm import host_core, host_memory, qemu
 from tunbench.labs.vm.boot import FULL, GUEST_GIB, Boot
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
@@ -86,8 +87,9 @@ class VmLab:
         if (begins := templates.begins_with(self.clock)) == TEMPLATE:
             templates.shelf().check()
         boots = {machine.name: Boot(self.clock, Path("RUN"), machine=machine) for machine in machines}
-        for boot in boots.values():
-            boot.acpi_tables()
+        with in_cache(cache(), LabError):
+            for boot in boots.values():
+                boot.acpi_tables()
         return {
             "image": _told(base),
             "addons": {name: _told(manifest) for name, manifest in manifests.items()},

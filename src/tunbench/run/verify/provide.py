@@ -1,8 +1,10 @@
 """Builds what shards need and is not there, as their run had it: images from Debian's packages, and tools."""
 
+import os
 from collections.abc import Callable, Mapping
 
 from tunbench.labs.image import ImageError
+from tunbench.labs.unwritable import in_cache
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.image_packages import PackagesGone, Versions
@@ -41,7 +43,7 @@ def _images(order: Order) -> list[Definition]:
     except ImageError:
         names = {name for shard in order.shards for name in shard.addons}
         images = [BASE, *(ADDONS[name] for name in sorted(names))]
-        if missing := [one for one in images if not (one.folder / "manifest.json").exists()]:
+        if missing := [one for one in images if not os.access(one.folder / "manifest.json", os.F_OK)]:
             return missing
         raise
     return []
@@ -66,7 +68,8 @@ def build(one: Needed, their: TheirRun, exact: bool, progress: Progress) -> None
     Raises ImageError, ToolError and RunError.
     """
     if isinstance(one, Tool):
-        installing.install(one, progress)
+        with in_cache(one.folder.parent):
+            installing.install(one, progress)
         return
     versions = _versions(their, exact)
     try:

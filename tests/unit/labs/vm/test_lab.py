@@ -1,5 +1,6 @@
 """What the vm lab starts, without starting it, and what is checked before."""
 
+import errno
 import hashlib
 import json
 from dataclasses import replace
@@ -14,6 +15,7 @@ from tunbench.labs import image
 from tunbench.labs.lab import LabError
 from tunbench.labs.vm import host_core, host_memory, image_build, kvm
 from tunbench.labs.vm import lab as vm
+from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.labs.vm.lab import VmLab
 from tunbench.plan.axes.machine import Machine
@@ -26,6 +28,21 @@ from tunbench.runner.declare.access import Access, Accesses
 @pytest.fixture(autouse=True)
 def images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     small_images(monkeypatch, tmp_path)
+
+
+def test_tables_that_the_cache_does_not_take_are_a_mistake_with_its_mend(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(_: Boot) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", "/cache/acpi")
+
+    qemu_is_there(monkeypatch, tmp_path)
+    monkeypatch.setattr(Boot, "acpi_tables", refuse)
+    monkeypatch.setattr(image, "check", lambda _: {"digest": "a", "packages": {}})
+    with pytest.raises(
+        LabError, match="cannot write to /cache/acpi: Permission denied; make it writable, or name anoth"
+    ):
+        VmLab("virtual").check([])
 
 
 @pytest.mark.parametrize(("clock", "where"), [("virtual", [{2}, {2, 3}]), ("real", [])])

@@ -49,6 +49,17 @@ def test_images_are_built_where_the_lab_lacks_them(their: TheirRun) -> None:
         provide.lacking(order)
 
 
+def test_a_cache_that_is_a_file_is_a_mistake_with_its_mend(their: TheirRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("afile").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(Path("afile").absolute()))
+    monkeypatch.setattr(image_build.shutil, "which", lambda _: "/bin/true")  # type: ignore[attr-defined]
+    for one in (*provide.lacking(ordered(Bare())), TOOLS["headscale"]):
+        with pytest.raises(
+            ImageError, match=r"cannot write to .*afile.*: Not a directory; make it writable, or name anoth"
+        ):
+            provide.build(one, their, True, lambda _: None)
+
+
 Built = list[Mapping[str, Mapping[str, str]] | None]
 
 
