@@ -34,6 +34,9 @@ from tunbench.runner.declare.metrics import BOUNDS, TIME, Bounds
 from tunbench.runner.declare.netem_terms import TERMS
 from tunbench.runner.declare.verdicts import Verdict
 
+HAD = ("addons?", "tools?", "brought?", "plugins?")
+"""What a manifest lists by names, as tables."""
+
 
 def check(event: Any, checks: Checks) -> None:
     """Raises InvalidEvent, which says what is wrong; an event of no kind of `checks` has nothing that is read."""
@@ -47,7 +50,11 @@ def check(event: Any, checks: Checks) -> None:
 def check_manifest(value: Any) -> None:
     """Raises InvalidEvent where a manifest is none that a run writes."""
     check_facts(value)
-    check_table(value, {"lab": _lab, "plan?": _plan}, "the manifest")
+    check_table(value, {"lab": _lab, "plan?": _plan, **dict.fromkeys(HAD, that(_is_table))}, "the manifest")
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _lab(value: Any) -> None:

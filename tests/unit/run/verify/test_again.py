@@ -9,6 +9,7 @@ from tests.helpers.fakes import shard
 from tests.helpers.packed_runs import change_events, change_manifest, had, whole_run
 from tests.helpers.runs import PLAN, ScriptedLab, ordered, runs_here
 from tests.helpers.toolboxes import program, user_with_nothing
+from tunbench.journal.journal import JournalError
 from tunbench.plan.load import reference_of, shipped_studies
 from tunbench.run.order import RunError
 from tunbench.run.verify import again, their_run
@@ -90,6 +91,23 @@ def test_a_run_of_a_lab_that_is_not_known_is_told(here: Path) -> None:
         pytest.raises(RunError, match=r"is from a lab that this version does not have, moon \(virtual\)"),
     ):
         loaded_plan(their)
+
+
+@pytest.mark.parametrize("key", ["addons", "tools", "brought", "plugins"])
+@pytest.mark.parametrize("value", [5, ["headscale"], "headscale", None])
+def test_what_a_run_had_is_a_table_of_names_and_nothing_else(here: Path, key: str, value: object) -> None:
+    run = whole_run(here / "run")
+    change_manifest(run, lambda manifest: manifest.update({key: value}))
+    with (
+        pytest.raises(JournalError, match=f"is damaged: the {key} of the manifest is not sound"),
+        their_run.opened(run),
+    ):
+        pass
+    change_events(run, lambda event: event["event"] == "run" and event["manifest"].update({key: value}))
+    whole = whole_run(here / "whole")
+    (run / "manifest.json").write_bytes((whole / "manifest.json").read_bytes())
+    with pytest.raises(JournalError, match=f"the {key} of the manifest is not sound"), their_run.opened(run):
+        pass
 
 
 PROGRAM = {"zerotier-one": {"version": "1.14.2", "digest": "d" * 64, "sha256": "a" * 64}}
