@@ -1,6 +1,5 @@
 """`tunbench verify`: executes shards of somebody else's run again, and says whether they are equal to the byte."""
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen, show
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.cli.shell.listing import print_json
+from tunbench.labs.unwritable import temporary_folder
 from tunbench.plain_text import line
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
 from tunbench.plan.load import Loaded
@@ -207,8 +207,8 @@ def _folder(out: Path | None) -> Iterator[Path]:
     if out:
         yield out
     else:
-        with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
-            yield Path(folder) / "again"
+        with temporary_folder(RunError) as folder:
+            yield folder / "again"
 
 
 @contextmanager

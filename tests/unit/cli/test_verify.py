@@ -392,9 +392,10 @@ def test_a_run_packs_itself(monkeypatch: Patch) -> None:
     assert Path("again.tar.bz2").read_bytes() == before
 
 
-def test_ctrl_c_leaves_nothing_behind(monkeypatch: Patch) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_ctrl_c_leaves_nothing_behind(monkeypatch: Patch, sent: signal.Signals) -> None:
     def begin(shard: Shard) -> FakeExecution:
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), sent)
         return FakeExecution([], hangs=True)
 
     monkeypatch.setattr(labs, "lab", lambda kind, clock: ScriptedLab(begin))

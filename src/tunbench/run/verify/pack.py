@@ -4,6 +4,8 @@ import hashlib
 import io
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -11,6 +13,7 @@ from tunbench.journal import journal, read
 from tunbench.journal.excerpt import excerpt
 from tunbench.journal.read import MANIFEST
 from tunbench.journal.readers.journal import assemble
+from tunbench.labs.unwritable import ANOTHER_FOLDER
 from tunbench.run.order import RunError
 from tunbench.run.verify import digests
 from tunbench.run.verify.archive import DIGESTS, MAX_UNPACKED_BYTES, PLAN, SUFFIX, Member, write
@@ -20,10 +23,13 @@ def check(file: Path) -> None:
     """Raises RunError where an archive of that name cannot be written."""
     if not file.name.endswith(SUFFIX):
         raise RunError(f"{file} is no name for an archive, which is a tar file under bzip2: let it end in {SUFFIX}")
-    if not file.parent.is_dir():
-        raise RunError(f"cannot write to {file}: there is no folder {file.parent}; make it, or name another file")
-    if file.is_dir():
-        raise RunError(f"cannot write to {file}: it is a folder; name another file")
+    try:
+        if not file.parent.is_dir():
+            raise RunError(f"cannot write to {file}: there is no folder {file.parent}; make it, or name another file")
+        if file.is_dir():
+            raise RunError(f"cannot write to {file}: it is a folder; name another file")
+    except OSError as error:
+        raise RunError(f"cannot write to {file}: {error.strerror}; name another file") from None
 
 
 def pack(folder: Path, file: Path) -> None:
@@ -35,8 +41,7 @@ def pack(folder: Path, file: Path) -> None:
         raise RunError(f"{folder} has no trial that came to its end; there is nothing to pack")
     text = json.dumps(record.manifest, indent=1, sort_keys=True) + "\n"
     try:
-        with tempfile.TemporaryFile() as lines:
-            _write_excerpt(folder, lines)
+        with _excerpt_of(folder) as lines:
             members = [_member(PLAN, read.plan(folder)), _member(MANIFEST, text), _whole(journal.NAME, lines)]
             told = {one.name: _digest(one) for one in members}
             members.insert(0, _member(DIGESTS, digests.text(told, events)))
@@ -50,10 +55,19 @@ def pack(folder: Path, file: Path) -> None:
         raise RunError(f"cannot write to {file}: {error.strerror}; make room, or name another file") from None
 
 
-def _write_excerpt(folder: Path, lines: IO[bytes]) -> None:
-    for event in journal.each(folder):
-        if kept := excerpt(event):
-            lines.write(json.dumps(kept, separators=(",", ":")).encode() + b"\n")
+@contextmanager
+def _excerpt_of(folder: Path) -> Iterator[IO[bytes]]:
+    """What of a run's journal is for others, in a file without a name. Raises JournalError and RunError."""
+    with ExitStack() as stack:
+        try:
+            lines = stack.enter_context(tempfile.TemporaryFile())
+            for event in journal.each(folder):
+                if kept := excerpt(event):
+                    lines.write(json.dumps(kept, separators=(",", ":")).encode() + b"\n")
+            lines.flush()
+        except OSError as error:
+            raise RunError(f"cannot copy the journal of {folder}: {error.strerror}; {ANOTHER_FOLDER}") from None
+        yield lines
 
 
 def _member(name: str, text: str) -> Member:

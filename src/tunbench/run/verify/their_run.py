@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from tunbench.journal.journal import JournalError
 from tunbench.journal.read import MANIFEST
 from tunbench.journal.readers.journal import assemble
 from tunbench.journal.record import Record
+from tunbench.labs.unwritable import temporary_folder
 from tunbench.plain_text import line
 from tunbench.run.order import RunError
 from tunbench.run.verify import archive, digests
@@ -68,16 +68,26 @@ def _quoted(name: str) -> str:
 @contextmanager
 def opened(run: Path) -> Iterator[TheirRun]:
     """A run, whose archive is unpacked meanwhile. Raises RunError and JournalError."""
-    if run.is_dir():
+    if _is_folder(run):
         yield _read(run, run)
-    elif not os.path.lexists(run):
-        raise RunError(f"{run}: there is no such file or folder; name a run's folder, or what tunbench pack made of it")
     else:
-        with tempfile.TemporaryDirectory(prefix="tunbench-") as folder:
-            archive.unpack(run, Path(folder))
-            with _named(run, Path(folder)):
-                their = _read(run, Path(folder))
+        with temporary_folder(RunError) as folder:
+            archive.unpack(run, folder)
+            with _named(run, folder):
+                their = _read(run, folder)
             yield their
+
+
+def _is_folder(run: Path) -> bool:
+    """Whether a run is a folder, and no archive. Raises RunError where there is neither, or it cannot be looked at."""
+    name_one = "name a run's folder, or what tunbench pack made of it"
+    try:
+        run.lstat()
+        return run.is_dir()
+    except FileNotFoundError:
+        raise RunError(f"{run}: there is no such file or folder; {name_one}") from None
+    except OSError as error:
+        raise RunError(f"{run} cannot be read: {error.strerror}; make it readable, or {name_one}") from None
 
 
 @contextmanager

@@ -2,15 +2,18 @@
 
 import bz2
 import hashlib
+import tempfile
 from collections import Counter
 from pathlib import Path
 from random import Random
+
+import pytest
 
 from tests.helpers.packed_runs import EXAMPLE, packed_run
 from tunbench.journal import journal
 from tunbench.journal.journal import JournalError
 from tunbench.run.order import RunError
-from tunbench.run.verify import digests
+from tunbench.run.verify import digests, pack
 from tunbench.run.verify.their_run import opened
 
 
@@ -44,6 +47,33 @@ def test_a_folder_and_its_archive_say_the_same(tmp_path: Path) -> None:
     with opened(file) as packed, opened(tmp_path / "run") as folder:
         assert packed.record.manifest == folder.record.manifest
         assert packed.plan == folder.plan and packed.changed == folder.changed == ""
+
+
+def test_a_name_that_no_file_can_have_is_told() -> None:
+    with (
+        pytest.raises(RunError, match="cannot be read: File name too long; make it readable, or name a run's"),
+        opened(Path("a" * 300)),
+    ):
+        pass
+    with pytest.raises(RunError, match=r"cannot write to a+\.tar\.bz2: File name too long; name another file"):
+        pack.check(Path("a" * 300 + ".tar.bz2"))
+
+
+def test_no_folder_for_what_is_unpacked_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run = packed_run(tmp_path / "run")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with (
+        pytest.raises(
+            RunError,
+            match=r"cannot make a folder for a while: No .*; make room, .* the variable TMPDIR",
+        ),
+        opened(run),
+    ):
+        pass
+    with pytest.raises(
+        RunError, match=r"cannot copy the journal of .*; make room, or name another folder with the variable TMPDIR"
+    ):
+        pack.pack(tmp_path / "run", tmp_path / "new.tar.bz2")
 
 
 def test_an_archive_may_be_named_by_a_link(tmp_path: Path) -> None:

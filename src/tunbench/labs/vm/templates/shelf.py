@@ -6,6 +6,7 @@ that whoever is killed leaves nothing that looks like one.
 
 import fcntl
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -130,7 +131,9 @@ def _remove_foreign(template: Path, reason: str) -> None:
     try:
         _remove(template)
     except OSError:
-        raise LabError(f"{template} {reason}, and cannot be removed; remove it with: sudo rm -r {template}") from None
+        raise LabError(
+            f"{template} {reason}, and cannot be removed; remove it with: sudo rm -r {shlex.quote(str(template))}"
+        ) from None
 
 
 def _remove(path: Path) -> None:
