@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.narrowing import ProfileOption, StackOption
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
@@ -76,13 +77,14 @@ def build(
     console = screen(stderr=True)
     definitions = _definitions(names)
     if as_run:
-        with bad_input_exits(RunError, JournalError, image.ImageError, OSError), their_run.opened(as_run) as their:
+        mistakes = (RunError, JournalError, image.ImageError, OSError)
+        with bad_input_exits(*mistakes), ended_in_order(console), their_run.opened(as_run) as their:
             found = listed.images(their)
             versions = {name: one.packages for name, one in found.items()}
             wanted = _of_run(their, found, definitions) if names else list(found.values())
             same = [_build_as(one, versions, their.name, mirror, force, console) for one in wanted]
         raise typer.Exit(0 if all(same) else OTHER_IMAGE)
-    with bad_input_exits(image.ImageError, OSError):
+    with bad_input_exits(image.ImageError, OSError), ended_in_order(console):
         for definition in definitions:
             if os.access(definition.folder / "manifest.json", os.F_OK) and not force and not mirror:
                 say(console, f"{definition.name} is there: {definition.folder}")

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shell import completion
+from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal.journal import JournalError
 from tunbench.run.order import RunError
@@ -24,6 +26,6 @@ def pack(
     Example:
       tunbench pack runs/wan wan.tar.bz2
     """
-    with bad_input_exits(JournalError, RunError):
+    with bad_input_exits(JournalError, RunError), ended_in_order(screen(stderr=True)):
         packing.pack(run, file)
     typer.echo(file)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
@@ -133,7 +134,7 @@ def _chosen(names: Sequence[str] | None, every: bool, what: str) -> list[Tool]:
 
 def _install_as(run: Path, names: Sequence[str], every: bool, force: bool, console: Console) -> None:
     """Installs the tools of a run, or these of them, as it had them, and ends the command where one is not the same."""
-    with bad_input_exits(RunError, JournalError, ToolError):
+    with bad_input_exits(RunError, JournalError, ToolError), ended_in_order(console):
         if every:
             raise ToolError("--all and --as RUN are two choices; --as RUN installs every tool that it had")
         with their_run.opened(run) as their:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
@@ -22,7 +23,6 @@ from tunbench.plan.load import Loaded
 from tunbench.plan.shard import Shard
 from tunbench.report import verification_wording as wording
 from tunbench.run import execution, given_plugins
-from tunbench.run.interrupt import INTERRUPTED, interruptible
 from tunbench.run.manifest import describe
 from tunbench.run.order import Order, RunError
 from tunbench.run.verify import again, facts, provide, their_run
@@ -83,7 +83,7 @@ def verify(
       tunbench verify runs/native --medians     on the real clock nothing is equal to the byte
     """
     console = screen(stderr=True)
-    with bad_input_exits(*MISTAKES), _ended_in_order(console):
+    with bad_input_exits(*MISTAKES), ended_in_order(console):
         count = _count(shards)
         with their_run.opened(run) as their, _folder(out) as folder:
             _check(their, count, medians)
@@ -209,14 +209,3 @@ def _folder(out: Path | None) -> Iterator[Path]:
     else:
         with temporary_folder(RunError) as folder:
             yield folder / "again"
-
-
-@contextmanager
-def _ended_in_order(console: Console) -> Iterator[None]:
-    """Ends the command on Ctrl-C and SIGTERM, with nothing left behind."""
-    try:
-        with interruptible():
-            yield
-    except KeyboardInterrupt:
-        say(console, "\nInterrupted; begin again")
-        raise typer.Exit(INTERRUPTED) from None

@@ -33,6 +33,8 @@ from tunbench.journal.read import MANIFEST
 from tunbench.labs import registry as labs
 from tunbench.plan.shard import Shard
 from tunbench.run.results import finish
+from tunbench.run.verify import archive as files_of_archive
+from tunbench.run.verify import listed
 from tunbench.run.verify.pack import pack
 from tunbench.runner import registry
 
@@ -390,6 +392,24 @@ def test_a_run_packs_itself(monkeypatch: Patch) -> None:
     assert Path("new.tar.bz2").read_bytes() == before
     assert invoke("run", "--resume", "new", "--pack", "again.tar.bz2").exit_code == 0
     assert Path("again.tar.bz2").read_bytes() == before
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("command", ["pack run new.tar.bz2", "lab build --as run.tar.bz2"])
+def test_whatever_ends_a_command_leaves_nothing_behind(command: str, sent: signal.Signals, monkeypatch: Patch) -> None:
+    before = {path.name for path in Path.cwd().iterdir()}
+
+    def end(*_: Any) -> None:
+        # Without the command's own, the signal would end the test.
+        assert signal.getsignal(sent) not in (signal.SIG_DFL, signal.SIG_IGN)
+        os.kill(os.getpid(), sent)
+
+    monkeypatch.setattr(files_of_archive, "_header", end)
+    monkeypatch.setattr(listed, "images", end)
+    result = invoke(*command.split())
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, "Interrupted; begin again")
+    assert list(Path("tmp").iterdir()) == []
+    assert {path.name for path in Path.cwd().iterdir()} == before
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
