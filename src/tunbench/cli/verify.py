@@ -113,6 +113,7 @@ def _count(shards: str) -> int | None:
 
 def _check(their: TheirRun, count: int | None, medians: bool) -> None:
     """Raises RunError where executing shards again would say nothing."""
+    again.check_lab(their)
     if their.changed and count is not None:
         raise RunError(
             f"{their.changed}. Ask for it as it was, or see which trials come out otherwise here, with: "

@@ -307,6 +307,11 @@ CASES: dict[str, Case] = {
     "damaged-manifest": (damaged_manifest, "verify run"),
     "many-facts": (many_facts, "verify run"),
     "another-journal": (of_head(lambda head: head.update(journal=99)), "verify run"),
+    "an-unknown-clock": (
+        of_head(lambda head: head["manifest"].update(lab={"kind": "vm", "clock": "lunar"})),
+        "verify run",
+    ),
+    "bad-overrides": (of_head(lambda head: head.update(overrides={"seed": "abc"})), "verify run"),
     "a-newer-tunbench": (of_version("99.1"), "verify run"),
     "a-newer-tunbench-with-a-command-in-it": (
         of_head(lambda head: head["manifest"].update(tunbench={"version": "99.1", "commit": "$(reboot)"})),

@@ -14,7 +14,7 @@ from tunbench.labs.extras import extras_of, programs_of
 from tunbench.plain_text import line
 from tunbench.plan import load
 from tunbench.plan.expand import expand
-from tunbench.plan.load import Loaded
+from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.model import AUTO, LAB_CLOCKS, LabChoice
 from tunbench.plan.shard import Shard, canonical
 from tunbench.run import given_plugins
@@ -53,17 +53,33 @@ def check_runner(their: TheirRun) -> None:
     )
 
 
+def check_lab(their: TheirRun) -> None:
+    """Raises RunError where the run is from a lab that is not known here."""
+    kind, clock = (line(str(their.head.manifest["lab"][key]), 100) for key in ("kind", "clock"))
+    if clock not in LAB_CLOCKS.get(kind, ()):
+        raise RunError(
+            f"{their.name} is from a lab that this version does not have, {kind} ({clock}); verify it with the "
+            "Tunbench that it is from"
+        )
+
+
 def loaded_plan(their: TheirRun) -> Loaded:
     """The plan of a run in the lab where it was run, whose published numbers are not needed.
 
-    Raises RunError and PlanError.
+    Raises RunError.
     """
     # Of a study, the shards alone are executed again: no file beside the plan is looked for.
-    loaded = load.read(their.plan, Path(their.name) / PLAN, their.head.overrides)._replace(study=None)
+    try:
+        loaded = load.read(their.plan, Path(their.name) / PLAN, their.head.overrides)._replace(study=None)
+    except PlanError as error:
+        raise RunError(
+            f"{their.name} was not begun like this: its plan, or an option that its journal names, is not sound; "
+            f"{MEND}\n"
+            f"{error}"
+        ) from None
+    check_lab(their)
     lab = their.head.manifest["lab"]
     kind, clock = lab["kind"], lab["clock"]
-    if clock not in LAB_CLOCKS.get(kind, ()):
-        raise RunError(f"{their.name} is from a lab that this version does not have, {line(kind)} ({line(clock)})")
     if loaded.plan.lab.kind == AUTO:
         loaded = loaded.in_lab(kind, clock)
     if loaded.plan.lab != LabChoice(kind, clock):

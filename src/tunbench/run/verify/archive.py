@@ -78,8 +78,8 @@ def unpack(archive: Path, folder: Path) -> None:
     """Puts the members of an archive into a folder, which is empty. Raises RunError where it is none that we wrote."""
     try:
         # The link that its user names may be followed; those within it are not.
-        with files.opened(Path(os.path.realpath(archive))) as raw, bz2.open(raw) as stream:
-            for name, pieces in _Reader(archive, stream).members():
+        with files.opened(Path(os.path.realpath(archive))) as raw:
+            for name, pieces in _Reader(archive, _Stream(raw)).members():
                 _write(folder / name, pieces)
     except OSError as error:
         raise RunError(f"{archive} cannot be read: {error.strerror or error}; name a run's folder or archive") from None
@@ -98,10 +98,32 @@ def _write(path: Path, pieces: Iterable[bytes]) -> None:
         ) from None
 
 
+class _Stream:
+    """Reads what was compressed to one stream, and not what a file has behind that."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        self.packed = packed
+        self.decompressor = bz2.BZ2Decompressor()
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, or what there is up to the end. Raises EOFError where the file is cut off, and OSError."""
+        found = bytearray()
+        while len(found) < size and not self.decompressor.eof:
+            piece = self.packed.read(1 << 16) if self.decompressor.needs_input else b""
+            if self.decompressor.needs_input and not piece:
+                raise EOFError
+            found += self.decompressor.decompress(piece, size - len(found))
+        return bytes(found)
+
+    def followed(self) -> bool:
+        """Whether the file has anything behind the end of the stream."""
+        return bool(self.decompressor.unused_data or self.packed.read(1))
+
+
 class _Reader:
     """Reads the members of an archive one after the other. All that is refused raises RunError."""
 
-    def __init__(self, archive: Path, stream: bz2.BZ2File) -> None:
+    def __init__(self, archive: Path, stream: _Stream) -> None:
         self.archive = archive
         self.stream = stream
         self.left = MAX_UNPACKED_BYTES
@@ -113,7 +135,7 @@ class _Reader:
             yield header.name, self._pieces(header.size)
         # tar(1) fills an archive up to a whole record.
         rest = self._read(tarfile.RECORDSIZE + 1)
-        if any(rest) or len(rest) > tarfile.RECORDSIZE:
+        if any(rest) or len(rest) > tarfile.RECORDSIZE or self.stream.followed():
             raise self._refusal("something follows its end")
 
     def _header(self) -> tarfile.TarInfo | None:

@@ -127,6 +127,18 @@ HOSTILE: dict[str, tuple[Make, str]] = {
         lambda file, good: file.write_bytes(bz2.compress(bytes(2 * 512) + b"x")),
         "something follows its end",
     ),
+    "garbage behind its end": (
+        lambda file, good: file.write_bytes(archive(file, good).read_bytes() + b"x"),
+        "something follows its end",
+    ),
+    "another stream behind its end": (
+        lambda file, good: file.write_bytes(archive(file, good).read_bytes() + bz2.compress(b"")),
+        "something follows its end",
+    ),
+    "an empty stream in front": (
+        lambda file, good: file.write_bytes(bz2.compress(b"") + archive(file, good).read_bytes()),
+        "it is no tar file",
+    ),
     "half a bzip2": (
         lambda file, good: file.write_bytes(bz2.compress(bytes(100_000))[:20]),
         "it is cut off",
