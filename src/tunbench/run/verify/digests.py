@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tunbench.journal import files
@@ -13,11 +13,11 @@ from tunbench.journal.warnings import first_trials
 from tunbench.run.order import RunError
 from tunbench.run.verify.archive import DIGESTS, MEMBERS, MEND
 
-LINE = re.compile(rb"([0-9a-f]{64})  ([!-~][ -~]*)\n")
+LINE = re.compile(r"([0-9a-f]{64})  ([!-~][ -~]*)")
 """A digest and a name, as sha256sum(1) prints them."""
 
-MAX_LINE_BYTES = 8192
-"""A trial's folder has ten components at most, of 200 characters each."""
+MAX_BYTES = 32 << 20
+"""One of 100,000 trials has some 20 million."""
 
 FILES = tuple(name for name in MEMBERS if name != DIGESTS)
 """The files that the digests are of."""
@@ -39,25 +39,24 @@ def text(of_files: Mapping[str, str], events: Sequence[JournalEvent]) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in found.items())
 
 
-def changed_files(folder: Path) -> list[str]:
-    """The files of an unpacked run that are not what its digests say. Raises RunError and OSError."""
-    told = dict(_told(folder))
-    return [name for name in FILES if told.get(name) != _of_file(folder / name)]
+def changed(folder: Path, events: Sequence[JournalEvent]) -> tuple[list[str], list[str]]:
+    """The files of an unpacked run that are not what its digests say, and the trials that measured something else.
+
+    A trial that only one side has is one of them. Raises RunError and OSError.
+    """
+    told, found = _told(folder), of_trials(events)
+    files_changed = [name for name in FILES if told.pop(name, "") != _of_file(folder / name)]
+    return files_changed, [name for name in dict.fromkeys([*told, *found]) if told.get(name) != found.get(name)]
 
 
-def changed_trials(folder: Path, events: Sequence[JournalEvent]) -> list[str]:
-    """The trials that measured something else than the digests say, or that only one side has. Raises RunError."""
-    told, found = {name: digest for name, digest in _told(folder) if name not in FILES}, of_trials(events)
-    return [name for name in dict.fromkeys([*told, *found]) if told.get(name) != found.get(name)]
-
-
-def _told(folder: Path) -> Iterator[tuple[str, str]]:
-    with files.opened(folder / DIGESTS) as file:
-        while line := file.readline(MAX_LINE_BYTES):
-            found = LINE.fullmatch(line)
-            if not found:
-                raise RunError(f"{folder / DIGESTS} is damaged; {MEND}")
-            yield found[2].decode(), found[1].decode()
+def _told(folder: Path) -> dict[str, str]:
+    told = {}
+    for line in files.text(folder / DIGESTS, MAX_BYTES).removesuffix("\n").split("\n"):
+        found = LINE.fullmatch(line)
+        if not found:
+            raise RunError(f"{folder / DIGESTS} is damaged; {MEND}")
+        told[found[2]] = found[1]
+    return told
 
 
 def _of_file(path: Path) -> str:

@@ -152,7 +152,7 @@ def _changed(run: Path, folder: Path, events: Sequence[JournalEvent]) -> str:
     if not os.path.lexists(folder / DIGESTS):
         return ""
     try:
-        changed, trials = digests.changed_files(folder), digests.changed_trials(folder, events)
+        changed, trials = digests.changed(folder, events)
     except OSError as error:
         raise RunError(f"{run}: {error.strerror} ({DIGESTS}); {MEND}") from None
     if trials:

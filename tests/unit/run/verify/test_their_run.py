@@ -27,7 +27,7 @@ def test_the_example_is_read_whole() -> None:
         assert len(their.record.trials) == their.record.planned == 2 * 2 * 2
         assert {trial.verdict for trial in their.record.trials} == {"ok"}
         assert their.record.fingerprint == their.record.manifest["fingerprint"]
-        assert digests.changed_files(their.folder) == []
+        assert digests.changed(their.folder, their.events) == ([], [])
         folder = their.folder
     assert not folder.exists()
     assert EXAMPLE.stat().st_size < 20_000
@@ -74,6 +74,13 @@ def test_no_folder_for_what_is_unpacked_is_told(monkeypatch: pytest.MonkeyPatch,
         RunError, match=r"cannot copy the journal of .*; make room, or name another folder with the variable TMPDIR"
     ):
         pack.pack(tmp_path / "run", tmp_path / "new.tar.bz2")
+
+
+def test_more_digests_than_a_run_can_have_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = packed_run(tmp_path / "run")
+    monkeypatch.setattr(digests, "MAX_BYTES", 100)
+    with pytest.raises(RunError, match=r"it is larger than 100 bytes \(digests\); ask for the run"), opened(file):
+        pass
 
 
 def test_an_archive_may_be_named_by_a_link(tmp_path: Path) -> None:
