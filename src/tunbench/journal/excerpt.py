@@ -2,12 +2,16 @@
 
 from tunbench.journal.events import Line
 from tunbench.journal.validation import EVENT_CHECKS
+from tunbench.runner.declare.warnings import WarningKind
 
 LEFT_OUT_EVENTS = ("file", "capture")
 """What the folders of trials are made of, and nothing else."""
 
 LEFT_OUT_FIELDS = ("logs", "outputs", "files")
 """Texts that programs printed, and where on the user's machine brought programs lie."""
+
+OF_THE_MACHINE = {WarningKind.FRESH_BOOT: "what failed is told to its author alone"}
+"""Warnings whose texts are errors of the user's machine, with paths in them, and what others read in their place."""
 
 UNCHECKED_FIELDS = {"run": ("journal",), "shard": ("spec",)}
 """What is read besides of an event, and checked elsewhere."""
@@ -26,4 +30,9 @@ KEPT = {kind: _kept(kind) for kind in EVENT_CHECKS if kind not in LEFT_OUT_EVENT
 def excerpt(line: Line) -> Line | None:
     """What of an event is for others; None where nothing is."""
     fields = KEPT.get(line["event"])
-    return {name: line[name] for name in fields if name in line} if fields else None
+    if not fields:
+        return None
+    kept = {name: line[name] for name in fields if name in line}
+    if kept["event"] == "warning" and kept.get("name") in OF_THE_MACHINE:
+        kept["text"] = OF_THE_MACHINE[kept["name"]]
+    return kept
