@@ -22,6 +22,8 @@ from tunbench.plan.toml.bounds import MAX_FILE_BYTES
 
 MANIFEST = "manifest.json"
 
+MEND = "take the folder once more from where it was measured, or name another run"
+
 
 def events(folder: Path) -> list[JournalEvent]:
     """The events of a run's journal, its head first. Raises JournalError."""
@@ -41,7 +43,7 @@ def plan(folder: Path) -> str:
     try:
         return files.text(path, MAX_FILE_BYTES)
     except OSError as error:
-        raise journal.JournalError(f"cannot read {path}: {error.strerror}") from None
+        raise journal.JournalError(f"cannot read {path}: {error.strerror}; {MEND}") from None
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -57,9 +59,9 @@ def manifest(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise journal.JournalError(f"cannot read {path}: {error.strerror}") from None
+        raise journal.JournalError(f"cannot read {path}: {error.strerror}; {MEND}") from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise journal.JournalError(f"{path} is damaged: {journal.reason(error, 'no manifest')}") from None
+        raise journal.JournalError(f"{path} is damaged: {journal.reason(error, 'no manifest')}; {MEND}") from None
     return found
 
 

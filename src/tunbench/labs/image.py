@@ -60,7 +60,7 @@ def check(definition: Image) -> dict[str, Any]:
             f"the image {definition.name} cannot be read: {error.strerror} ({error.filename or folder}); make it "
             "readable, or name another cache with XDG_CACHE_HOME"
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ImageError(f"{folder}/manifest.json is damaged; {mend}") from None
     if not complete:
         raise ImageError(f"{folder}/manifest.json is damaged; {mend}")

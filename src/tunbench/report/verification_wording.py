@@ -5,11 +5,9 @@ from collections.abc import Iterator, Sequence
 from tunbench.analysis.compare.runs import RunComparison
 from tunbench.report import change_wording
 from tunbench.run.verify.facts import FactDifference
+from tunbench.run.verify.their_run import MAX_NAMED
 from tunbench.run.verify.unequal import UnequalTrial
 from tunbench.run.verify.verification import Verification
-
-MAX_NAMED = 3
-"""Shards that a line names."""
 
 MAX_TRIALS = 20
 """Trials that are told at most."""

@@ -77,7 +77,6 @@ def loaded_plan(their: TheirRun) -> Loaded:
             f"{MEND}\n"
             f"{error}"
         ) from None
-    check_lab(their)
     lab = their.head.manifest["lab"]
     kind, clock = lab["kind"], lab["clock"]
     if loaded.plan.lab.kind == AUTO:

@@ -16,8 +16,8 @@ from tunbench.run.verify.archive import DIGESTS, MEMBERS, MEND
 LINE = re.compile(r"([0-9a-f]{64})  ([!-~][ -~]*)")
 """A digest and a name, as sha256sum(1) prints them."""
 
-MAX_BYTES = 32 << 20
-"""One of 100,000 trials has some 20 million."""
+MAX_BYTES = 256 << 20
+"""A plan has a million trials at most (MAX_TRIALS), and a line of them some 200 bytes."""
 
 FILES = tuple(name for name in MEMBERS if name != DIGESTS)
 """The files that the digests are of."""

@@ -28,7 +28,7 @@ COMMIT = re.compile(r"[0-9A-Za-z][\w.-]{0,99}", re.ASCII)
 """What git calls a commit; nothing that a shell would take for more."""
 
 MAX_NAMED = 3
-"""Trials that a message names."""
+"""Trials or shards that a message names."""
 
 
 class TheirRun(NamedTuple):

@@ -13,7 +13,7 @@ from tunbench.journal.journal import JournalError
 from tunbench.plan.load import reference_of, shipped_studies
 from tunbench.run.order import RunError
 from tunbench.run.verify import again, their_run
-from tunbench.run.verify.again import asked_shards, choose, loaded_plan
+from tunbench.run.verify.again import asked_shards, check_lab, choose, loaded_plan
 
 SHARDS = [shard("none", repeat) for repeat in range(1, 25)]
 
@@ -90,7 +90,7 @@ def test_a_run_of_a_lab_that_is_not_known_is_told(here: Path) -> None:
         their_run.opened(run) as their,
         pytest.raises(RunError, match=r"is from a lab that this version does not have, moon \(virtual\)"),
     ):
-        loaded_plan(their)
+        check_lab(their)
 
 
 @pytest.mark.parametrize("key", ["addons", "tools", "brought", "plugins"])

@@ -44,7 +44,7 @@ class Shelf:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if reason := seal.foreign(self.folder):
-                raise LabError(f"{self.folder} {reason}, who could change what shards start from; {another}")
+                raise LabError(f"{self.folder} {reason}, so that others could change what shards start from; {another}")
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
             room = shutil.disk_usage(self.folder).free + sum(map(_bytes_of, self._templates()))

@@ -239,7 +239,7 @@ def test_a_folder_of_another_user_is_told(shelf_folder: Path, monkeypatch: pytes
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     assert refused(shelf_folder) == (
-        f"{shelf_folder} belongs to user {owner}, who could change what shards start from; "
+        f"{shelf_folder} belongs to user {owner}, so that others could change what shards start from; "
         "name another cache with XDG_CACHE_HOME"
     )
 
