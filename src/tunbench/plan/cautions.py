@@ -7,11 +7,14 @@ from typing import NamedTuple
 from tunbench.plan.axes.machine import FULL_SPEED, Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.shard import Shard
+from tunbench.runner.declare import spelling
 from tunbench.runner.declare.access import NO_GATEWAYS, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.netem_terms import number
 from tunbench.runner.declare.topology import PAIR
+from tunbench.runner.declare.tunnel import BARE
 from tunbench.runner.declare.warnings import WarningKind
+from tunbench.runner.stack import declared
 
 LOSSES = ("loss", "gemodel_p", "state_p13", "state_p14")
 """Terms by which netem drops packets."""
@@ -28,6 +31,9 @@ SERVED_BITS_A_MILLION_INSTRUCTIONS = 450_000
 Measured: 903 Mbit/s behind 1 Gbit/s at 2,000 million instructions a second, the processor busy for 98 % of the time
 (one seed, QEMU 7.2, Linux 6.1.192, 2026-11-26). Without a rate, 1,087 Mbit/s were carried at 1,000."""
 
+HASHED_BY_INSTRUCTIONS = ("sha1", "sha256")
+"""What the SHA extensions of x86-64 compute; for SHA-512 hardly a processor has instructions."""
+
 MAX_NAMED = 3
 """Conditions that a line names at most."""
 
@@ -40,6 +46,7 @@ class Condition(NamedTuple):
     machine: Machine | None
     access: Accesses = NO_GATEWAYS
     endpoints: tuple[str, ...] = PAIR.endpoints
+    stack: str = BARE
 
     @property
     def of_network(self) -> str:
@@ -90,11 +97,14 @@ def lines(shards: Iterable[Shard], clock: str) -> list[str]:
             shard.machine if virtual else None,
             shard.access,
             shard.layout.topology.endpoints,
+            shard.stack.name,
         )
         for shard in shards
     ]
     found: dict[WarningKind, dict[str, list[str]]] = {}
-    for one in cautions({(one.of_network, one.of_machine, one.endpoints): one for one in conditions}.values()):
+    for one in cautions(
+        {(one.of_network, one.of_machine, one.endpoints, one.stack): one for one in conditions}.values()
+    ):
         found.setdefault(one.kind, {}).setdefault(one.text, []).append(one.where)
     return [
         f"{kind}: {'; '.join(f'{_listed(where)}: {text}' for text, where in texts.items())}. {kind.mend}"
@@ -126,6 +136,20 @@ def _of(one: Condition) -> Iterator[Caution]:
         _of_machine([one.link, *(access.link for access in one.access.all)], one.machine) if one.machine else ()
     ):
         yield Caution(kind, one.of_machine, text)
+    # What a machine is without, the one that it stands for lacks, and that is an old or a small one.
+    if one.machine and not one.machine.without:
+        for name, hmac in _hashed(one.stack):
+            text = f"each packet of {name} has an HMAC by {hmac}"
+            yield Caution(WarningKind.NO_SHA_INSTRUCTIONS, f"{one.stack} on {one.machine.name}", text)
+
+
+def _hashed(text: str) -> list[tuple[str, str]]:
+    """The layers of a stack whose packets are hashed by SHA, by name; of a stranger's stack nothing is known."""
+    try:
+        abouts = [declared(part) for part in spelling.stack(text)]
+    except ValueError:
+        return []
+    return [(about.name, about.hmac) for about in abouts if about.hmac in HASHED_BY_INSTRUCTIONS]
 
 
 def _of_machine(links: Sequence[Link], machine: Machine) -> Iterator[tuple[WarningKind, str]]:

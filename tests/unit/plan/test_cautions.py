@@ -19,9 +19,10 @@ def warned(text: str, clock: str = "virtual") -> list[str]:
     return lines(expand(check(PLAN + text + lab, "x.toml")), clock)
 
 
-def condition(text: str) -> Condition:
-    [shard] = expand(check(PLAN + text, "x.toml"))
-    return Condition(shard.profile, shard.link, shard.machine, shard.access, shard.layout.topology.endpoints)
+def condition(text: str, stack: str = "none") -> Condition:
+    [shard] = expand(check(PLAN.replace("none", stack) + text, "x.toml"))
+    endpoints = shard.layout.topology.endpoints
+    return Condition(shard.profile, shard.link, shard.machine, shard.access, endpoints, shard.stack.name)
 
 
 def kinds(text: str) -> list[WarningKind]:
@@ -106,3 +107,52 @@ def test_of_many_conditions_the_first_are_named() -> None:
     [line] = warned(f'profiles = [{profile}]\nlink = "aggregates"')
     assert line.startswith("gso-aggregates: p:loss=1% over aggregates, p:loss=2% over aggregates, p:loss=3% over")
     assert " and 2 more: the link cuts none" in line
+
+
+HASHED = "no-sha-instructions"
+
+
+@pytest.mark.parametrize(
+    ("stack", "told"),
+    [
+        ("tinc", ["tinc has an HMAC by sha256"]),
+        ("tinc:digest=none", []),
+        ("tinc:mac-length=0", []),
+        # Hardly a processor has instructions for it.
+        ("tinc:digest=sha512", []),
+        # Its connections by TCP have no HMAC.
+        ("tinc:relay=on,path=relay-tcp", []),
+        ("openvpn", []),
+        ("openvpn:cipher=AES-256-CBC,auth=static-key", ["openvpn has an HMAC by sha1"]),
+        ("openvpn:auth=static-key,digest=SHA256", ["openvpn has an HMAC by sha256"]),
+        ("openvpn:auth=none", []),
+        ("ipsec", []),
+        ("ipsec:cipher=null-sha1", ["ipsec has an HMAC by sha1"]),
+        ("ipsec:cipher=aes256cbc-sha256+tinc", ["ipsec has an HMAC by sha256", "tinc has an HMAC by sha256"]),
+        ("wireguard", []),
+    ],
+)
+def test_a_stack_that_hashes_by_sha_is_told(stack: str, told: list[str]) -> None:
+    found = cautions([condition("", stack)])
+    assert [one.text for one in found] == [f"each packet of {text}" for text in told]
+    assert {one.kind for one in found} <= {HASHED}
+    assert {one.where for one in found} <= {f"{stack} on full"}
+
+
+def test_what_stands_for_an_old_or_small_processor_has_no_instructions_for_sha_either() -> None:
+    lacking = 'machine = { name = "small", cpu = { without = ["aes"] } }'
+    assert cautions([condition(lacking, "tinc")]) == []
+    assert [one.where for one in cautions([condition('machine = "slow"', "tinc")])] == ["tinc on slow"]
+
+
+def test_stacks_that_are_hashed_share_a_line() -> None:
+    shards = expand(check(PLAN.replace('"none"', '"none", "tinc", "tinc:mode=switch"'), "x.toml"))
+    [line] = lines(shards, "virtual")
+    assert line.startswith(
+        f"{HASHED}: tinc on full, tinc:mode=switch on full: each packet of tinc has an HMAC by sha256."
+    )
+    assert lines(shards, "real") == [], "there the processor has what it has"
+
+
+def test_of_a_strangers_stack_nothing_is_known() -> None:
+    assert cautions([condition("")._replace(stack="theirs:x=1")]) == []

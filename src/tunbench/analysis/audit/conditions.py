@@ -26,7 +26,8 @@ def not_comparable(record: Record) -> set[tuple[Any, ...]]:
 
 
 def _cells(record: Record) -> Iterable[Cell]:
-    return {condition_of(trial.cell): trial.cell for trial in record.trials}.values()
+    """One cell of each stack under each condition."""
+    return {(condition_of(trial.cell), trial.cell["stack"]): trial.cell for trial in record.trials}.values()
 
 
 def _condition(cell: Cell, record: Record) -> Condition | None:
@@ -44,6 +45,7 @@ def _condition(cell: Cell, record: Record) -> Condition | None:
         _machine(machine) if record.clock == "virtual" else None,
         access.of_spec(table("access") or cell["access"]),
         topology.read(cell["topology"]).endpoints,
+        cell["stack"],
     )
 
 

@@ -76,6 +76,8 @@ class About(NamedTuple):
     exchanges: str = ""
     # What it adds between the IP header below and the packet that it carries.
     headers: tuple[Header, ...] = ()
+    # The hash of the HMAC that each packet has, as OpenSSL spells it; empty where there is none, as with an AEAD.
+    hmac: str = ""
 
     options: Mapping[str, Option] = MappingProxyType({})
     # The options that must differ where it stands twice in a stack: () only once, None as often as one likes.

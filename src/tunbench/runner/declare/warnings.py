@@ -141,6 +141,12 @@ class WarningKind(StrEnum):
         "the model machine cannot carry what the link could, so that its processor decides and not the link",
         "Take a machine of the speed that is named, or a slower link.",
     )
+    NO_SHA_INSTRUCTIONS = (
+        "no-sha-instructions",
+        "a stack hashes each packet by SHA, for which recent processors have instructions and QEMU before 8.2 has none",
+        "Do not read it as slower than a stack without such a hash by as much as it is here: compare both in the "
+        "native lab.",
+    )
     QUEUE_DROPS = (
         "queue-drops",
         "packets were dropped where they enter a link, because its queue was full: this is no loss of the network",

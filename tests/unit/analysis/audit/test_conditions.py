@@ -15,8 +15,8 @@ from tunbench.runner.declare.warnings import WarningKind
 TCP = "iperf3-tcp"
 
 
-def analysed(profile: Profile, link: str) -> RunAnalysis:
-    """Two stacks over one link, of which the run tells what it is."""
+def analysed(profile: Profile, link: str, compared: str = "wireguard") -> RunAnalysis:
+    """`none` and another stack over one link, of which the run tells what it is."""
     specs: dict[str, dict[str, dict[str, Any]]] = {
         "profile": {profile.name: profile.spec()},
         "link": {link: links()[link].spec()},
@@ -25,7 +25,7 @@ def analysed(profile: Profile, link: str) -> RunAnalysis:
     trials = [
         trial({**cell(stack, profile.name, TCP, repeat), "link": link}, [("throughput", "bit/s", value)])
         for repeat in (1, 2)
-        for stack, value in (("none", 2e8), ("wireguard", 1e8))
+        for stack, value in (("none", 2e8), (compared, 1e8))
     ]
     return analyse(record(trials, specs=specs))
 
@@ -60,6 +60,13 @@ def test_without_loss_bundles_may_be_compared() -> None:
 def test_above_the_cut_bundles_are_judged_over_any_link() -> None:
     profile = Profile("above", {"loss": 0.01}, {}, "endpoints")
     assert ratio(analysed(profile, "wire")) is None
+
+
+def test_each_stack_that_hashes_by_sha_is_named() -> None:
+    assert WarningKind.NO_SHA_INSTRUCTIONS not in names(analysed(shipped()["baseline"], "wire"))
+    found = analysed(shipped()["baseline"], "wire", "tinc:mode=switch").warnings
+    [group] = [group for group in found if group.name == WarningKind.NO_SHA_INSTRUCTIONS]
+    assert [one.where for one in group.found] == ["tinc:mode=switch on full"]
 
 
 def test_what_an_older_record_does_not_tell_is_not_judged() -> None:

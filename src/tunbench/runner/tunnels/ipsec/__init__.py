@@ -112,6 +112,7 @@ class Ipsec(Tunnel):
             # In transport mode its policies are for two addresses.
             routes=MODES[str(options["mode"])].esp == "tunnel",
             headers=(*((UDP,) if options["encap"] else ()), *cipher.headers, *ciphers.TRAILER),
+            hmac=cipher.hmac,
             needs=Needs(
                 modules=(*ESP, *MODES[str(options["mode"])].modules), programs=daemon.programs, addons=daemon.addons
             ),

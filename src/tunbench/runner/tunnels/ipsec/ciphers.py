@@ -19,6 +19,7 @@ class Cipher(NamedTuple):
     icv: Header
     block: int = 4
     secret: bool = True
+    hmac: str = ""
 
     @property
     def headers(self) -> tuple[Header, ...]:
@@ -47,9 +48,9 @@ CIPHERS = {
     "aes256gcm16": Cipher("aes256gcm16", "aes_gcm_c256-null", GCM_IV, GCM_16),
     "aes256gcm8": Cipher("aes256gcm8", "aes_gcm_a256-null", GCM_IV, GCM_8),
     "chacha20poly1305": Cipher("chacha20poly1305", "chacha20_poly1305-null", CHACHA20_IV, POLY1305),
-    "aes128cbc-sha1": Cipher("aes128-sha1", "aes_cbc128-hmac_sha1", CBC_IV, SHA1, block=16),
-    "aes256cbc-sha256": Cipher("aes256-sha256", "aes_cbc256-hmac_sha2_256", CBC_IV, SHA256, block=16),
+    "aes128cbc-sha1": Cipher("aes128-sha1", "aes_cbc128-hmac_sha1", CBC_IV, SHA1, block=16, hmac="sha1"),
+    "aes256cbc-sha256": Cipher("aes256-sha256", "aes_cbc256-hmac_sha2_256", CBC_IV, SHA256, block=16, hmac="sha256"),
     # RFC 2410: no cipher at all, with the MAC that protects the packet.
-    "null-sha1": Cipher("null-sha1", "null-hmac_sha1", None, SHA1, secret=False),
+    "null-sha1": Cipher("null-sha1", "null-hmac_sha1", None, SHA1, secret=False, hmac="sha1"),
 }
 """By the name of the option; the first is the default."""

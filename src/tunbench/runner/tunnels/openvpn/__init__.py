@@ -8,7 +8,7 @@ from tunbench.runner.declare.packet_format import IP, Format
 from tunbench.runner.declare.tunnel import About, Needs
 from tunbench.runner.node.node import Node
 from tunbench.runner.tunnel import Nodes, Tunnel
-from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, evidence, inside, outside
+from tunbench.runner.tunnels.openvpn.packets import cipher_of, digest_of, evidence, hmac_of, inside, outside
 from tunbench.runner.tunnels.openvpn.tables import AUTHS, CIPHERS, COMMON, DIGESTS, POOL6, REFUSALS, TRANSPORTS, Auth
 from tunbench.runner.tunnels.shared import certificates, kernel_modules
 
@@ -106,6 +106,7 @@ class Openvpn(Tunnel):
             evidence=evidence(options),
             ports=(f"{options['proto']} {{port}}",),
             headers=(*outside(options), *inside(options)),
+            hmac=hmac_of(options).lower(),
         )
 
     @classmethod

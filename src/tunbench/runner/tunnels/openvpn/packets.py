@@ -24,6 +24,12 @@ def digest_of(options: Options) -> str:
     return str(options["digest"])
 
 
+def hmac_of(options: Options) -> str:
+    """The digest of the HMAC where a packet has one, else nothing. Raises ValueError as `digest_of` does."""
+    digest = digest_of(options)
+    return digest if _has_hmac(options) else ""
+
+
 def _has_hmac(options: Options) -> bool:
     return options["auth"] != "none" and not CIPHERS[cipher_of(options)].aead
 
@@ -31,8 +37,8 @@ def _has_hmac(options: Options) -> bool:
 def outside(options: Options) -> tuple[Header, ...]:
     """The headers between the IP header and what the cipher encrypts."""
     auth, cipher = AUTHS[str(options["auth"])], CIPHERS[cipher_of(options)]
-    digest = digest_of(options)
-    hmac = (Header(f"HMAC-{digest}", DIGESTS[digest], CRYPTO),) if _has_hmac(options) else ()
+    digest = hmac_of(options)
+    hmac = (Header(f"HMAC-{digest}", DIGESTS[digest], CRYPTO),) if digest else ()
     # An AEAD cipher has its packet ID in the clear.
     packet_id = auth.packet_id if cipher.aead else ()
     return (*TRANSPORTS[str(options["proto"])].headers, *auth.opcode, *packet_id, *hmac, *cipher.outside)

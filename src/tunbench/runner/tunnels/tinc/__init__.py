@@ -141,6 +141,7 @@ class Tinc(Tunnel):
                 replay_protection=authentic and options["replay-window"] != 0,
             ),
             headers=(*form.outside[1:], *form.inside),
+            hmac=packets.hmac(options) if not only_tcp else "",
             rekeys_within=rekey_seconds(options),
         )
 

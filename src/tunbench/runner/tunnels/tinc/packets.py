@@ -47,6 +47,11 @@ def mac_length(options: Options) -> int:
     return asked
 
 
+def hmac(options: Options) -> str:
+    """The digest of the HMAC where a packet has one, else nothing. Raises ValueError as `mac_length` does."""
+    return str(options["digest"]) if mac_length(options) else ""
+
+
 def outside(options: Options) -> tuple[Header, ...]:
     """The headers that are not encrypted."""
     length = mac_length(options)
