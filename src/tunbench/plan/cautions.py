@@ -138,18 +138,18 @@ def _of(one: Condition) -> Iterator[Caution]:
         yield Caution(kind, one.of_machine, text)
     # What a machine is without, the one that it stands for lacks, and that is an old or a small one.
     if one.machine and not one.machine.without:
-        for name, hmac in _hashed(one.stack):
-            text = f"each packet of {name} has an HMAC by {hmac}"
+        for hmac in _hashes(one.stack):
+            text = f"each packet has an HMAC by {hmac}"
             yield Caution(WarningKind.NO_SHA_INSTRUCTIONS, f"{one.stack} on {one.machine.name}", text)
 
 
-def _hashed(text: str) -> list[tuple[str, str]]:
-    """The layers of a stack whose packets are hashed by SHA, by name; of a stranger's stack nothing is known."""
+def _hashes(text: str) -> list[str]:
+    """The hashes by SHA that a packet of a stack has, each once; of a stranger's stack nothing is known."""
     try:
         abouts = [declared(part) for part in spelling.stack(text)]
     except ValueError:
         return []
-    return [(about.name, about.hmac) for about in abouts if about.hmac in HASHED_BY_INSTRUCTIONS]
+    return [name for name in HASHED_BY_INSTRUCTIONS if name in {about.hmac for about in abouts}]
 
 
 def _of_machine(links: Sequence[Link], machine: Machine) -> Iterator[tuple[WarningKind, str]]:
