@@ -11,5 +11,7 @@ def put_last(items: list[pytest.Item], folder: Path, longest: Sequence[str]) -> 
 
     What takes longest must not be left alone at the end.
     """
+    lost = [name for name in longest if not (folder / f"test_{name}.py").is_file()]
+    assert not lost, f"{folder} has no test_{lost[0]}.py any more: name what it has become"
     order = {f"test_{name}.py": number for number, name in enumerate(longest, start=1)}
     items.sort(key=lambda item: order.get(item.path.name, len(order) + 1) if folder in item.path.parents else 0)
