@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from tunbench.plan.axes.machine import FULL_SPEED, Machine
+from tunbench.plan.axes.link import shipped as shipped_links
+from tunbench.plan.axes.machine import FULL_SPEED, MAX_SPEED, Machine
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.shard import Shard
 from tunbench.runner.declare import spelling
@@ -107,15 +108,15 @@ def lines(shards: Iterable[Shard], clock: str) -> list[str]:
     ):
         found.setdefault(one.kind, {}).setdefault(one.text, []).append(one.where)
     return [
-        f"{kind}: {'; '.join(f'{_listed(where)}: {text}' for text, where in texts.items())}. {kind.mend}"
+        f"{kind}: {_listed([f'{_listed(where)}: {text}' for text, where in texts.items()], '; ')}. {kind.mend}"
         for kind, texts in found.items()
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
-    """The first of several names, and how many more there are."""
+def _listed(names: Sequence[str], between: str = ", ") -> str:
+    """The first of several names or findings, and how many more there are."""
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return ", ".join(names[:MAX_NAMED]) + more
+    return between.join(names[:MAX_NAMED]) + more
 
 
 def judges_bundles(profile: Profile, link: Link, terms: Iterable[str] = JUDGEMENTS) -> bool:
@@ -154,15 +155,28 @@ def _hashes(text: str) -> list[str]:
 
 def _of_machine(links: Sequence[Link], machine: Machine) -> Iterator[tuple[WarningKind, str]]:
     rates = [way.rate for link in links for way in (link.up, link.down) if way.rate]
-    if machine.speed > FULL_SPEED and not rates:
-        yield WarningKind.UNSPREAD_BURSTS, f"{machine.speed} million instructions a second, and no rate"
     served = machine.speed * SERVED_BITS_A_MILLION_INSTRUCTIONS
+    if machine.speed > FULL_SPEED and not rates:
+        text = f"{machine.speed} million instructions a second, and no rate: {_fitting(machine, served)}"
+        yield WarningKind.UNSPREAD_BURSTS, text
     if rates and min(rates) > served:
         least = ceil(min(rates) / SERVED_BITS_A_MILLION_INSTRUCTIONS)
-        text = (
-            f"the machine carries some {served / 1e6:.3g} Mbit/s at most: {min(rates) / 1e6:g} need a speed of {least}"
-        )
+        need = f"a speed of {least}" if least <= MAX_SPEED else f"more than the fastest one, {MAX_SPEED}"
+        text = f"the machine carries some {_megabits(served)} Mbit/s at most: {min(rates) / 1e6:.10g} need {need}"
         yield WarningKind.RATE_NOT_SERVED, text
+
+
+def _fitting(machine: Machine, served: float) -> str:
+    """The shipped link that a machine had in its test bed, or else the fastest one that it serves, in words."""
+    if machine.name in shipped_links():
+        return f'link = "{machine.name}" is that of its test bed'
+    serves = [one for one in shipped_links().values() if one.up.rate and one.up.rate <= served]
+    return f'link = "{max(serves, key=lambda link: link.up.rate).name}" is the fastest shipped one that it serves'
+
+
+def _megabits(rate: float) -> str:
+    """Mbit/s in three digits, without an exponent."""
+    return f"{float(f'{rate / 1e6:.3g}'):.10g}"
 
 
 def _jitter(profile: Profile) -> bool:

@@ -17,6 +17,7 @@ from tunbench.plan.estimate.duration import estimate, shard_seconds
 from tunbench.plan.expand import expand, restarts
 from tunbench.plan.model import Plan
 from tunbench.plan.shard import Shard
+from tunbench.plan.toml.mistakes import MistakeAt
 from tunbench.runner import registry
 from tunbench.runner.declare.axes import NAMES
 
@@ -230,6 +231,18 @@ def test_speeds_sweep_and_features_do_not() -> None:
         Machine("x:cpu.speed=250", ("aes", "bmi1", "vaes"), 250),
         Machine("x:cpu.speed=125", ("aes", "bmi1", "vaes"), 125),
     ]
+
+
+@pytest.mark.parametrize("speed", [1500, 1500.0, 1.5e3])
+def test_a_speed_is_a_whole_number_however_it_is_written(speed: float) -> None:
+    [found] = machine.read_machines({"name": "x", "cpu": {"speed": speed}})
+    assert found.speed == 1500
+
+
+@pytest.mark.parametrize("speed", ["9" * 5000, "50" * 10, 20_001, 49, 333.3, 1e300, float("inf"), float("nan"), "1e3"])
+def test_no_other_number_is_a_speed(speed: object) -> None:
+    with pytest.raises(MistakeAt, match="write a whole number from 50 to 20000"):
+        list(machine.read_machines({"name": "x", "cpu": {"speed": speed}}))
 
 
 def test_a_kernel_is_without_modules_that_it_could_have() -> None:

@@ -88,12 +88,43 @@ def test_a_fast_machine_wants_a_link_with_a_rate() -> None:
     assert kinds(f'{machine}link = "1G"') == []
 
 
+@pytest.mark.parametrize(
+    ("machine", "told"),
+    [
+        ('"pi4"', 'link = "pi4" is that of its test bed'),
+        ('"x5647"', 'link = "x5647" is that of its test bed'),
+        ('{ name = "m", cpu.speed = 1100 }', 'link = "100M" is the fastest shipped one that it serves'),
+        ('{ name = "m", cpu.speed = 2222 }', 'link = "100M" is the fastest shipped one that it serves'),
+        ('{ name = "m", cpu.speed = 2223 }', 'link = "1G" is the fastest shipped one that it serves'),
+        ('{ name = "m", cpu.speed = 20000 }', 'link = "1G" is the fastest shipped one that it serves'),
+    ],
+)
+def test_a_fast_machine_is_told_a_link_that_it_can_serve(machine: str, told: str) -> None:
+    [found] = cautions([condition(f"machine = {machine}\n")])
+    assert found.text.endswith(told)
+    link = told.partition(" is ")[0]
+    if "fastest" in told:
+        assert kinds(f"machine = {machine}\n{link}") == []
+
+
 def test_a_rate_that_is_never_served_is_told_with_the_speed_that_would() -> None:
     [found] = cautions([condition('link = "1G"')])
     assert found.kind == WarningKind.RATE_NOT_SERVED
     assert found.text == "the machine carries some 450 Mbit/s at most: 1000 need a speed of 2223"
     assert kinds('link = "1G"\nmachine = { name = "m", cpu.speed = 2223 }') == []
     assert warned('link = "1G"', clock="real") == [], "there the machine is no model"
+
+
+def test_a_rate_beyond_every_machine_names_no_speed_that_is_refused() -> None:
+    [found] = cautions([condition('link = "10G"\nmachine = { name = "m", cpu.speed = 20000 }')])
+    assert found.text == "the machine carries some 9000 Mbit/s at most: 10000 need more than the fastest one, 20000"
+    [found] = cautions([condition('link = { name = "x", rate = "1000G" }\nmachine = { name = "m", cpu.speed = 3000 }')])
+    assert found.text == "the machine carries some 1350 Mbit/s at most: 1000000 need more than the fastest one, 20000"
+
+
+def test_of_many_findings_the_first_are_told() -> None:
+    [line] = warned('machine = { name = "m", cpu.speed = "1100..20000 step 100" }')
+    assert line.count("million instructions a second") == 3 and " and 187 more. " in line and len(line) < 600
 
 
 def test_conditions_of_one_kind_share_a_line() -> None:

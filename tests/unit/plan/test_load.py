@@ -32,6 +32,22 @@ def test_shipped_plans_are_right_and_named_as_their_files(name: str) -> None:
     assert loaded.text.startswith("# ")
 
 
+def test_a_claim_names_a_stack_that_fits_the_links_of_its_plan() -> None:
+    text = """
+name = "any"
+stacks = ["none", "vxlan:mtu=8900"]
+workloads = ["iperf3-tcp"]
+link = "jumbo"
+[[claim]]
+name = "same"
+text = "VXLAN carries what the bare underlay does."
+source = "here"
+compare = [{ left = { stack = "vxlan:mtu=8900" }, right = { stack = "none" }, expect = "0.9..1.1" }]
+"""
+    assert check(text, "any.toml").name == "any"
+    assert "asks for an MTU of 8900 bytes" in message(text.replace('link = "jumbo"', ""))
+
+
 def test_the_smallest_plan_has_defaults() -> None:
     plan = check(SMALLEST, "any.toml")
     assert (plan.seed, plan.repeats, plan.axes["topology"], plan.lab.kind, plan.lab.clock) == (

@@ -121,7 +121,8 @@ def _mistakes(study: Study, rows: Sequence[Published], of: Grid) -> Iterator[tup
             if study.calibration and number == table_of(study.calibration, study.table):
                 calibrating(study.calibration, of_table(table, rows))
         except MistakeAt as error:
-            yield error.at if error.at[:1] == CALIBRATION else ("study", "table", number, *error.at), error
+            of_calibration = error.at[: len(CALIBRATION)] == CALIBRATION
+            yield error.at if of_calibration else ("study", "table", number, *error.at), error
 
 
 def calibrating(calibration: Calibration, rows: Sequence[Published]) -> Published:

@@ -226,7 +226,7 @@ def _link(name: str, value: object) -> Link:
         if key in value:
             raise MistakeAt(_belongs(key), "link", key)
     try:
-        named_table.check_keys(value, [key for key in link.FORM.keys if key != "name"])
+        named_table.check_keys(value, [key for key in link.FORM.keys if key not in ("name", *TO_ENDPOINT)])
         return link.from_table({**value, "name": name})
     except MistakeAt as mistake:
         raise MistakeAt(str(mistake), "link", *mistake.at) from None

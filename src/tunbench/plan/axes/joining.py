@@ -14,6 +14,10 @@ from tunbench.runner.network.underlay import MTU, WIRE
 from tunbench.runner.tunnel import Tunnel
 
 
+class TooNarrow(ValueError):
+    """The links below a stack carry smaller packets than it needs."""
+
+
 class Layer(NamedTuple):
     """A layer of a stack: as it is written, its tunnel, the value of each option, and what it declares under these."""
 
@@ -29,7 +33,10 @@ def endpoints(kind: str, mtu: int = MTU) -> dict[str, Overlay]:
 
 
 def check(stack: str, layers: Sequence[Layer], kind: str, mtu: int) -> None:
-    """Raises ValueError where the layers of a stack cannot be joined over an underlay of that kind and MTU in bytes."""
+    """Raises ValueError where the layers of a stack cannot be joined over an underlay of that kind and MTU in bytes.
+
+    It is TooNarrow where a larger MTU would help.
+    """
     if len(layers) > 1 and any(layer.about.name == BARE for layer in layers):
         raise ValueError(f'"{stack}" joins {BARE}, which is no layer: take "{BARE}" away')
     for below, above in pairwise(layers):
@@ -80,7 +87,7 @@ def _check_fits(layer: Layer, below: Overlay, carrier: str) -> None:
         return
     asked, fits = int(layer.options["mtu"]), layer.kind.mtu({**layer.options, "mtu": 0}, below)
     if asked > fits:
-        raise ValueError(
+        raise TooNarrow(
             f"{layer.part} asks for an MTU of {asked} bytes, which the kernel refuses: over {carrier} with "
             f"{below.mtu} bytes it takes {fits} at most"
         )
@@ -93,9 +100,7 @@ def _check_room(stack: str, layers: Sequence[Layer], ends: Mapping[str, Overlay]
     carrier = "the underlay"
     least = SMALLEST_MTU[next(iter(below.values())).family]
     if mtu < least:
-        raise ValueError(
-            f'"{stack}" needs an underlay MTU of {least} bytes, and a link has {mtu}: give it a larger mtu'
-        )
+        raise TooNarrow(f'"{stack}" needs an underlay MTU of {least} bytes, and a link has {mtu}: give it a larger mtu')
     for index, layer in enumerate(layers):
         name, about, family = layer.part.name, layer.kind.about, next(iter(below.values())).family
         if about.needs_underlay == "ip" and family not in about.outer:
@@ -108,7 +113,7 @@ def _check_room(stack: str, layers: Sequence[Layer], ends: Mapping[str, Overlay]
         below, carrier = layer.kind.yields(layer.options, index, below), str(layer.part)
         top = next(iter(below.values()))
         if top.mtu < SMALLEST_MTU[top.family]:
-            raise ValueError(
-                f'"{stack}" leaves an MTU of {top.mtu} bytes at {name}, and '
-                f"{SMALLEST_MTU[top.family]} are needed for IPv{top.family}: take layers away or a larger mtu"
+            raise TooNarrow(
+                f'"{stack}" leaves an MTU of {top.mtu} bytes at {name}, and {SMALLEST_MTU[top.family]} are needed for '
+                f"IPv{top.family}: take layers away, or give the link a larger mtu"
             )

@@ -22,6 +22,7 @@ from tunbench.runner.declare.link import (
     Link,
 )
 from tunbench.runner.declare.overlay import SMALLEST_MTU
+from tunbench.runner.network.wires import LARGEST_BUNDLE_BYTES
 
 OF_DIRECTION = ("rate", "delay", "queue")
 """The keys that a link has for both directions, and each direction for itself."""
@@ -49,6 +50,8 @@ BUNDLES_ARE_POLICED = "a policer drops every bundle of packets that is larger th
 RATE_ALONE = re.compile(r"[0-9]{1,9}[KkMG](bit)?")
 """A rate in the place of a link, as the names of some are."""
 
+WHOLE = re.compile(r"[0-9]+")
+
 SLOWEST, FASTEST = 1e3, 1e12
 """Bits a second: the kernel keeps whole bytes, and netem's and tbf's arithmetic goes that far."""
 
@@ -58,6 +61,9 @@ MAX_GRO_SECONDS = 0.01
 """The longest that a card's interrupts wait. Source: Linux 6.1, IGB_MAX_ITR_USECS of drivers/net/ethernet/intel/igb."""
 
 MAX_QUEUE_PACKETS = 10_000_000
+
+MAX_QUEUE_BYTES = (1 << 32) - 1
+"""The kernel is told a queue of time in 32 bits of bytes (Linux 6.1, struct tc_tbf_qopt)."""
 
 LEAST_BURST_FRAMES, BURST_SECONDS = 10, 0.005
 """A policer's bucket where nobody says: ten full frames, or what the rate carries in 5 ms, whichever is more. Source:
@@ -83,10 +89,18 @@ def read_links(value: object) -> Iterator[Link]:
 
     Raises ValueError; MistakeAt where it is in one key.
     """
-    if isinstance(value, str) and RATE_ALONE.fullmatch(value) and value not in shipped():
+    if isinstance(value, str) and value not in shipped() and _is_rate(value):
         raise ValueError(f'no link "{value}" is shipped: write link = {{ name = "{value}", rate = "{value}" }}')
     named_table.check_new(FORM, value, shipped())
     yield from named_table.read_entries(FORM, value, shipped(), from_table)
+
+
+def _is_rate(text: str) -> bool:
+    """Whether a name is a rate that a link may have."""
+    try:
+        return bool(RATE_ALONE.fullmatch(text)) and SLOWEST <= quantity.rate(text) <= FASTEST
+    except ValueError:
+        return False
 
 
 def from_table(table: Mapping[str, object]) -> Link:
@@ -105,13 +119,8 @@ def from_table(table: Mapping[str, object]) -> Link:
         named_table.one_of(table, "segmentation", SEGMENTATIONS, "before"),
         named_table.duration_of(table, "gro", MAX_GRO_SECONDS),
     )
-    if link.gro and link.down.rate and link.frames_put_together < 2:
-        frame_microseconds = math.ceil(1e6 * 8 * frame / link.down.rate)
-        raise MistakeAt(
-            f"two frames take longer than that at the link's rate, so that nothing is put together: "
-            f'write gro = "{2 * frame_microseconds}us" at least, or take gro away',
-            "gro",
-        )
+    _check_queues(table, link)
+    _check_gro(link, frame)
     if link.polices and not link.cuts:
         raise MistakeAt(
             f'{BUNDLES_ARE_POLICED}: write segmentation = "before", or take another queue',
@@ -120,6 +129,40 @@ def from_table(table: Mapping[str, object]) -> Link:
     if "queue" in table and not (link.up.rate or link.down.rate):
         raise MistakeAt("queue does nothing without rate: write rate as well, or take queue away", "queue")
     return link
+
+
+def _check_queues(table: Mapping[str, object], link: Link) -> None:
+    """Raises MistakeAt where a queue of time holds more bytes than the kernel counts."""
+    for way, direction in (("up", link.up), ("down", link.down)):
+        if not direction.queue_seconds or not direction.rate or link.queue_bytes(direction) <= MAX_QUEUE_BYTES:
+            continue
+        own = table.get(way)
+        milliseconds = math.floor(1e3 * direction.queue_seconds * MAX_QUEUE_BYTES / link.queue_bytes(direction))
+        raise MistakeAt(
+            f"at this rate it holds {link.queue_bytes(direction)} B, and the kernel counts {MAX_QUEUE_BYTES} at most: "
+            f'write queue = "{milliseconds}ms" at most',
+            *([way] if isinstance(own, dict) and "queue" in own else []),
+            "queue",
+        )
+
+
+def _check_gro(link: Link, frame: int) -> None:
+    """Raises MistakeAt where a card puts nothing together; a full frame has so many bytes."""
+    if link.gro and 2 * link.mtu > LARGEST_BUNDLE_BYTES:
+        raise MistakeAt(
+            f"two packets of {link.mtu} bytes are more than the {LARGEST_BUNDLE_BYTES} that are put together at most: "
+            "take gro away",
+            "gro",
+        )
+    if link.gro and link.down.rate and link.frames_put_together < 2:
+        frame_microseconds = math.ceil(1e6 * 8 * frame / link.down.rate)
+        least = 2 * frame_microseconds
+        mend = "raise the rate" if least > 1e6 * MAX_GRO_SECONDS else f'write gro = "{least}us" at least'
+        raise MistakeAt(
+            f"two frames take longer than that at the link's rate, so that nothing is put together: {mend}, or take "
+            "gro away",
+            "gro",
+        )
 
 
 def _one_way(table: Mapping[str, object], way: str, both: Direction, frame: int) -> Direction:
@@ -178,8 +221,8 @@ def _with_queue(direction: Direction, value: object) -> Direction:
     if isinstance(value, bool | float):
         raise MistakeAt(f"{quoted(value)} is no queue: {example}", "queue")
     try:
-        packets = int(text) if text.isdecimal() else 0
-        seconds = 0.0 if text.isdecimal() else quantity.duration(text, bare="")
+        packets = int(text) if WHOLE.fullmatch(text) else 0
+        seconds = 0.0 if WHOLE.fullmatch(text) else quantity.duration(text, bare="")
     except ValueError:
         raise MistakeAt(f"{quoted(value)} is no queue: {example}", "queue") from None
     if packets <= 0 and seconds <= 0:
@@ -237,7 +280,7 @@ def _with_burst(direction: Direction, frame: int) -> Direction:
 
 
 def _mtu(value: object) -> int:
-    if isinstance(value, str) and value.isdecimal() and len(value) < 9:
+    if isinstance(value, str) and WHOLE.fullmatch(value) and len(value) < 9:
         # The values of a range are texts.
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):

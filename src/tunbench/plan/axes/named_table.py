@@ -102,7 +102,9 @@ def name_of(form: TableForm, table: TomlTable) -> str:
     if "name" not in table:
         raise ValueError(f"the {form.what} has no name, and results are known by it: write for example {form.example}")
     name = table["name"]
-    if not isinstance(name, str) or not form.name.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
+    if isinstance(name, str) and len(name) > MAX_NAME_CHARACTERS:
+        raise MistakeAt(f"{quoted(name)} has {len(name)} characters: at most {MAX_NAME_CHARACTERS} are allowed", "name")
+    if not isinstance(name, str) or not form.name.fullmatch(name):
         raise MistakeAt(f"{quoted(name)} is not a name: write {form.name_letters}", "name")
     return name
 
@@ -118,7 +120,8 @@ def one_of(table: TomlTable, key: str, choices: Collection[str], usual: str) -> 
 def duration_of(table: TomlTable, key: str, longest: float) -> float:
     """The seconds at a key, 0 where there is none. Raises MistakeAt, also where they are more than the longest."""
     try:
-        found = quantity.duration(str(table.get(key, "0s")), bare="")
+        value = table.get(key, "0s")
+        found = quantity.duration(str(value).lower() if isinstance(value, bool) else str(value), bare="")
     except ValueError as error:
         raise MistakeAt(str(error), key) from None
     if not 0 <= found <= longest:

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tunbench.plan.axes import joining, sweep
-from tunbench.plan.axes.joining import Layer
+from tunbench.plan.axes.joining import Layer, TooNarrow
 from tunbench.plan.axes.reader import AxisReader, Limit
 from tunbench.plan.toml.bounds import MAX_LAYERS
 from tunbench.plan.toml.tables import Known
@@ -12,7 +12,7 @@ from tunbench.runner import registry, stack
 from tunbench.runner.declare import spelling
 from tunbench.runner.declare.spelling import Part
 from tunbench.runner.declare.tunnel import BARE, MOST_MEMORY, About, Needs
-from tunbench.runner.network.underlay import MTU
+from tunbench.runner.network.underlay import MTU, WIRE
 
 BARE_ON = {"ip6": f"{BARE}:underlay=ip6", "ethernet": f"{BARE}:underlay=ethernet"}
 """The bare underlay of the kinds that are not the usual one."""
@@ -118,8 +118,13 @@ def read_stacks(value: object, known: Known) -> Iterator[PlannedStack]:
 
     They must fit over the plan's links of the least MTU.
     """
-    mtu = min((one.mtu for one in known.get("link", ())), default=MTU)
-    return (read_stack(text, mtu) for text in sweep.all_spelled(value, "stack", EXAMPLE))
+    narrowest = min(known.get("link", ()), key=lambda link: link.mtu, default=WIRE)
+    for text in sweep.all_spelled(value, "stack", EXAMPLE):
+        try:
+            yield read_stack(text, narrowest.mtu)
+        except TooNarrow as error:
+            # Of one that has the usual MTU there is nothing to say.
+            raise ValueError(f'{error} (link "{narrowest.name}")' if narrowest.mtu < MTU else str(error)) from None
 
 
 def compared(stacks: Sequence[PlannedStack]) -> list[PlannedStack]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tunbench.plan.axes.link import MAX_MTU_BYTES
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.axes.workload import read_workload
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
@@ -140,7 +141,7 @@ def read_workload_or_up(value: object) -> str:
 
 
 READERS: dict[str, Callable[[object], str]] = {
-    "stack": lambda value: read_stack(value).name,
+    "stack": lambda value: read_stack(value, MAX_MTU_BYTES).name,
     "workload": read_workload_or_up,
     "statistic": read_statistic,
     "verdict": read_verdict,

@@ -14,6 +14,7 @@ from tunbench.plan.study.published_table import PublishedTable
 from tunbench.plan.toml.bounds import MAX_MISTAKES_OF_SCALE
 from tunbench.plan.toml.mistakes import Mistake, MistakeAt
 from tunbench.plan.toml.positions import Path
+from tunbench.runner.declare.options import nearest
 
 
 def mistakes(study: Study | None, claims: Sequence[StudyClaim], plans: Mapping[str, Plan]) -> list[Mistake]:
@@ -97,6 +98,10 @@ def _of_calibration(study: Study, calibration: Calibration, of: Grid) -> Iterato
         "stack": study.systems_of(table)[calibration.system],
     }
     yield from (one._replace(path=at) for one in _tried(cell, of, at, {}) if one.absence)
+    machines = of.values["machine"]
+    if calibration.machine not in machines:
+        sentence = f'"{calibration.machine}" is no machine of this plan{nearest(calibration.machine, machines)}'
+        yield Mistake((*at, "machine"), sentence)
 
 
 def _tried(cell: Cell, of: Grid, at: Path, tables: Mapping[str, Path]) -> Iterator[Mistake]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tunbench.plan.axes.link import MAX_MTU_BYTES
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.study.cell import Cell, read_cell
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
@@ -51,7 +52,7 @@ def read_published_table(value: object) -> PublishedTable:
 
 def read_stack_name(value: object) -> str:
     """The canonical spelling of a stack. Raises ValueError."""
-    return read_stack(value).name
+    return read_stack(value, MAX_MTU_BYTES).name
 
 
 def _read_link_rate(value: object, known: Known) -> dict[str, float]:

@@ -123,23 +123,24 @@ class WarningKind(StrEnum):
         "gso-aggregates",
         "netem judged bundles of up to 64 KiB as one packet each, where a stack hands them over whole; of others it "
         "judged every packet",
-        "Let a link cut them: take the key link away, or name wire, and the placement router. Before that, compare no "
-        "stack with another.",
+        "Where the link cuts none, name one that does, such as wire; where netem sits above the cut, write the "
+        "placement router. Before that, compare no stack with another.",
     )
     NO_BASE_ROUND_TRIP = (
         "no-base-round-trip",
         "delays jitter where a round trip takes next to nothing, so that TCP takes every overtaking for a loss",
-        "Give the link a delay: 75 µs is what cards, cable and switch take, and every shipped link has it.",
+        "Give the link a delay: cards, cable and switch take some, and every shipped link has 50 to 150 µs.",
     )
     UNSPREAD_BURSTS = (
         "unspread-bursts",
         "a fast machine behind a link without a rate: bursts that no link spreads overflow the socket of a daemon",
-        'Name the link that such a machine has: link = "1G".',
+        "Name the link that stands beside it, or another one with a rate.",
     )
     RATE_NOT_SERVED = (
         "rate-not-served",
         "the model machine cannot carry what the link could, so that its processor decides and not the link",
-        "Take a machine of the speed that is named, or a slower link.",
+        "Take a faster machine or a slower link; where it is this machine that you mean, read its numbers as what its "
+        "processor carries.",
     )
     NO_SHA_INSTRUCTIONS = (
         "no-sha-instructions",

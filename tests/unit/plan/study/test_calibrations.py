@@ -3,6 +3,7 @@
 import pytest
 
 from tunbench.journal.readers.published import calibrating, numbers_of_tables, of_table
+from tunbench.plan.axes.link import shipped
 from tunbench.plan.load import load
 from tunbench.plan.study.calibration import table_of
 from tunbench.plan.study.published_table import PublishedTable
@@ -24,6 +25,14 @@ def tables(study: str) -> dict[tuple[str, str], PublishedTable]:
 
 def carried(rate: float, payload: int, headers: int) -> float:
     return rate * payload / (payload + headers + FRAME)
+
+
+@pytest.mark.parametrize("name", ["openwrt-2016", "raspberry-pi-2021", "mesh-thesis-2026", "mesh-kubernetes-2024"])
+def test_a_machine_that_a_study_calibrates_has_a_link_of_its_name(name: str) -> None:
+    loaded = load(name)
+    assert loaded.study and loaded.study.calibration
+    machine = loaded.study.calibration.machine
+    assert machine in shipped() and machine in loaded.plan.axes["link"]
 
 
 @pytest.mark.parametrize(
