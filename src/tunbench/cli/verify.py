@@ -85,7 +85,7 @@ def verify(
     console = screen(stderr=True)
     with bad_input_exits(*MISTAKES), ended_in_order(console):
         count = _count(shards)
-        with their_run.opened(run) as their, _folder(out) as folder:
+        with their_run.opened(run, _given(tool, plugin)) as their, _folder(out) as folder:
             _check(their, count, medians)
             loaded = again.loaded_plan(their)
             asked = again.asked_shards(their, loaded)
@@ -100,6 +100,12 @@ def verify(
             if order.lab.clock == "virtual" and not differing:
                 raise typer.Exit(_tell(found, as_json))
             raise typer.Exit(_tell_medians(their, folder, chosen, found, differing, as_json))
+
+
+def _given(tools: Sequence[str] | None, plugins: Sequence[Path] | None) -> list[str]:
+    """The options by which a reader brings what a run needs, as they were typed."""
+    brought = [("--tool", one) for one in tools or []] + [("--plugin", str(one)) for one in plugins or []]
+    return [word for option in brought for word in option]
 
 
 def _count(shards: str) -> int | None:
@@ -117,15 +123,15 @@ def _check(their: TheirRun, count: int | None, medians: bool) -> None:
     if their.changed and count is not None:
         raise RunError(
             f"{their.changed}. Ask for it as it was, or see which trials come out otherwise here, with: "
-            f"{their_run.command(their.name, f'--shards {ALL}')}"
+            f"{their_run.command(their, f'--shards {ALL}')}"
         )
     if their.record.clock != "virtual" and not medians:
         raise RunError(
             f"{their.name} was measured on the real clock, where no two runs are equal to the byte; compare its "
-            f"medians with new ones, with: {their_run.command(their.name, '--medians')}"
+            f"medians with new ones, with: {their_run.command(their, '--medians')}"
         )
     again.check_runner(their)
-    given_plugins.check(their.head.manifest, their.name, their_run.command(their.name, "").rstrip())
+    given_plugins.check(their.head.manifest, their.name, their_run.command(their))
 
 
 def _order(
@@ -151,7 +157,7 @@ def _other_machine(their: TheirRun, differing: Sequence[FactDifference]) -> str:
         [
             wording.facts(differing),
             f"so {their.name} cannot come out equal to the byte here; use what it names, or compare the medians, with: "
-            f"{their_run.command(their.name, '--medians')}",
+            f"{their_run.command(their, '--medians')}",
             *(f"what it had is built by: {command}" for command in mends),
         ]
     )

@@ -372,7 +372,13 @@ def test_a_brought_program_is_taken_from_the_user_and_must_be_the_same(here: Pat
     mine = program(here / "zt")
     result = invoke("verify", "run", "--tool", f"zerotier-one={mine}", "--shards", "all")
     assert result.exit_code == 2
-    assert "zerotier-one" in result.stderr
+    assert f"tunbench verify run --tool zerotier-one={mine} --medians" in result.stderr.replace("\n", "")
+
+
+def test_a_command_that_is_told_has_what_was_given(monkeypatch: Patch) -> None:
+    real_clock(monkeypatch)
+    result = invoke("verify", "run", "--tool", "zerotier-one=my zt", "--tool", "tailscale=ts")
+    assert "with: tunbench verify run --tool 'zerotier-one=my zt' --tool tailscale=ts --medians" in result.stderr
 
 
 def test_what_is_executed_here_is_kept_where_that_is_wanted() -> None:

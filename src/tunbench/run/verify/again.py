@@ -177,7 +177,7 @@ def needs_of(their: TheirRun, shards: Sequence[Shard], given: Mapping[str, str])
     for name in sorted(brought - found.keys()):
         raise RunError(
             f"{their.name} needs {name}{_which(had['brought'][name])}, which its author brought. No program is taken "
-            f"from a run: bring the same one with: {command(their.name, f'--tool {name}=FILE')}"
+            f"from a run: bring the same one with: {command(their, f'--tool {name}=FILE')}"
         )
     return ToolboxNeeds(tools, {name: found[name] for name in sorted(brought)}, tuple(sorted(given.keys() - brought)))
 

@@ -34,7 +34,8 @@ MAX_NAMED = 3
 class TheirRun(NamedTuple):
     """What a run's folder says: `name` is what its reader calls it, `events` and `record` are those of its journal.
 
-    `changed` says what was changed of its samples after it had come to its end; empty where nothing was.
+    `changed` says what was changed of its samples after it had come to its end; empty where nothing was. `given` is
+    what the reader brings for it: options of the command line, as they were typed.
     """
 
     name: str
@@ -43,6 +44,7 @@ class TheirRun(NamedTuple):
     events: Sequence[JournalEvent]
     record: Record
     changed: str
+    given: Sequence[str] = ()
 
     @property
     def head(self) -> RunBegun:
@@ -50,9 +52,9 @@ class TheirRun(NamedTuple):
         return read.head_of(self.events)
 
 
-def command(name: str, options: str) -> str:
-    """The command that verifies a run with these options, on one line that can be copied."""
-    return f"tunbench verify {_quoted(name)} {options}"
+def command(their: TheirRun, *options: str) -> str:
+    """The command that verifies a run with what was given and these options, on one line that can be copied."""
+    return " ".join(["tunbench verify", *map(_quoted, (their.name, *their.given)), *options])
 
 
 def command_as(what: str, name: str) -> str:
@@ -66,16 +68,16 @@ def _quoted(name: str) -> str:
 
 
 @contextmanager
-def opened(run: Path) -> Iterator[TheirRun]:
+def opened(run: Path, given: Sequence[str] = ()) -> Iterator[TheirRun]:
     """A run, whose archive is unpacked meanwhile. Raises RunError and JournalError."""
     if _is_folder(run):
-        yield _read(run, run)
+        yield _read(run, run)._replace(given=given)
     else:
         with temporary_folder(RunError) as folder:
             archive.unpack(run, folder)
             with _named(run, folder):
                 their = _read(run, folder)
-            yield their
+            yield their._replace(given=given)
 
 
 def _is_folder(run: Path) -> bool:
