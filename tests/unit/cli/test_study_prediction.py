@@ -114,6 +114,13 @@ def test_the_page_says_it_above_each_table(here: Path) -> None:
     assert page.count('aria-labelledby="study-prediction-0-0"') == 1
 
 
+def test_claims_of_which_a_run_says_nothing_are_folded_behind_the_others(here: Path) -> None:
+    page = html.page(view(here))
+    told, _, folded = page.partition("What is not tested here: 1 not testable here</summary>")
+    assert "A second core helps nobody." in folded and "A second core helps nobody." not in told
+    assert "IPIP carries more than GRE." in told and "IPIP carries more than GRE." not in folded
+
+
 def test_a_table_that_has_an_order_alone_says_why(here: Path) -> None:
     text = calibrated.TEXT.replace('metric = "rtt"\nstat', 'metric = "rtt"\norder_only = "<b>another router"\nstat')
     page = html.page(view(here, text))
