@@ -54,6 +54,9 @@ SUBNET = "Subnet = {inside}\n"
 EXPIRED = "Expiring symmetric keys"
 """What the daemon says where its key has lived long enough: tinc 1.0.36, src/net.c, main_loop()."""
 
+KEYS_TIMEOUT = 600.0
+"""Seconds: RSA's primes are found by chance, and that took more than 30 s on a machine of 125 million instructions."""
+
 LONGEST_REKEY = 600
 """Seconds of `key-expire` for whose end one waits; the daemon looks once a second or so."""
 
@@ -166,7 +169,7 @@ class Tinc(Tunnel):
                 HOST.format(**values) + "".join(subnets) + (forced if node.name != RELAY else ""),
             )
             # RSA with 2048 bits, the daemon's own default; the public key goes to the end of the host's file.
-            node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys")
+            node.run("tincd", "-c", str(self._folder(node.name)), "--generate-keys", timeout=KEYS_TIMEOUT)
         for name, reached in self._hops(nodes).items():
             for hop in reached:
                 known = self._folder(hop.peer) / "hosts" / hop.peer
