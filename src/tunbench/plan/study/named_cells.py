@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
+from tunbench.plan.axes import machine
 from tunbench.plan.model import Plan
 from tunbench.plan.scales import FULL
 from tunbench.plan.study.calibration import Calibration, table_of
@@ -98,10 +99,11 @@ def _of_calibration(study: Study, calibration: Calibration, of: Grid) -> Iterato
         "stack": study.systems_of(table)[calibration.system],
     }
     yield from (one._replace(path=at) for one in _tried(cell, of, at, {}) if one.absence)
-    machines = of.values["machine"]
-    if calibration.machine not in machines:
-        sentence = f'"{calibration.machine}" is no machine of this plan{nearest(calibration.machine, machines)}'
-        yield Mistake((*at, "machine"), sentence)
+    # Where what it names is not what the plan has, a report says that its machine is not the calibrated one.
+    known = [*of.values["machine"], *machine.shipped()]
+    if calibration.machine not in known:
+        sentence = f'"{calibration.machine}" is no machine of this plan, and no shipped one'
+        yield Mistake((*at, "machine"), f"{sentence}{nearest(calibration.machine, known)}")
 
 
 def _tried(cell: Cell, of: Grid, at: Path, tables: Mapping[str, Path]) -> Iterator[Mistake]:
