@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tunbench.plan.axes.link import shipped as shipped_links
 from tunbench.plan.axes.machine import FULL_SPEED, MAX_SPEED, Machine
+from tunbench.plan.axes.machine import shipped as shipped_machines
 from tunbench.plan.axes.profile import Profile
 from tunbench.plan.shard import Shard
 from tunbench.runner.declare import spelling
@@ -168,7 +169,7 @@ def _of_machine(links: Sequence[Link], machine: Machine) -> Iterator[tuple[Warni
 
 def _fitting(machine: Machine, served: float) -> str:
     """The shipped link that a machine had in its test bed, or else the fastest one that it serves, in words."""
-    if machine.name in shipped_links():
+    if machine.name in shipped_machines() and machine.name in shipped_links():
         return f'link = "{machine.name}" is that of its test bed'
     serves = [one for one in shipped_links().values() if one.up.rate and one.up.rate <= served]
     return f'link = "{max(serves, key=lambda link: link.up.rate).name}" is the fastest shipped one that it serves'

@@ -93,6 +93,8 @@ def test_a_fast_machine_wants_a_link_with_a_rate() -> None:
     [
         ('"pi4"', 'link = "pi4" is that of its test bed'),
         ('"x5647"', 'link = "x5647" is that of its test bed'),
+        # A name that a link happens to have, too, is no test bed.
+        ('{ name = "wire", cpu.speed = 1100 }', 'link = "100M" is the fastest shipped one that it serves'),
         ('{ name = "m", cpu.speed = 1100 }', 'link = "100M" is the fastest shipped one that it serves'),
         ('{ name = "m", cpu.speed = 2222 }', 'link = "100M" is the fastest shipped one that it serves'),
         ('{ name = "m", cpu.speed = 2223 }', 'link = "1G" is the fastest shipped one that it serves'),

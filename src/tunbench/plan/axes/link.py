@@ -8,7 +8,7 @@ from functools import cache
 from tunbench.plan.axes import named_table
 from tunbench.plan.axes.named_table import TableForm
 from tunbench.plan.axes.reader import AxisReader
-from tunbench.plan.toml.mistakes import MistakeAt, quoted
+from tunbench.plan.toml.mistakes import MistakeAt, as_written, quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.link import (
@@ -195,7 +195,7 @@ def _direction(table: Mapping[str, object], usual: Direction) -> Direction:
 
 
 def _rate(value: object) -> float:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = as_written(value)
     try:
         rate = quantity.rate(text)
     except ValueError as error:

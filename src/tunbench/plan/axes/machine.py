@@ -55,9 +55,6 @@ MODULES = ("tcp_bbr",)
 MIN_SPEED, MAX_SPEED = 50, 20_000
 """Million instructions a second: within them, delays were seen to stay what they are (docs/virtual-time.md)."""
 
-MAX_SPEED_DIGITS = 9
-"""Python reads no number of some thousand digits."""
-
 SPEED_WANTED = f"a whole number from {MIN_SPEED} to {MAX_SPEED} (million instructions a second), for example 1500"
 
 FEATURES: dict[str, tuple[str, ...]] = {
@@ -142,7 +139,8 @@ def _speed(value: object) -> int:
     text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
     if isinstance(value, bool) or not text.isascii() or not text.isdigit():
         raise MistakeAt(f"{quoted(value)} is not a speed: write {SPEED_WANTED}", "cpu", "speed")
-    if len(text) > MAX_SPEED_DIGITS or not MIN_SPEED <= int(text) <= MAX_SPEED:
+    # Python reads no number of some thousand digits.
+    if len(text) > len(str(MAX_SPEED)) or not MIN_SPEED <= int(text) <= MAX_SPEED:
         raise MistakeAt(f"{quoted(value)} is out of range: write {SPEED_WANTED}", "cpu", "speed")
     return int(text)
 

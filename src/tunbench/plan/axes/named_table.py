@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tunbench.plan.axes import sweep
 from tunbench.plan.toml.bounds import MAX_NAME_CHARACTERS
-from tunbench.plan.toml.mistakes import MistakeAt, quoted
+from tunbench.plan.toml.mistakes import MistakeAt, as_written, quoted
 from tunbench.plan.toml.positions import Path
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.options import nearest
@@ -120,8 +120,7 @@ def one_of(table: TomlTable, key: str, choices: Collection[str], usual: str) -> 
 def duration_of(table: TomlTable, key: str, longest: float) -> float:
     """The seconds at a key, 0 where there is none. Raises MistakeAt, also where they are more than the longest."""
     try:
-        value = table.get(key, "0s")
-        found = quantity.duration(str(value).lower() if isinstance(value, bool) else str(value), bare="")
+        found = quantity.duration(as_written(table.get(key, "0s")), bare="")
     except ValueError as error:
         raise MistakeAt(str(error), key) from None
     if not 0 <= found <= longest:

@@ -8,7 +8,7 @@ from typing import Any
 from tunbench.plan.axes import named_table
 from tunbench.plan.axes.named_table import TableForm
 from tunbench.plan.axes.reader import AxisReader
-from tunbench.plan.toml.mistakes import MistakeAt, quoted
+from tunbench.plan.toml.mistakes import MistakeAt, as_written, quoted
 from tunbench.plan.toml.tables import alone
 from tunbench.runner.declare import quantity
 from tunbench.runner.declare.netem_terms import PLACEMENTS, TERMS, complete, number
@@ -108,7 +108,7 @@ def _terms(table: dict[str, object]) -> dict[str, float | str]:
         if name not in TERMS:
             raise MistakeAt(f'unknown term "{name}"{nearest(name, TERMS)}', name)
         try:
-            terms[name] = _term(name, str(value).lower() if isinstance(value, bool) else str(value))
+            terms[name] = _term(name, as_written(value))
         except ValueError as error:
             raise MistakeAt(str(error), name) from None
     written = [name for name in TERMS if terms.get(name)]

@@ -135,13 +135,21 @@ def read_statistic(value: object) -> str:
     return str(value)
 
 
+def read_stack_name(value: object) -> str:
+    """The canonical spelling of a stack, which may fit over some links alone: the plan's are known where it has it.
+
+    Raises ValueError.
+    """
+    return read_stack(value, MAX_MTU_BYTES).name
+
+
 def read_workload_or_up(value: object) -> str:
     """The canonical spelling of a workload, or BRING_UP. Raises ValueError."""
     return BRING_UP if value == BRING_UP else read_workload(value).name
 
 
 READERS: dict[str, Callable[[object], str]] = {
-    "stack": lambda value: read_stack(value, MAX_MTU_BYTES).name,
+    "stack": read_stack_name,
     "workload": read_workload_or_up,
     "statistic": read_statistic,
     "verdict": read_verdict,

@@ -10,13 +10,12 @@ from tunbench.plan.study.calibration import (
     check_calibration,
     read_calibration,
 )
-from tunbench.plan.study.cell import Cell, read_cell
+from tunbench.plan.study.cell import Cell, read_cell, read_stack_name
 from tunbench.plan.study.published_table import (
     SYSTEMS_EXAMPLE,
     TABLE_EXAMPLE,
     PublishedTable,
     read_published_table,
-    read_stack_name,
 )
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Key, alone, read_list, read_names, read_table, unknown_in

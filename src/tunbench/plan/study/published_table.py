@@ -4,9 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tunbench.plan.axes.link import MAX_MTU_BYTES
-from tunbench.plan.axes.stack import read_stack
-from tunbench.plan.study.cell import Cell, read_cell
+from tunbench.plan.study.cell import Cell, read_cell, read_stack_name
 from tunbench.plan.toml.mistakes import MistakeAt, quoted
 from tunbench.plan.toml.tables import Key, Known, alone, read_names, read_table, unknown_in
 from tunbench.plan.toml.values import read_text
@@ -48,11 +46,6 @@ def read_published_table(value: object) -> PublishedTable:
         if "verdict" in cell:
             raise MistakeAt("a table has numbers of trials, and claims have verdicts: take it away", *path, "verdict")
     return table
-
-
-def read_stack_name(value: object) -> str:
-    """The canonical spelling of a stack. Raises ValueError."""
-    return read_stack(value, MAX_MTU_BYTES).name
 
 
 def _read_link_rate(value: object, known: Known) -> dict[str, float]:

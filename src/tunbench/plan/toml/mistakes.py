@@ -75,6 +75,11 @@ def quoted(value: object) -> str:
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"
 
 
+def as_written(value: object) -> str:
+    """A text as it is, and any other value as a plan would write it."""
+    return value if isinstance(value, str) else quoted(value)
+
+
 def _shown(value: object, deeper: int) -> str:
     match value:
         case bool():

@@ -22,7 +22,7 @@ TEMPLATE = "study.html.j2"
 CLASSES = {REPRODUCED: "ok", NOT_REPRODUCED: "failed", NOT_RUN: "unsupported", NOT_TESTABLE: "unsupported"}
 """The class of each verdict in the page's style; any other has none."""
 
-ABSENT = (NOT_RUN, NOT_TESTABLE)
+UNTESTED = (NOT_RUN, NOT_TESTABLE)
 """The verdicts of claims of which the run says nothing."""
 
 
@@ -78,8 +78,8 @@ def rendered(assessment: Assessment, frame: SectionFrame, figures: Sequence[Draw
         "prediction_wording": prediction_wording,
         "claims": assessment.claims,
         "counts": study_wording.counted(assessment.claims),
-        "absent": ABSENT,
-        "left_out": study_wording.counted([one for one in assessment.claims if one.verdict in ABSENT]),
+        "tested": [one for one in assessment.claims if one.verdict not in UNTESTED],
+        "untested": [one for one in assessment.claims if one.verdict in UNTESTED],
         "clusterings": assessment.clusters,
         "wording": study_wording,
         "classes": CLASSES,
