@@ -20,7 +20,7 @@ from tunbench.cli.shell.console import say, screen, show
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.cli.shell.listing import print_json
 from tunbench.plan.axes.machine import Machine
-from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
+from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers, seconds_by_shard
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.report.export import calibration as exported
 from tunbench.report.terminal import calibration_table
@@ -132,7 +132,8 @@ def _paths(order: Order, here: Runnable, folder: Path, wanted: int | None, conso
     for line in host.lines if host else ():
         say(console, line)
     seconds = estimate(order.shards, workers, order.lab.clock)
-    with execution.machine_held(order), Display(console, len(order.shards), workers, seconds) as display:
+    each = seconds_by_shard(order.shards, order.lab.clock)
+    with execution.machine_held(order), Display(console, len(order.shards), workers, seconds, each) as display:
         return sides.paths_by(order, folder, workers, display.watch, here.paths)
 
 

@@ -57,7 +57,7 @@ def test_a_folder_whose_name_looks_like_markup_is_named_as_it_is() -> None:
 def test_a_run_shows_on_a_terminal_what_looks_like_markup_as_it_is() -> None:
     text = 'tuning = { name = "t", sysctl."net.ipv4.tcp_x" = ["[/b]", "[red]"] }'
     one, out = ordered(text=f"{PLAN}{text}").shards[0], io.StringIO()
-    with Display(Console(file=out, force_terminal=True, width=200), 1, 1, 1.0) as display:
+    with Display(Console(file=out, force_terminal=True, width=200), 1, 1, 1.0, {one.id: 1.0}) as display:
         display.watch(ShardEvent(one, {}, ShardStarted(one.id, one.spec())))
         display.watch(ShardEvent(one, {}, PhaseBegan(one.id, "trial", 0.0, "[/i]")))
         display.progress.refresh()

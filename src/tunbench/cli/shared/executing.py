@@ -11,6 +11,7 @@ from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
 from tunbench.labs.image import ImageError
 from tunbench.labs.lab import LabError
+from tunbench.plan.estimate.duration import seconds_by_shard
 from tunbench.plan.estimate.host_pace import estimate
 from tunbench.plan.load import Loaded
 from tunbench.report.terminal.progress import Display
@@ -45,6 +46,7 @@ def execute(
     seats = seats_of(workers)
     at_first = seats()
     seconds = estimate([*waiting, *possible], at_first, order.lab.clock)
+    expected = seconds_by_shard([*waiting, *possible], order.lab.clock)
     most = order.plan.until.max if order.plan.until else 0
     host = order.lab.examine(order.shards)
     for line in host.lines if host else ():
@@ -52,7 +54,7 @@ def execute(
     try:
         total = schedule.asked
         over = execution.never if limit is None else execution.after(limit)
-        with Display(console, total, at_first, seconds, len(possible), most, total - len(waiting), limit) as display:
+        with Display(console, total, at_first, seconds, expected, most, total - len(waiting), limit) as display:
             return execution.go(folder, order, seats, display.watch, host, over)
     except KeyboardInterrupt:
         kept = f"every finished trial is kept. Go on with:\n  {resume_command(folder)}"

@@ -22,18 +22,28 @@ def estimate(shards: Sequence[Shard], workers: int, clock: str = "virtual") -> f
     """Seconds of wall clock until `workers` have executed the shards, each taking the next as soon as it is idle."""
     # There are never more at work than there are shards.
     free_at = [0.0] * max(1, min(workers, len(shards)))
-    seconds: dict[tuple[object, ...], float] = {}
-    shared: dict[tuple[object, ...], bool] = {}
     up: set[str] = set()
-    for shard in shards:
-        # All repeats of a shard take the same time.
-        alike = (*(value.name for value in shard.values.values()), shard.workloads)
-        if alike not in seconds:
-            seconds[alike] = shard_seconds(shard, clock)
-            shared[alike] = clock == "virtual" and shard.stack.saved_when_up
-        spared = _spared(shard, up) if shared[alike] else 0
-        heapq.heapreplace(free_at, free_at[0] + seconds[alike] - spared)
+    for shard, seconds in zip(shards, seconds_of_each(shards, clock), strict=True):
+        spared = _spared(shard, up) if clock == "virtual" and shard.stack.saved_when_up else 0
+        heapq.heapreplace(free_at, free_at[0] + seconds - spared)
     return max(free_at)
+
+
+def seconds_of_each(shards: Sequence[Shard], clock: str = "virtual") -> list[float]:
+    """Seconds of wall clock of each shard; all repeats of one take the same time."""
+    known: dict[tuple[object, ...], float] = {}
+    found = []
+    for shard in shards:
+        alike = (*(value.name for value in shard.values.values()), shard.workloads)
+        if alike not in known:
+            known[alike] = shard_seconds(shard, clock)
+        found.append(known[alike])
+    return found
+
+
+def seconds_by_shard(shards: Sequence[Shard], clock: str = "virtual") -> dict[str, float]:
+    """The same by the shards' names."""
+    return dict(zip((shard.id for shard in shards), seconds_of_each(shards, clock), strict=True))
 
 
 def _spared(shard: Shard, up: set[str]) -> float:

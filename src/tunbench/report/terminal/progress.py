@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Mapping
 from types import TracebackType
 
 from rich.console import Console
@@ -22,9 +23,10 @@ CUT, ENDING, OVER = "then what is under way ends", "ending what is under way", "
 class Display:
     """Shows a bar on a terminal, and a line for each shard elsewhere.
 
-    `total` shards are asked for, of which `done` are there from an earlier time. `possible` others may be, depending on
-    what is measured, until every group has `most` repeats. `seconds` is an estimate for all that are not there; after
-    `limit` seconds none begins any more, and those under way come to their end.
+    `total` shards are asked for, of which `done` are there from an earlier time. `expected` has the others by their
+    names, and those that may be asked for besides until every group has `most` repeats, with the seconds that each is
+    taken to need. `seconds` is an estimate for all of these, `workers` at a time; after `limit` seconds none begins any
+    more, and those under way come to their end.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class Display:
         total: int,
         workers: int,
         seconds: float,
-        possible: int = 0,
+        expected: Mapping[str, float],
         most: int = 0,
         done: int = 0,
         limit: float | None = None,
@@ -42,11 +44,14 @@ class Display:
         self.workers = workers
         self.total = total
         self.before = done
-        self.possible = possible
+        self.possible = len(expected) - (total - done)
+        self.expected = expected
+        self.work = sum(expected.values())
         self.end = time.monotonic() + limit if limit else None
         self.most = most
         self.began: dict[str, float] = {}
-        self.took: list[float] = []
+        self.over = 0
+        self.took = self.foreseen = 0.0
         self.seconds = seconds
         self.said: dict[str, str] = {}
         self.lines: dict[str, TaskID] = {}
@@ -78,7 +83,7 @@ class Display:
         name = label_of_shard(shard.spec())
         match event:
             case BlockAnswered():
-                self._ask(event)
+                self._ask(shard, event)
             case ShardStarted():
                 self.began[shard.id] = time.monotonic()
                 self.lines[shard.id] = self.progress.add_task(f"  {name}", total=len(shard.workloads) + 1, left="boots")
@@ -100,23 +105,24 @@ class Display:
         self.said[shard.id] = reason
         return shortened(reason)
 
-    def _ask(self, answer: BlockAnswered) -> None:
-        """Takes the answer of a block: another one is asked for, or none of those that were possible comes."""
+    def _ask(self, shard: Shard, answer: BlockAnswered) -> None:
+        """Takes the answer of a block that a shard ended: another is asked for, or none of the possible ones comes."""
         if answer.more:
             self.total += BLOCK
             self.possible -= BLOCK
         else:
-            self.possible -= self.most - answer.repeats
+            spared = self.most - answer.repeats
+            self.possible -= spared
+            self.work -= spared * self.expected[shard.id]
         self.progress.update(self.whole, total=self.total, left=_beside_a_bar(self._left()))
 
     def _done(self) -> int:
-        return self.before + len(self.took)
+        return self.before + self.over
 
     def _left(self) -> str:
-        """The time that is left, by the mean of the shards that are done."""
-        number = self.total + self.possible - self._done()
-        mean = sum(self.took) / len(self.took) if self.took else 0.0
-        return self._told(number * mean / self.workers if self.took else self.seconds, " left")
+        """The time that is left: what is expected, as many times longer as the shards that are done have taken."""
+        seconds = (self.work - self.foreseen) * self.took / self.foreseen / self.workers if self.over else self.seconds
+        return self._told(max(0.0, seconds), " left")
 
     def _told(self, seconds: float, left: str = "") -> str:
         """So many seconds of work, as far as the limit lets them begin: what is under way then comes to its end."""
@@ -129,7 +135,9 @@ class Display:
 
     def _end(self, shard: Shard, name: str, state: str) -> None:
         seconds = time.monotonic() - self.began[shard.id]
-        self.took.append(seconds)
+        self.over += 1
+        self.took += seconds
+        self.foreseen += self.expected[shard.id]
         self.progress.remove_task(self.lines.pop(shard.id))
         left = self._left()
         over = self._done() == self.total + self.possible

@@ -140,7 +140,7 @@ def test_a_scale_that_is_not_there_is_told_on_one_line(good: Path, tmp_path: Pat
 
 def test_a_reason_is_shown_as_it_comes_without_what_acts() -> None:
     out, one = io.StringIO(), shard()
-    with Display(Console(file=out), 1, 1, 1.0) as display:
+    with Display(Console(file=out), 1, 1, 1.0, {one.id: 1.0}) as display:
         for line in (
             {"event": "shard", "state": "started", "spec": one.spec()},
             {"event": "trial", "workload": "ping", "verdict": "failed", "reason": "\x1b[2J", "samples": []},
