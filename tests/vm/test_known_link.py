@@ -49,3 +49,13 @@ def test_a_loaded_link_adds_what_its_queue_takes(stack: str, tmp_path: Path) -> 
     [throughput] = values(record, "throughput-up", stack)
     assert throughput == pytest.approx(RATE * payload / on_the_wire, rel=0.05)
     assert {"queue-drops"} <= {warning.name for warning in record.warnings}
+
+
+def test_what_the_senders_buffer_holds_when_the_time_is_over_is_waited_for(tmp_path: Path) -> None:
+    """iperf 2 closes its socket after a second, and the link needs half a minute for what the kernel has of it."""
+    workload = "iperf2-tcp:duration=1,window=200kB"
+    link = '{ name = "slow", rate = "100k" }'
+    record = execute(tmp_path / "run", plan(["none"], '["baseline"]', [workload], link=link))
+    assert verdicts(record)["none", workload] == ("ok", "")
+    [throughput] = values(record, "throughput", "none")
+    assert throughput == pytest.approx(1e5 * 1448 / 1538, rel=0.05)

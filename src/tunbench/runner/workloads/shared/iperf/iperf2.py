@@ -19,8 +19,12 @@ from tunbench.runner.workloads.shared.server_process import serving
 PORT = 5001
 """The first port of its servers."""
 
-CLIENT_GRACE = 20.0
-"""Seconds that the client may take beyond the test's own duration, and the server until it has read all of it."""
+CLIENT_GRACE = 120.0
+"""Seconds that the client may take beyond the test's own duration, and the server until it has read all of it.
+
+When the time is over, iperf closes its socket, and the kernel sends what it has of it. By default that is up to 4 MiB
+(`tcp_wmem`, tcp(7)), for which a network of 0.3 Mbit/s needs two minutes.
+"""
 
 PARTIAL = 0.25
 """Seconds that the last interval may last without being printed: iperf 2.1.8, include/Reporter.h, PARTIALPERCENT."""
