@@ -245,13 +245,13 @@ def test_over_ipv6_both_are_told() -> None:
         ("iperf2-udp", {"bytes": "1MB", "rate": "20k"}, 800),
     ],
 )
-def test_a_test_may_take_its_time_and_20_s(
+def test_a_test_may_take_its_time_and_two_minutes(
     name: str, given: dict[str, str], limit: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The captured server has seen one connection alone, and is not waited for.
     monkeypatch.setattr(iperf2, "wait_until", lambda *_: True)
     _, _, shell = executed(name, given, name.removeprefix("iperf2-"))
-    assert next(call.timeout for call in shell.calls if "--client" in call.argv) == limit + 20
+    assert next(call.timeout for call in shell.calls if "--client" in call.argv) == limit + 120
 
 
 def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_a_server_that_does_not_listen_has_failed(monkeypatch: pytest.MonkeyPatc
 
 def test_of_a_client_that_does_not_end_the_seconds_before_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     trial, _, shell = executed("iperf2-tcp", {"bytes": "1MB"}, "tcp", Result(None, "", ""))
-    assert trial.outputs["reason"].startswith("iperf did not end within 20 s")
+    assert trial.outputs["reason"].startswith("iperf did not end within 120 s")
     assert [one.at for one in trial.samples] == [0, 1, 2]
     assert shell.started[0].ended == "killed"
 
