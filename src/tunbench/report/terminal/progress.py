@@ -50,7 +50,7 @@ class Display:
         self.end = time.monotonic() + limit if limit else None
         self.most = most
         self.began: dict[str, float] = {}
-        self.over = 0
+        self.ended = 0
         self.took = self.foreseen = 0.0
         self.seconds = seconds
         self.said: dict[str, str] = {}
@@ -117,11 +117,11 @@ class Display:
         self.progress.update(self.whole, total=self.total, left=_beside_a_bar(self._left()))
 
     def _done(self) -> int:
-        return self.before + self.over
+        return self.before + self.ended
 
     def _left(self) -> str:
         """The time that is left: what is expected, as many times longer as the shards that are done have taken."""
-        seconds = (self.work - self.foreseen) * self.took / self.foreseen / self.workers if self.over else self.seconds
+        seconds = (self.work - self.foreseen) * self.took / self.foreseen / self.workers if self.ended else self.seconds
         return self._told(max(0.0, seconds), " left")
 
     def _told(self, seconds: float, left: str = "") -> str:
@@ -135,7 +135,7 @@ class Display:
 
     def _end(self, shard: Shard, name: str, state: str) -> None:
         seconds = time.monotonic() - self.began[shard.id]
-        self.over += 1
+        self.ended += 1
         self.took += seconds
         self.foreseen += self.expected[shard.id]
         self.progress.remove_task(self.lines.pop(shard.id))

@@ -83,9 +83,9 @@ def test_what_is_not_asked_for_any_more_is_not_waited_for() -> None:
     with Display(Console(file=out, width=200), 10, 1, 3600.0, expected, most=30) as display:
         go_through(display, one, 60)
         display.watch(ShardEvent(one, {}, enough))
-        assert display._left() == "at most about 34 min left"
+        assert display.progress.tasks[0].fields["left"] == "at most about 34 min left"
         display.watch(ShardEvent(one, {}, enough))
-        assert display._left() == "about 9 min left"
+        assert display.progress.tasks[0].fields["left"] == "about 9 min left"
 
 
 def test_what_is_under_way_when_the_time_is_over_is_said_to_end() -> None:
