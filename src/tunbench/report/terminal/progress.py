@@ -139,11 +139,12 @@ class Display:
         self.took += seconds
         self.foreseen += self.expected[shard.id]
         self.progress.remove_task(self.lines.pop(shard.id))
-        left = self._left()
-        over = self._done() == self.total + self.possible
-        self.progress.update(self.whole, advance=1, left="" if over else _beside_a_bar(left))
+        # Behind the last shard there is nothing that could be left.
+        left = "" if self._done() == self.total + self.possible else self._left()
+        self.progress.update(self.whole, advance=1, left=_beside_a_bar(left))
         if not self.console.is_terminal:
-            self.console.print(f"[{self._done()}/{self.total}] {name}: {state} in {seconds:.0f} s, {left}")
+            state += f" in {seconds:.0f} s"
+            self.console.print(f"[{self._done()}/{self.total}] {name}: {state}{left and f', {left}'}")
 
 
 def _text(field: str) -> TextColumn:
