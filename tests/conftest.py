@@ -4,6 +4,7 @@ import gc
 import signal
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from tunbench.plan.estimate import host_pace
@@ -11,6 +12,10 @@ from tunbench.runner import registry
 
 # A job in the background ignores Ctrl-C, and so would all that the tests start and end by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes tells of a busy machine, and of what the first one imports.
+hypothesis.settings.register_profile("any-machine", deadline=None)
+hypothesis.settings.load_profile("any-machine")
 
 
 @pytest.hookimpl(wrapper=True)

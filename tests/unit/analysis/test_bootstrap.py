@@ -92,7 +92,7 @@ def test_a_variation_that_has_no_interval_says_why(values: list[float], value: f
     assert (found.value, found.low, found.high, found.reason) == (value, None, None, reason)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(1, 10_000), min_size=3, max_size=20, unique=True), st.sampled_from([0.125, 4.0]))
 def test_variation_does_not_depend_on_the_unit_and_intervals_are_in_order(values: list[int], factor: float) -> None:
     one, other = variation(values), variation([factor * value for value in values])

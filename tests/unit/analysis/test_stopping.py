@@ -72,7 +72,7 @@ def test_other_metrics_and_percentiles_and_the_time_to_come_up_do_not_count() ->
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30), st.randoms())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_answer_does_not_depend_on_the_order(values: list[float], rng: Any) -> None:
     found = samples(*values)
     order = list(range(len(found)))

@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.events import EVENTS, NONE, RUN, WIREGUARD, phase, state, trial
@@ -168,7 +168,6 @@ def test_times_and_the_order_of_samples_are_not_in_the_fingerprint(events: list[
     assert fingerprint(events) == fingerprint(EVENTS)
 
 
-@settings(deadline=None)
 @given(st.randoms())
 def test_the_order_of_events_is_not_in_the_fingerprint(dice: random.Random) -> None:
     shuffled = EVENTS[1:]

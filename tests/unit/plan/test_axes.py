@@ -5,7 +5,7 @@ import subprocess
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.small_plans import small_plan as plan
@@ -112,7 +112,6 @@ def same(value: str, pattern: str) -> bool:
     return re.fullmatch(expression, value) is not None
 
 
-@settings(deadline=None)
 @given(include=tables, exclude=tables)
 def test_include_and_exclude_leave_what_they_say(include: list[dict[str, str]], exclude: list[dict[str, str]]) -> None:
     expected = [
@@ -165,7 +164,6 @@ def test_a_cell_is_cut_by_the_axes_that_a_table_names() -> None:
     assert kept([{"stack": "y"}, {"stack": "x"}], [{"stack": "x", "profile": "y"}])
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["x*", "?1", "y2", "*"]), min_size=1)),
     st.data(),

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.small_plans import small_plan as plan
@@ -18,7 +18,6 @@ def some(names: list[str]) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(names), min_size=1, unique=True)
 
 
-@settings(deadline=None)
 @given(
     stacks=some(STACKS),
     workloads=some(WORKLOADS),
@@ -76,7 +75,6 @@ def test_none_is_measured_on_each_underlay_where_it_is_compared(stacks: list[str
 ON_ANY = ["none", "none:underlay=ip6", "none:underlay=ethernet", "macvlan", "vxlan", "vxlan:outer=ipv6", "macvlan+ipip"]
 
 
-@settings(deadline=None)
 @given(stacks=some(ON_ANY))
 def test_ratios_have_their_none_and_nothing_else_is_added(stacks: list[str]) -> None:
     found = bare_beside(stacks)

@@ -86,7 +86,7 @@ def test_the_generator_makes_sound_plans_and_others() -> None:
 def test_2000_generated_plans_are_read_or_refused(record_property: Callable[[str, object], None]) -> None:
     reasons: list[str] = []
 
-    @settings(deadline=None, max_examples=FEW, database=None)
+    @settings(max_examples=FEW, database=None)
     @given(seed=st.integers(0, 2**64))
     def generate(seed: int) -> None:
         reasons.append(refused(generated(Random(seed))))

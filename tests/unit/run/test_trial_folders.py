@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import shard
@@ -54,7 +54,6 @@ def test_swept_values_stand_in_the_folder() -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_no_name_leads_out_of_the_run(stack: str, profile: str, workload: str) -> None:
     folder = folder_of(SPEC | {"stack": stack, "profile": {"name": profile}}, workload)

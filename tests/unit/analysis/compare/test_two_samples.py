@@ -4,7 +4,7 @@ import tracemalloc
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -147,7 +147,6 @@ def test_the_relative_shift_does_not_depend_on_the_unit(a: list[float], b: list[
     assert one.low <= one.value <= one.high
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=5), st.lists(values, min_size=1, max_size=5))
 def test_a_difference_of_some_rank_is_found_without_making_all_of_them(a: list[float], b: list[float]) -> None:
     rising = sorted(late - early for early in a for late in b)

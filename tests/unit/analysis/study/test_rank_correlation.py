@@ -57,7 +57,7 @@ def test_tau_without_ties_has_scipys_exact_p(n: int) -> None:
     assert (found.tau, found.tau_p) == pytest.approx((known.statistic, known.pvalue))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(few)
 def test_p_with_ties_is_the_share_of_all_orders(pairs: list[tuple[int, int]]) -> None:
     x, y = [float(one) for one, _ in pairs], [float(other) for _, other in pairs]

@@ -2,7 +2,7 @@ import random
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.labs import members
@@ -42,7 +42,6 @@ def test_cpio_reads_it() -> None:
     assert listed.stderr == b""
 
 
-@settings(deadline=None)
 @given(st.dictionaries(NAMES, st.binary(max_size=20), max_size=6), st.randoms())
 def test_the_order_of_the_files_does_not_matter(contents: dict[str, bytes], dice: random.Random) -> None:
     files = {name: (FILE, content) for name, content in contents.items()}

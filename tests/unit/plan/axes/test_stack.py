@@ -1,7 +1,7 @@
 """Which layers can be joined. The messages themselves are golden: tests/golden/errors."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tunbench.plan.axes.stack import parse, read_stack
@@ -113,20 +113,17 @@ def joins(text: str) -> bool:
     return True
 
 
-@settings(deadline=None)
 @given(ports, ports)
 def test_two_of_one_technology_need_two_ports(one: int, other: int) -> None:
     assert joins(f"wireguard:port={one}+wireguard:port={other}") == (one != other)
 
 
-@settings(deadline=None)
 @given(ports, ports, st.booleans())
 def test_two_technologies_never_share_a_port(one: int, other: int, swapped: bool) -> None:
     layers = [f"wireguard:port={one}", f"vxlan:port={other}"]
     assert joins("+".join(reversed(layers) if swapped else layers)) == (one != other)
 
 
-@settings(deadline=None)
 @given(ports, ports, identifiers, identifiers)
 def test_one_of_several_exclusive_options_is_enough(port: int, other_port: int, vni: int, other_vni: int) -> None:
     text = f"vxlan:port={port},vni={vni}+vxlan:port={other_port},vni={other_vni}"

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tunbench.runner import invocation, stack
@@ -25,7 +25,6 @@ def test_the_pairs_of_each_topology_the_usual_one_first() -> None:
     assert names("cluster:workers=3") == ["pod-a-pod-b", "pod-a-pod-c", "pod-b-pod-c"]
 
 
-@settings(deadline=None)
 @given(st.integers(2, topology.MAX_ENDPOINTS))
 def test_a_mesh_joins_each_with_each(nodes: int) -> None:
     mesh = read(f"mesh:nodes={nodes}")

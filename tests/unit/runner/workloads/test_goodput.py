@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import Answer, Begin, FakeEvents, FakeShell, captured, move_home, two_nodes
@@ -242,7 +242,6 @@ def sound(text: str) -> None:
     assert attempt.loss <= 1
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_output_that_was_changed_gives_sound_values_or_has_failed(seed: int) -> None:
     dice = random.Random(seed)

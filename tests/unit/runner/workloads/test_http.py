@@ -3,7 +3,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
@@ -150,7 +150,6 @@ def test_every_value_may_be_anything() -> None:
         container[key] = before
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_reports_that_were_changed_give_sound_values_or_have_failed(seed: int) -> None:
     dice = random.Random(seed)

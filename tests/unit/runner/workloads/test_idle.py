@@ -6,7 +6,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, captured, move_home, two_nodes
@@ -70,7 +70,6 @@ def test_counters_that_are_not_there_have_failed(text: str) -> None:
         node_counters.parse(text, 0)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int) -> None:
     dice = random.Random(seed)

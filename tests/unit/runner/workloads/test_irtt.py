@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import captured
@@ -150,7 +150,6 @@ def sound(text: str) -> None:
     assert all(math.isfinite(value) and value >= 0 for pair in trips.answered for value in pair)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_round_trips_that_were_changed_are_sound_or_have_failed(seed: int) -> None:
     dice = random.Random(seed)

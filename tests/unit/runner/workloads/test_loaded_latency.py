@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import Answer, Begin, Call, FakeEvents, FakeShell, captured, move_home, two_nodes
@@ -99,7 +99,6 @@ def test_an_interval_that_is_told_twice_counts_once() -> None:
     assert [one.start for one in loaded_latency.parse(SERVERS["up"])] == sorted(set(starts))
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_load_that_was_changed_is_sound_or_has_failed(seed: int) -> None:
     dice = random.Random(seed)

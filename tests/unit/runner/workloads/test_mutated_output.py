@@ -106,7 +106,7 @@ def test_every_number_of_ping_may_be_anything(number: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARSERS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(text=st.text())
 def test_any_text_has_failed(name: str, text: str) -> None:
     if name not in ("tc", "pmtu:route") or text.strip():

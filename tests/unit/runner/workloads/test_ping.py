@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home, two_nodes
@@ -186,7 +186,6 @@ def test_more_refusals_than_errors_have_failed() -> None:
         ping.parse(text, 0.01, df=True)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int) -> None:
     dice = random.Random(seed)

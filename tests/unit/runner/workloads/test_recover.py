@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import FakeEvents, FakeShell, captured, move_home
@@ -200,7 +200,6 @@ def test_every_number_may_be_anything(number: str) -> None:
                 assert all(0 <= one.value < 1e12 for one in samples)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_what_was_edited_gives_sound_values_or_has_failed(seed: int) -> None:
     dice = random.Random(seed)

@@ -129,7 +129,7 @@ def test_statistics_that_contradict_themselves_have_failed(old: str, new: str, m
         report.of_receiver("".join(lines), COUNT)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32))
 def test_what_was_edited_has_failed_or_delivers_no_more_than_was_sent(seed: int) -> None:
     dice = random.Random(seed)

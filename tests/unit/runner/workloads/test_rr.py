@@ -3,7 +3,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import Call, FakeEvents, FakeShell, captured, move_home, two_nodes
@@ -163,7 +163,6 @@ def test_counts_that_make_no_sense_have_failed(change: str) -> None:
         rr.parse(text, captured("rr-tcp.csv"), "tcp", 10)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32), proto=st.sampled_from(["tcp", "udp"]))
 def test_output_that_was_edited_gives_sound_values_or_has_failed(seed: int, proto: str) -> None:
     dice = random.Random(seed)

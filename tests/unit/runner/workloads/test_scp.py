@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import Answer, FakeEvents, FakeShell, captured, move_home, two_nodes
@@ -68,7 +68,6 @@ def test_torn_sums_have_failed() -> None:
             scp.parse(SUMS[:end], 1000, 1, 1)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_sums_that_were_edited_are_those_of_one_file_or_have_failed(seed: int) -> None:
     changed = edited(SUMS, random.Random(seed))
