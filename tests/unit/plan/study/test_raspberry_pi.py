@@ -7,7 +7,10 @@ from tunbench.plan.expand import expand
 
 NAME = "raspberry-pi-2021"
 
-LONG = {f"delay:delay={delay}ms" for delay in range(60, 101, 10)} | {f"network-{number}" for number in (1, 2, 3)}
+LONG = {
+    *(f"delay:delay={delay}ms" for delay in range(60, 101, 10)),
+    *("network-1", "network-2", "network-3", "router-network-1"),
+}
 """Profiles of which slow start takes more than a second, or where TCP has to find its rate between losses."""
 
 
