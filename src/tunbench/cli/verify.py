@@ -1,6 +1,6 @@
 """`tunbench verify`: executes shards of somebody else's run again, and says whether they are equal to the byte."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,6 @@ from tunbench.cli.shell.listing import print_json
 from tunbench.labs.unwritable import temporary_folder
 from tunbench.plain_text import line
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
-from tunbench.plan.load import Loaded
 from tunbench.plan.shard import Shard
 from tunbench.report import verification_wording as wording
 from tunbench.run import execution, given_plugins
@@ -90,7 +89,11 @@ def verify(
             loaded = again.loaded_plan(their)
             asked = again.asked_shards(their, loaded)
             chosen = again.choose(asked.finished, count, seed)
-            order, differing = _order(their, loaded, chosen, brought_programs.parsed(tool or []), not medians, console)
+            order = again.order_of(their, loaded, chosen, brought_programs.parsed(tool or []))
+            execution.refuse_another(folder, order)
+            if _build(order, their, not medians, console):
+                order = again.order_of(their, loaded, chosen, brought_programs.parsed(tool or []))
+            differing = facts.differences(their.head.manifest, describe(order), order.lab.deciding_facts)
             if differing and not medians:
                 raise RunError(_other_machine(their, differing))
             for one in differing:
@@ -134,20 +137,15 @@ def _check(their: TheirRun, count: int | None, medians: bool) -> None:
     given_plugins.check(their.head.manifest, their.name, their_run.command(their))
 
 
-def _order(
-    their: TheirRun, loaded: Loaded, chosen: Sequence[Shard], given: Mapping[str, str], exact: bool, console: Console
-) -> tuple[Order, list[FactDifference]]:
-    """The shards as an order of this machine, for which all is built, and what of it is not as in the run."""
-    order = again.order_of(their, loaded, chosen, given)
+def _build(order: Order, their: TheirRun, exact: bool, console: Console) -> bool:
+    """Builds what the order lacks on this machine; whether it lacked anything."""
     needed = provide.lacking(order)
     provide.check(needed, their, exact)
     for one in needed:
         say(console, f"{one.name} is not there, and is built: that takes some minutes")
         with console.status(f"building {one.name}") as status:
             provide.build(one, their, exact, lambda text: status.update(Text(f"building: {text}")))
-    if needed:
-        order = again.order_of(their, loaded, chosen, given)
-    return order, facts.differences(their.head.manifest, describe(order), order.lab.deciding_facts)
+    return bool(needed)
 
 
 def _other_machine(their: TheirRun, differing: Sequence[FactDifference]) -> str:

@@ -50,7 +50,7 @@ def after(seconds: float) -> Over:
 def create(folder: Path, order: Order) -> None:
     """Makes the folder of a new run, with plan and the head of the journal. Raises RunError, LabError, ImageError."""
     try:
-        _refuse_another(folder, order)
+        refuse_another(folder, order)
         manifest = _described(order)
         folder.mkdir(parents=True, exist_ok=True)
         files.write(folder / "plan.toml", order.loaded.text)
@@ -86,7 +86,7 @@ def _described(order: Order) -> dict[str, Any]:
         ) from None
 
 
-def _refuse_another(folder: Path, order: Order) -> None:
+def refuse_another(folder: Path, order: Order) -> None:
     """Raises RunError where the folder holds anything but the first moments of a run that never began.
 
     Or where the lab would not see it.

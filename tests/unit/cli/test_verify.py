@@ -34,7 +34,7 @@ from tunbench.labs import registry as labs
 from tunbench.plan.shard import Shard
 from tunbench.run.results import finish
 from tunbench.run.verify import archive as files_of_archive
-from tunbench.run.verify import listed
+from tunbench.run.verify import listed, provide
 from tunbench.run.verify.pack import pack
 from tunbench.runner import registry
 
@@ -361,6 +361,12 @@ def test_what_is_printed(case: str, here: Path, monkeypatch: Patch) -> None:
         file.write_text(text)
     assert text == file.read_text()
     assert list(Path("tmp").iterdir()) == [], "nothing is left behind"
+
+
+def test_the_folder_is_looked_at_before_anything_is_built(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(provide, "lacking", lambda order: pytest.fail("it is built first"))
+    result = invoke("verify", "run", "--out", "run")
+    assert (result.exit_code, "run is another run" in result.stderr) == (2, True)
 
 
 def test_every_golden_output_has_its_case() -> None:
