@@ -149,7 +149,8 @@ def read(
     if beside and not mistakes:
         mistakes += named_cells.mistakes(beside["study"], beside["claim"], plans)
     if mistakes or not beside:
-        given = {OVERRIDES[name]: f"--{name}" for name in overrides}
+        # A scale is chosen by its name: what it replaces stands in the file.
+        given = {OVERRIDES[name]: f"--{name}" for name in overrides if name != "scale"}
         raise PlanError(in_lines(mistakes, text, str(path), {**(options or {}), **given}))
     scale = overrides.get("scale", FULL)
     if scale not in plans or ("scale" in overrides and not replaced):

@@ -229,6 +229,12 @@ def test_a_shipped_plan_can_be_copied() -> None:
     assert shown.stdout == shipped_plans()["quick"].read_text()
 
 
+@pytest.mark.parametrize("overrides", [{}, {"scale": "small"}, {"scale": "other"}])
+def test_what_a_scale_replaces_stands_in_the_file(overrides: dict[str, str]) -> None:
+    text = f'{SMALLEST}[scale.small]\nstacks = ["noone"]\n[scale.other]\nrepeats = 2\n'
+    assert message(text, **overrides).startswith("any.toml:5: scale.small.stacks[0]: ")
+
+
 def test_a_mistake_is_one_message_and_exit_code_2() -> None:
     result = CliRunner().invoke(app, ["plan", "check", "quik"])
     assert result.exit_code == 2
