@@ -31,6 +31,9 @@ DELAYS = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}
 
 LINE = re.compile(r"([^/]+)/([^/]+)")
 
+SLOWEST, FASTEST = "1K", "600G"
+"""The rates that a line can have: a link's, as far as the kernel counts what waits in QUEUE."""
+
 LINE_EXAMPLE = "write what comes down and what goes up, such as --line 300M/40M"
 
 OPTIONS: Mapping[positions.Path, str] = {
@@ -125,7 +128,9 @@ def read(stacks: Sequence[str], line: str, line_b: str, delay: str, loss: str, p
         raise PlanError(f'--for: there is no "{purpose}"{nearest(purpose, [name for name in PURPOSES if name])}')
     a = _line("--line", line)
     b = _line("--line-b", line_b) if line_b else a
-    for option, key, value in (("--delay", "delay", delay), ("--loss", "loss", loss)):
+    for option, key, value, example in (("--delay", "delay", delay, "35ms"), ("--loss", "loss", loss, "0.2%")):
+        if ".." in value:
+            raise PlanError(f"{option}: {value} are several values: give one, such as {example}")
         _checked(option, profile.read_profile, {"name": "line", key: value})
     return Choice(stacks, a, b, delay, loss, PURPOSES[purpose], seed)
 
@@ -200,7 +205,12 @@ def _line(option: str, value: str) -> Line:
     if not found:
         raise PlanError(f'{option}: "{value}" is not two rates: {LINE_EXAMPLE}')
     line = Line(found[1].strip(), found[2].strip())
+    slowest, fastest = quantity.rate(SLOWEST), quantity.rate(FASTEST)
     for rate in line:
+        _checked(option, quantity.rate, rate)
+        if rate[-1].isalpha() and not slowest <= quantity.rate(rate) <= fastest:
+            raise PlanError(f'{option}: "{rate}" is out of range: a line has {SLOWEST} to {FASTEST}; {LINE_EXAMPLE}')
+        # Without a unit it is no rate of a link.
         _checked(option, link.from_table, {"name": "line", "rate": rate, "queue": QUEUE})
     return line
 

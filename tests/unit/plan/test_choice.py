@@ -91,9 +91,13 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "no such stack": ({"stacks": ["none", "wireguardd"]}, 'did you mean "wireguard"'),
     "no up": ({"line": "300M"}, '--line: "300M" is not two rates'),
     "no unit": ({"line": "300/40"}, "--line: .* has no unit"),
+    "too slow": ({"line": "0M/1M"}, '--line: "0M" is out of range: a line has 1K to 600G; write what comes down'),
+    "too fast": ({"line": "1M/601G"}, '--line: "601G" is out of range: a line has 1K to 600G; write what comes down'),
     "no rate": ({"line": "fast/40M"}, "--line: .*fast"),
     "the other line": ({"line_b": "9M/"}, '--line-b: "9M/" is not two rates'),
     "a delay without unit": ({"delay": "35"}, "--delay: "),
+    "delays": ({"delay": "0ms..50ms step 10ms"}, "--delay: 0ms..50ms step 10ms are several values: give one, such as"),
+    "losses": ({"loss": "1%..2% step 1%"}, "--loss: 1%..2% step 1% are several values: give one, such as 0.2%"),
     "a loss of more than all": ({"loss": "200%"}, "--loss: "),
     "a quote": ({"loss": '1%", x = "'}, "--loss: "),
     "another purpose": ({"purpose": "games"}, '--for: there is no "games"; known: backup, voip, web'),
@@ -115,6 +119,11 @@ def test_a_mistake_of_the_whole_names_an_option_and_no_file(given: dict[str, Any
     with pytest.raises(PlanError) as told:
         choice.loaded(choice.text(asked(**given), "tunbench choose …"), Path("choose.toml"))
     assert str(told.value) == message
+
+
+@pytest.mark.parametrize("line", ["1K/1K", "600G/600G", "1K/600G"])
+def test_the_slowest_and_the_fastest_line_are_plans(line: str) -> None:
+    choice.loaded(choice.text(asked(line=line), "tunbench choose …"), Path("choose.toml"))
 
 
 @pytest.mark.parametrize("case", MISTAKES)
