@@ -9,7 +9,7 @@ from tunbench.cli.shared.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen, show
-from tunbench.cli.shell.errors import BAD_INPUT
+from tunbench.cli.shell.errors import one_of
 from tunbench.cli.shell.listing import print_json
 
 
@@ -43,9 +43,7 @@ def compare(
     from tunbench.report.export import comparison as exported
     from tunbench.report.terminal import comparison as shown
 
-    if as_json and as_csv:
-        typer.echo("--json and --csv exclude each other; give one of them", err=True)
-        raise typer.Exit(BAD_INPUT)
+    one_of({"--json": as_json, "--csv": as_csv})
     compared = comparison(a, b, metric, stack, workload)
     if as_csv:
         typer.echo(frame(worst_first(compared.rows)).write_csv(), nl=False)

@@ -8,7 +8,7 @@ import typer
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen, show
-from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.errors import bad_input_exits, one_of
 from tunbench.cli.shell.listing import print_rows, print_table
 from tunbench.labs import image
 from tunbench.labs.vm.image_definition import ADDONS, BASE
@@ -53,6 +53,8 @@ def tunnels(
       tunbench list tunnels ipsec openvpn
       tunbench list tunnels --json
     """
+    one_of({"--json": as_json, "--markdown": markdown})
+    one_of({"--markdown": markdown, "names of tunnels": names})
     if markdown:
         return typer.echo(page.markdown(), nl=False)
     installed = image.installed_packages([BASE, *ADDONS.values()])

@@ -1,5 +1,6 @@
 """`tunbench plan`: checks a plan, and shows what it would run."""
 
+import os
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from tunbench.cli.shared.plan_options import (
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.console import show as show_parts
-from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.errors import bad_input_exits, one_of
 from tunbench.cli.shell.listing import print_json
 from tunbench.doctor import choose_lab
 from tunbench.plan.cautions import lines as caution_lines
@@ -107,6 +108,7 @@ def show(
       tunbench plan show quick --stack 'wireguard*' --workload 'ping*'
       tunbench plan show my-plan.toml --json
     """
+    one_of({"--json": as_json, "--text": as_text})
     with bad_input_exits(ToolError):
         narrowed = narrowed_by(stack, workload, profile, repeats)
         loaded = load(plan, seed=seed, lab=lab, clock=clock, scale=scale, **narrowed)
@@ -121,5 +123,13 @@ def show(
         print_json(to_json(loaded, shards, count))
     else:
         show_parts(screen(), plan_tables.expanded(loaded, shards, count, every))
-        for line in caution_lines(shards, loaded.plan.lab.clock):
+        for line in [*_cores(count, loaded.plan.lab.clock), *caution_lines(shards, loaded.plan.lab.clock)]:
             say(screen(stderr=True), line)
+
+
+def _cores(workers: int, clock: str) -> list[str]:
+    """That the time is another machine's, where this one has fewer cores than labs; on the real clock they wait."""
+    cores = os.cpu_count() or 1
+    several = f"{cores} cores" if cores > 1 else "one core"
+    text = f"each of the {workers} labs needs a core: this machine has {several}, and takes longer than that"
+    return [text] if clock == "virtual" and workers > cores else []

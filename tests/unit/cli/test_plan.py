@@ -1,6 +1,7 @@
 """What `tunbench plan show` and the lists of links, tunings and machines print."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -135,6 +136,15 @@ def test_machines_are_listed() -> None:
     assert "aes, avx2, pclmulqdq, vaes" in printed
     rows = json.loads(invoke("list", "machines", "--json").stdout)["rows"]
     assert rows == [one.spec() for one in machine.shipped().values()]
+
+
+@pytest.mark.parametrize(("cores", "clock", "told"), [(2, "virtual", True), (8, "virtual", False), (2, "real", False)])
+def test_labs_without_a_core_of_their_own_are_told(
+    monkeypatch: pytest.MonkeyPatch, cores: int, clock: str, told: bool
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    said = invoke("plan", "show", "quick", "--clock", clock, "--workers", "8").stderr
+    assert ("each of the 8 labs needs a core: this machine has 2 cores" in said) == told
 
 
 @pytest.mark.parametrize("number", ["1000000000", "1" + "0" * 30])

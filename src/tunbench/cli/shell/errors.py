@@ -1,6 +1,6 @@
 """What a user did wrong: one message on stderr, and exit code 2."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import typer
@@ -16,6 +16,13 @@ def complain(text: str) -> None:
     """Prints a message on stderr, if that takes it: the exit code says as much."""
     with suppress(OSError):
         typer.echo(plain(text), err=True)
+
+
+def one_of(given: Mapping[str, object]) -> None:
+    """Ends the command where more than one of these options is given: what is printed has one form."""
+    if len(names := [name for name, value in given.items() if value]) > 1:
+        complain(f"{' and '.join(names)} exclude each other; give one of them")
+        raise typer.Exit(BAD_INPUT)
 
 
 @contextmanager
