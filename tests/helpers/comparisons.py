@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 from tests.helpers.records import MANIFEST, TCP, cell, record, trial
-from tunbench.analysis.compare.runs import RunComparison, Selection, compare
+from tunbench.analysis.compare.runs import SIDES, RunComparison, Selection, compare
 from tunbench.analysis.run_analysis import RunAnalysis, analyse
 from tunbench.journal.record import TrialResult
 
@@ -43,6 +43,7 @@ def comparison_of(
     a: Sequence[TrialResult],
     b: Sequence[TrialResult],
     choice: Selection = Selection(),  # noqa: B008
+    sides: tuple[str, str] = SIDES,
 ) -> RunComparison:
     """The comparison of two runs, of which the second had another runner."""
-    return compare(analysis_of(a), analysis_of(b, OTHER_MANIFEST), choice)
+    return compare(analysis_of(a), analysis_of(b, OTHER_MANIFEST), choice, sides)

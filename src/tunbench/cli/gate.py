@@ -53,6 +53,7 @@ def gate(
       tunbench gate runs/base runs/new --tolerance 5% --metric throughput,rtt --strict
       tunbench gate runs/base runs/new --summary "$GITHUB_STEP_SUMMARY" --junit gate.xml
     """
+    from tunbench.analysis.compare.gate import SIDES
     from tunbench.analysis.compare.gate import gate as judge
     from tunbench.report.export import comparison as exported
     from tunbench.report.export import junit as cases
@@ -61,7 +62,7 @@ def gate(
 
     with bad_input_exits(ValueError):
         share = quantity.ratio(tolerance)
-    compared = comparison(base, new, metric, stack, workload)
+    compared = comparison(base, new, metric, stack, workload, SIDES)
     judged = judge(compared, share, strict)
     if summary is not None:
         with unwritable_exits(summary, MEND), files.appended(summary) as file:

@@ -123,7 +123,8 @@ def method(compared: RunComparison) -> str:
         f"Mann-Whitney, Holm-corrected over {tests}, shown below {LEVEL}" if compared.tests else "nothing was tested"
     )
     interval = f"its 95{units.NBSP}% interval (less of few trials)"
-    return f"change: Hodges-Lehmann shift from A to B with {interval}; effect: Cliff's delta; p: {tested}"
+    shift = f"Hodges-Lehmann shift from {' to '.join(compared.sides)}"
+    return f"change: {shift} with {interval}; effect: Cliff's delta; p: {tested}"
 
 
 def metric_label(row: ComparedCell) -> str:

@@ -1,7 +1,7 @@
 """The verdict of a compared cell of which trials failed or are missing: numbers do not decide it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tunbench.analysis.compare.compared_cell import FAILED_A, FAILED_B, FAILED_BOTH, ONLY_A, ONLY_B, ComparedCell
 from tunbench.journal.record import TrialResult
@@ -11,11 +11,13 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 """A sequence by which a program colours what it prints: ECMA-48, section 5.4."""
 
 
-def without_numbers(row: ComparedCell, a: Sequence[TrialResult], b: Sequence[TrialResult]) -> tuple[str, str]:
+def without_numbers(row: ComparedCell, sides: Mapping[str, Sequence[TrialResult]]) -> tuple[str, str]:
     """The verdict that does not need numbers, and why; both empty where the numbers decide.
 
-    A cell of which a larger share of trials failed in B than in A has failed in B, whatever the others measured.
+    `sides` are the cell's trials in A and in B, by what the runs are called. A cell of which a larger share of trials
+    failed in B than in A has failed in B, whatever the others measured.
     """
+    (a, b), (_, name_b) = sides.values(), sides
     bad = [[trial for trial in side if trial.verdict != Verdict.OK] for side in (a, b)]
     if a and b and len(bad[1]) * len(a) > len(bad[0]) * len(b):
         return FAILED_B, _failures(bad[1], len(b))
@@ -24,15 +26,15 @@ def without_numbers(row: ComparedCell, a: Sequence[TrialResult], b: Sequence[Tri
     if row.n_b:
         return (FAILED_A, _failures(bad[0], len(a))) if bad[0] else (ONLY_B, "")
     if row.n_a:
-        return ONLY_A, "no value of it in B" if b else "no trial of it in B"
+        return ONLY_A, f"no {'value' if b else 'trial'} of it in {name_b}"
     if a and b:
         return FAILED_BOTH, _failures(bad[1], len(b))
     return (FAILED_A, _failures(bad[0], len(a))) if a else (ONLY_B, _failures(bad[1], len(b)))
 
 
-def some_failed(a: Sequence[TrialResult], b: Sequence[TrialResult]) -> str:
+def some_failed(sides: Mapping[str, Sequence[TrialResult]]) -> str:
     """That not all trials of a side are ok, whose rest is compared; empty where all are."""
-    counts = [(name, sum(one.verdict == Verdict.OK for one in side), len(side)) for name, side in (("A", a), ("B", b))]
+    counts = [(name, sum(one.verdict == Verdict.OK for one in side), len(side)) for name, side in sides.items()]
     return "; ".join(f"{name}: {ok} ok of {of} trials" for name, ok, of in counts if ok < of)
 
 

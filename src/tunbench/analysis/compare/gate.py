@@ -3,8 +3,11 @@
 import math
 from typing import NamedTuple
 
-from tunbench.analysis.compare.compared_cell import FAILED_B, ONLY_A, ONLY_B, UNDECIDED, WORSE, ComparedCell
+from tunbench.analysis.compare.compared_cell import FAILED_A, FAILED_B, ONLY_A, ONLY_B, UNDECIDED, WORSE, ComparedCell
 from tunbench.analysis.compare.runs import RunComparison
+
+SIDES = BASE, NEW_RUN = "the base", "the new run"
+"""What a gate calls the two runs."""
 
 FAILED, MISSING, PASSED = "failed", "missing", "passed"
 
@@ -74,15 +77,17 @@ def _judged(row: ComparedCell, tolerance: float) -> GatedCell:
     if row.verdict == FAILED_B:
         return GatedCell(row, FAILED, row.why)
     if row.verdict == ONLY_A:
-        return GatedCell(row, MISSING, row.why or "it has no value in the new run")
+        return GatedCell(row, MISSING, row.why)
     if row.verdict == UNDECIDED:
         return GatedCell(row, UNDECIDED, row.why)
     if row.verdict == WORSE and row.least is not None:
         if math.isinf(row.least):
-            return GatedCell(row, WORSE, "the base has none of it")
+            return GatedCell(row, WORSE, f"{BASE} has none of it")
         if row.least > tolerance:
             return GatedCell(row, WORSE, f"by at least {row.least:.2%}".replace("%", " %"))
         return GatedCell(row, PASSED, "worse, but not by more than the tolerance beyond doubt")
     if row.verdict == ONLY_B and not row.n_b:
         return GatedCell(row, FAILED, row.why)
+    if row.verdict == FAILED_A:
+        return GatedCell(row, PASSED, f"failed in {BASE}")
     return GatedCell(row, PASSED, "new" if row.verdict == ONLY_B else row.verdict)

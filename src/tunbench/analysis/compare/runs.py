@@ -43,6 +43,9 @@ EVERY = "all"
 KEY = (*(name for name in CELL if name not in ("lab", "clock")), *METRIC)
 """The columns by which the rows of two runs are put beside each other."""
 
+SIDES = ("A", "B")
+"""What the two runs are called, unless they have names of their own."""
+
 Key = tuple[str, ...]
 Values = dict[tuple[int, int], float]
 """One value a trial, by its repeat and seed."""
@@ -55,7 +58,8 @@ class CompareError(Exception):
 class RunComparison(NamedTuple):
     """Two runs side by side: whether their fingerprints are equal, what differs of them, and the rows, in plan order.
 
-    `tests` is the number of rows that Holm's correction counts, `lacking` the trials that B was to have and has not.
+    `tests` is the number of rows that Holm's correction counts, `lacking` the trials that B was to have and has not,
+    `sides` what both are called in sentences.
     """
 
     identical: bool
@@ -63,6 +67,7 @@ class RunComparison(NamedTuple):
     rows: list[ComparedCell]
     tests: int
     lacking: int = 0
+    sides: tuple[str, str] = SIDES
 
 
 class Selection(NamedTuple):
@@ -76,7 +81,12 @@ class Selection(NamedTuple):
     workload: str = "*"
 
 
-def compare(a: RunAnalysis, b: RunAnalysis, choice: Selection = Selection()) -> RunComparison:  # noqa: B008 - it cannot be changed
+def compare(
+    a: RunAnalysis,
+    b: RunAnalysis,
+    choice: Selection = Selection(),  # noqa: B008 - it cannot be changed
+    sides: tuple[str, str] = SIDES,
+) -> RunComparison:
     """Compares two runs. Raises CompareError where their labs differ, or nothing is there that was chosen."""
     if lab_of(a.record) != lab_of(b.record):
         raise CompareError(
@@ -87,10 +97,10 @@ def compare(a: RunAnalysis, b: RunAnalysis, choice: Selection = Selection()) -> 
     identical = virtual and a.record.fingerprint == b.record.fingerprint
     both, trials = (_values(a.values), _values(b.values)), (_trials(a.record), _trials(b.record))
     keys = _chosen({**dict.fromkeys(both[0]), **dict.fromkeys(both[1]), **dict.fromkeys(_unmeasured(*trials))}, choice)
-    place_of = _order(a.record, b.record)
+    place_of, named = _order(a.record, b.record), dict(zip(sides, trials, strict=True))
     keys.sort(key=place_of.rank)
     rows = [
-        _row(key, place_of.condition(key), [side.get(key, {}) for side in both], trials, virtual, identical)
+        _row(key, place_of.condition(key), [side.get(key, {}) for side in both], named, virtual, identical)
         for key in keys
     ]
     tests = sum(row.p is not None for row in rows)
@@ -99,7 +109,7 @@ def compare(a: RunAnalysis, b: RunAnalysis, choice: Selection = Selection()) -> 
         for key, row in zip(keys, _decided(rows), strict=True)
     ]
     lacking = max(0, b.record.planned - len(b.record.trials))
-    return RunComparison(identical, differences(a.record, b.record), rows, tests, lacking)
+    return RunComparison(identical, differences(a.record, b.record), rows, tests, lacking, sides)
 
 
 def _values(values: pl.DataFrame) -> dict[Key, Values]:
@@ -181,7 +191,7 @@ def _row(
     key: Key,
     condition: str,
     values: Sequence[Values],
-    trials: Sequence[dict[Key, list[TrialResult]]],
+    trials: Mapping[str, dict[Key, list[TrialResult]]],
     virtual: bool,
     identical: bool,
 ) -> ComparedCell:
@@ -197,11 +207,11 @@ def _row(
         verdict=UNDECIDED,
         **cast(Any, one),
     )
-    here = [side.get(_cell(one), []) for side in trials]
-    verdict, why = without_numbers(row, *here)
+    here = {name: side.get(_cell(one), []) for name, side in trials.items()}
+    verdict, why = without_numbers(row, here)
     if verdict:
         return row._replace(verdict=verdict, why=why)
-    row = row._replace(why=some_failed(*here))
+    row = row._replace(why=some_failed(here))
     if identical or (virtual and values[0] == values[1]):
         return row._replace(verdict=IDENTICAL)
     return _with_numbers(row, first, second)

@@ -26,9 +26,11 @@ Stacks = Annotated[str, typer.Option("--stack", metavar="PATTERN", help="Stacks,
 Workloads = Annotated[str, typer.Option("--workload", metavar="PATTERN", help="Workloads, such as iperf3-tcp*.")]
 
 
-def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "RunComparison":
-    """The two runs compared; ends the command where that cannot be."""
-    from tunbench.analysis.compare.runs import CompareError, Selection
+def comparison(
+    a: Path, b: Path, metric: str, stack: str, workload: str, sides: tuple[str, str] | None = None
+) -> "RunComparison":
+    """The two runs compared, by other names than A and B where it has any; ends the command where that cannot be."""
+    from tunbench.analysis.compare.runs import SIDES, CompareError, Selection
     from tunbench.analysis.compare.runs import compare as compared
     from tunbench.analysis.run_analysis import analyse
 
@@ -39,4 +41,4 @@ def comparison(a: Path, b: Path, metric: str, stack: str, workload: str) -> "Run
             if len(record.trials) < record.planned:
                 missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
                 typer.echo(f"{line(str(folder))}: {missing}; go on with: {resume_command(folder)}", err=True)
-        return compared(analyse(records[0]), analyse(records[1]), Selection(names, stack, workload))
+        return compared(analyse(records[0]), analyse(records[1]), Selection(names, stack, workload), sides or SIDES)

@@ -32,7 +32,7 @@ def markdown(judged: GateResult, compared: RunComparison) -> str:
         lines = "\n".join(f"- {_escaped(line)}" for line in wording.differing(compared))
         parts += [_details("What differs of the runs", lines)]
     if not judged.identical:
-        parts += [f"<sub>{_escaped(wording.method(compared))}. A is the base, B the new run.</sub>"]
+        parts += [f"<sub>{_escaped(wording.method(compared))}.</sub>"]
     return "\n\n".join(parts) + "\n"
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.comparisons import comparison_of, failures, speeds, spread
 from tests.helpers.records import PING
-from tunbench.analysis.compare.gate import GateResult, gate
+from tunbench.analysis.compare.gate import SIDES, GateResult, gate
 from tunbench.analysis.compare.runs import RunComparison, Selection
 from tunbench.journal.record import TrialResult
 from tunbench.report import change_wording
@@ -17,7 +17,7 @@ from tunbench.report.export import junit, markdown
 def judged(
     a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float = 0.02, strict: bool = False
 ) -> GateResult:
-    return gate(comparison_of(a, b), tolerance, strict)
+    return gate(comparison_of(a, b, sides=SIDES), tolerance, strict)
 
 
 def outcome(a: Sequence[TrialResult], b: Sequence[TrialResult], tolerance: float = 0.02) -> tuple[str, str]:
@@ -55,15 +55,25 @@ def test_failed_and_missing_cells_stop_and_new_ones_do_not() -> None:
     base = speeds("none", spread(1e9, 1))
     for a, b, expected in (
         (speeds("gre", [1.0]), failures("gre", [1]), ("failed", "1 of 1 trials failed: it broke")),
-        (speeds("gre", [1.0]), [], ("missing", "no trial of it in B")),
+        (speeds("gre", [1.0]), [], ("missing", "no trial of it in the new run")),
         ([], speeds("gre", [1.0]), ("passed", "new")),
-        (failures("gre", [1]), [], ("passed", "failed in A")),
+        (failures("gre", [1]), [], ("passed", "failed in the base")),
         (failures("gre", [1]), failures("gre", [1]), ("passed", "failed in both")),
     ):
         found = judged([*base, *a], [*base, *b])
         one = next(one for one in found.cells if one.row.stack == "gre")
         assert (one.outcome, one.why) == expected
         assert found.passes is (expected[0] == "passed")
+
+
+def test_a_gate_calls_its_runs_by_one_pair_of_names() -> None:
+    a = [*speeds("gre", spread(1e9, 1)), *speeds("ipip", [1.0, 2.0]), *failures("ipip", [3])]
+    both = comparison_of(a, a, sides=SIDES)
+    assert [row.why for row in both.rows if row.stack == "ipip"] == [
+        "the base: 2 ok of 3 trials; the new run: 2 ok of 3 trials"
+    ]
+    assert "shift from the base to the new run" in change_wording.method(both)
+    assert "shift from the base to the new run" in markdown.markdown(gate(both, 0.02), both)
 
 
 def test_a_run_that_lacks_trials_does_not_pass() -> None:
