@@ -31,7 +31,10 @@ def gate(
     metric: Metrics = "",
     stack: Stacks = "*",
     workload: Workloads = "*",
-    strict: Annotated[bool, typer.Option("--strict", help="Do not pass with cells that are undecided.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Do not pass with undecided cells, or a base that lacks trials."),
+    ] = False,
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Append the result to this file, as GitHub's Markdown.")
     ] = None,
@@ -43,7 +46,9 @@ def gate(
 
     A cell stops NEW where its corrected p is below 0.05 and the near end of the interval of its shift is worse by more
     than the tolerance; where more of its trials failed; and where NEW does not have it. A cell with fewer than 8 trials
-    on a side is undecided, and stops nothing unless --strict is given. docs/ci.md shows a whole workflow.
+    on a side is undecided; it stops nothing unless --strict is given, and neither does a BASE that lacks trials. A cell
+    that BASE does not have is new, and stops nothing. Where no cell has values in both, NEW does not pass.
+    docs/ci.md shows a whole workflow.
 
     Exit codes: 0 it passes, 1 it does not, 2 bad input.
 

@@ -85,12 +85,12 @@ def headline(compared: RunComparison) -> str:
 
 def of_gate(judged: GateResult) -> str:
     """What a gate says, in one sentence."""
+    amiss = "".join(f"; {one.why}" for one in judged.of_runs)
     if judged.identical:
-        return f"identical: both runs have the same fingerprint ({cells(len(judged.cells))})"
+        return f"identical: both runs have the same fingerprint ({cells(len(judged.cells))}){amiss}"
     listed = ", ".join(f"{number} {outcome}" for outcome, number in judged.counts.items())
     tolerance = units.plain(judged.tolerance, "ratio")
-    lacking = f"; {judged.lacking} trials of the new run are missing" if judged.lacking else ""
-    return f"{cells(len(judged.cells))}, tolerance {tolerance}: {listed}{lacking}"
+    return f"{cells(len(judged.cells))}, tolerance {tolerance}: {listed}{amiss}"
 
 
 def cells(number: int) -> str:

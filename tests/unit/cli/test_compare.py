@@ -71,6 +71,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(here / "again", plan(10, whole))
     write(here / "new", plan(10, whole), changed=True)
     write(here / "torn", plan(10, whole), changed=True, executed=20)
+    write(here / "empty", plan(10, whole), executed=0)
     write(here / "real", plan(10, whole), clock="real")
     write(here / "less", plan(10, whole[:2]))
     write(here / "few", plan(3, whole))
@@ -98,6 +99,10 @@ CASES = {
     "gate-within-the-tolerance": "gate base new --tolerance 20% --stack 'w*'",
     "gate-better": "gate base new --stack vxlan",
     "gate-missing": "gate base less",
+    "gate-new": "gate less base --strict",
+    "gate-unfinished-base": "gate torn base",
+    "gate-unfinished-base-strict": "gate torn base --strict --stack none --metric connect",
+    "gate-empty-base": "gate empty base",
     "gate-tolerance-without-unit": "gate base new --tolerance 2",
     "gate-tolerance-is-no-number": "gate base new --tolerance little",
     "gate-unwritable": "gate base new --junit nowhere/gate.xml",
@@ -144,6 +149,15 @@ def test_json_and_csv_have_all_rows_and_fields(runs: Path, monkeypatch: pytest.M
     assert verdicts == [row["verdict"] for row in table]
     assert verdicts == sorted(verdicts, key=VERDICTS.index)
     assert whole["tests"] == sum(row["p"] is not None for row in whole["rows"])
+
+
+def test_json_has_the_trials_that_each_run_lacks(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(runs)
+    for command in ("compare", "gate"):
+        for a, b, lacking in (("torn", "base", (40, 0)), ("base", "torn", (0, 40))):
+            told = json.loads(invoke(command, a, b, "--json").stdout)
+            assert (told["missing_trials_a"], told["missing_trials_b"]) == lacking
+            assert told.get("missing_trials", lacking[1]) == lacking[1]
 
 
 def test_more_rows_than_fit_are_counted_and_shown_on_demand(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from tunbench.analysis.compare.runs import RunComparison
 SIDES = BASE, NEW_RUN = "the base", "the new run"
 """What a gate calls the two runs."""
 
-FAILED, MISSING, PASSED = "failed", "missing", "passed"
+FAILED, MISSING, NEW, PASSED = "failed", "missing", "new", "passed"
 
-OUTCOMES = (FAILED, WORSE, MISSING, UNDECIDED, PASSED)
+OUTCOMES = (FAILED, WORSE, MISSING, UNDECIDED, NEW, PASSED)
 """What a gate makes of a cell, the worst first."""
 
 STOPPING = (FAILED, WORSE, MISSING)
@@ -26,17 +26,26 @@ class GatedCell(NamedTuple):
     why: str
 
 
-class GateResult(NamedTuple):
-    """What a gate found; `strict` says that undecided cells stop as well.
+class RunFinding(NamedTuple):
+    """What is amiss of a whole run: as of a cell, what it is of, its outcome, and why; and whether it stops the run."""
 
-    A run that lacks trials does not pass: what is not there may be what broke.
+    name: str
+    outcome: str
+    why: str
+    stops: bool
+
+
+class GateResult(NamedTuple):
+    """What a gate found; `strict` says that what nobody can judge stops as well: undecided cells, an unfinished base.
+
+    `lacking` are the trials that the base and the new run were to have and have not.
     """
 
     cells: list[GatedCell]
     tolerance: float
     strict: bool
     identical: bool
-    lacking: int = 0
+    lacking: tuple[int, int] = (0, 0)
 
     @property
     def stopping(self) -> list[GatedCell]:
@@ -50,9 +59,30 @@ class GateResult(NamedTuple):
         return [one for one in self.cells if one.outcome == UNDECIDED]
 
     @property
+    def decided(self) -> bool:
+        """Whether anything can be said about one cell at least."""
+        return any(one.outcome not in (UNDECIDED, NEW) for one in self.cells)
+
+    @property
+    def of_runs(self) -> list[RunFinding]:
+        """What is amiss of whole runs.
+
+        A new run that lacks trials does not pass: what is not there may be what broke. What a base lacks nobody can
+        compare with. Where no cell has values in both, nothing was gated, whatever each of them is.
+        """
+        (old, new), compared = self.lacking, any(one.row.n_a and one.row.n_b for one in self.cells)
+        nothing = "nothing was compared: no cell has values in both runs"
+        found = (
+            (new, RunFinding("trials", MISSING, _missing(new, NEW_RUN), stops=True)),
+            (old, RunFinding("trials of the base", MISSING, _missing(old, BASE), stops=self.strict)),
+            (not compared, RunFinding("comparison", UNDECIDED, nothing, stops=True)),
+        )
+        return [one for there, one in found if there]
+
+    @property
     def passes(self) -> bool:
         """Whether the run passes."""
-        return not self.stopping and not self.lacking
+        return not self.stopping and not any(one.stops for one in self.of_runs)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -86,8 +116,12 @@ def _judged(row: ComparedCell, tolerance: float) -> GatedCell:
         if row.least > tolerance:
             return GatedCell(row, WORSE, f"by at least {row.least:.2%}".replace("%", " %"))
         return GatedCell(row, PASSED, "worse, but not by more than the tolerance beyond doubt")
-    if row.verdict == ONLY_B and not row.n_b:
-        return GatedCell(row, FAILED, row.why)
+    if row.verdict == ONLY_B:
+        return GatedCell(row, NEW, f"{BASE} has no value of it") if row.n_b else GatedCell(row, FAILED, row.why)
     if row.verdict == FAILED_A:
         return GatedCell(row, PASSED, f"failed in {BASE}")
-    return GatedCell(row, PASSED, "new" if row.verdict == ONLY_B else row.verdict)
+    return GatedCell(row, PASSED, row.verdict)
+
+
+def _missing(trials: int, of: str) -> str:
+    return f"{trials} trials of {of} are missing" if trials > 1 else f"1 trial of {of} is missing"

@@ -58,15 +58,15 @@ class CompareError(Exception):
 class RunComparison(NamedTuple):
     """Two runs side by side: whether their fingerprints are equal, what differs of them, and the rows, in plan order.
 
-    `tests` is the number of rows that Holm's correction counts, `lacking` the trials that B was to have and has not,
-    `sides` what both are called in sentences.
+    `tests` is the number of rows that Holm's correction counts, `lacking` the trials that A and B were to have and have
+    not, `sides` what both are called in sentences.
     """
 
     identical: bool
     differences: list[Difference]
     rows: list[ComparedCell]
     tests: int
-    lacking: int = 0
+    lacking: tuple[int, int] = (0, 0)
     sides: tuple[str, str] = SIDES
 
 
@@ -108,8 +108,12 @@ def compare(
         _with_least(row, [list(side[key].values()) for side in both], tests) if row.verdict == WORSE else row
         for key, row in zip(keys, _decided(rows), strict=True)
     ]
-    lacking = max(0, b.record.planned - len(b.record.trials))
+    lacking = _lacking(a.record), _lacking(b.record)
     return RunComparison(identical, differences(a.record, b.record), rows, tests, lacking, sides)
+
+
+def _lacking(record: Record) -> int:
+    return max(0, record.planned - len(record.trials))
 
 
 def _values(values: pl.DataFrame) -> dict[Key, Values]:

@@ -8,7 +8,13 @@ from tunbench.analysis.compare.runs import LEVEL, RunComparison
 
 
 def as_json(compared: RunComparison) -> dict[str, Any]:
-    """The comparison, the worst row first."""
+    """The comparison of two whole runs: that of their cells, and how many trials each lacks."""
+    lacking = {"missing_trials_a": compared.lacking[0], "missing_trials_b": compared.lacking[1]}
+    return {**cells_as_json(compared), **lacking}
+
+
+def cells_as_json(compared: RunComparison) -> dict[str, Any]:
+    """The comparison of cells, the worst row first."""
     return {
         "identical": compared.identical,
         "level": LEVEL,
@@ -25,7 +31,7 @@ def gate_as_json(judged: GateResult, compared: RunComparison) -> dict[str, Any]:
         "tolerance": judged.tolerance,
         "strict": judged.strict,
         "counts": judged.counts,
-        "missing_trials": judged.lacking,
+        "missing_trials": compared.lacking[1],
     }
     rows = [{**one.row._asdict(), "outcome": one.outcome, "reason": one.why} for one in judged.cells]
     return {**about, **as_json(compared), "rows": rows}

@@ -3,8 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from tunbench.analysis.compare.compared_cell import UNDECIDED
-from tunbench.analysis.compare.gate import PASSED, GatedCell, GateResult
+from tunbench.analysis.compare.gate import PASSED, GatedCell, GateResult, RunFinding
 from tunbench.report import change_wording as wording
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -14,21 +13,26 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def xml(judged: GateResult) -> str:
-    """The suite. A cell that stops the run is a failure, one that is undecided and does not stop it is skipped."""
+    """The suite. What stops the run is a failure; what was not judged and does not stop it is skipped."""
     stops = {id(one) for one in judged.stopping}
-    skipped = sum(one.outcome == UNDECIDED and id(one) not in stops for one in judged.cells)
-    whole = int(judged.lacking > 0)
-    numbers = {"tests": len(judged.cells) + whole, "failures": len(stops) + whole, "errors": 0, "skipped": skipped}
     root = ElementTree.Element("testsuites")
-    attributes = {"name": "tunbench gate", **{name: str(number) for name, number in numbers.items()}}
-    suite = ElementTree.SubElement(root, "testsuite", attributes)
-    if judged.lacking:
-        case = ElementTree.SubElement(suite, "testcase", {"classname": "the whole run", "name": "trials"})
-        ElementTree.SubElement(case, "failure", {"type": "missing", "message": f"{judged.lacking} trials are missing"})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "tunbench gate"})
+    for finding in judged.of_runs:
+        _of_run(suite, finding)
     for one in judged.cells:
         _case(suite, one, id(one) in stops)
+    counted = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    suite.attrib.update({name: str(len(list(suite.iter(tag)))) for name, tag in counted.items()})
     ElementTree.indent(root)
     return HEAD + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _of_run(suite: ElementTree.Element, one: RunFinding) -> None:
+    case = ElementTree.SubElement(suite, "testcase", {"classname": "the whole run", "name": one.name})
+    if one.stops:
+        ElementTree.SubElement(case, "failure", {"type": one.outcome, "message": one.why})
+    else:
+        ElementTree.SubElement(case, "skipped", {"message": f"{one.outcome}: {one.why}"})
 
 
 def _case(suite: ElementTree.Element, one: GatedCell, stops: bool) -> None:

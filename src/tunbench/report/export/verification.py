@@ -39,5 +39,5 @@ def medians_as_json(
         "facts": [one._asdict() for one in facts],
         "interrupted": found.interrupted,
         "unfinished": found.unfinished,
-        "medians": comparison.as_json(compared),
+        "medians": comparison.cells_as_json(compared),
     }

@@ -36,8 +36,8 @@ def gate(judged: GateResult, compared: RunComparison) -> Iterator[RenderableType
     if not judged.strict:
         yield from (f"  {note}" for note in change_wording.notes([one.row for one in judged.undecided]))
     yield f"{'passed' if judged.passes else 'not passed'}: {change_wording.of_gate(judged)}"
-    if judged.undecided and len(judged.undecided) == len(judged.cells):
-        yield "nothing was decided; --strict makes that an error"
+    if judged.undecided and not judged.decided:
+        yield f"nothing was decided{'' if judged.strict else '; --strict makes that an error'}"
     yield from _about_the_runs(compared)
 
 

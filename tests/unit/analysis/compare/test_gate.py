@@ -56,14 +56,14 @@ def test_failed_and_missing_cells_stop_and_new_ones_do_not() -> None:
     for a, b, expected in (
         (speeds("gre", [1.0]), failures("gre", [1]), ("failed", "1 of 1 trials failed: it broke")),
         (speeds("gre", [1.0]), [], ("missing", "no trial of it in the new run")),
-        ([], speeds("gre", [1.0]), ("passed", "new")),
+        ([], speeds("gre", [1.0]), ("new", "the base has no value of it")),
         (failures("gre", [1]), [], ("passed", "failed in the base")),
         (failures("gre", [1]), failures("gre", [1]), ("passed", "failed in both")),
     ):
         found = judged([*base, *a], [*base, *b])
         one = next(one for one in found.cells if one.row.stack == "gre")
         assert (one.outcome, one.why) == expected
-        assert found.passes is (expected[0] == "passed")
+        assert found.passes is (expected[0] in ("passed", "new"))
 
 
 def test_a_gate_calls_its_runs_by_one_pair_of_names() -> None:
@@ -78,10 +78,51 @@ def test_a_gate_calls_its_runs_by_one_pair_of_names() -> None:
 
 def test_a_run_that_lacks_trials_does_not_pass() -> None:
     both = comparison_of(speeds("gre", spread(1e9, 1)), speeds("gre", spread(1e9, 2)))
-    found = gate(both._replace(lacking=3), 0.02)
+    found = gate(both._replace(lacking=(0, 3)), 0.02)
     assert gate(both, 0.02).passes and not found.passes
     assert change_wording.of_gate(found).endswith("; 3 trials of the new run are missing")
-    assert "3 trials are missing" in junit.xml(found)
+    assert "3 trials of the new run are missing" in junit.xml(found)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_base_that_lacks_trials_is_told_and_stops_a_strict_gate(strict: bool) -> None:
+    both = comparison_of(speeds("gre", spread(1e9, 1)), speeds("gre", spread(1e9, 2)), sides=SIDES)
+    both = both._replace(lacking=(3, 0))
+    found = gate(both, 0.02, strict)
+    told = "3 trials of the base are missing"
+    assert found.passes is not strict
+    assert change_wording.of_gate(found).endswith(f"1 passed; {told}")
+    assert change_wording.of_gate(found._replace(identical=True)).endswith(f"(1 cell); {told}")
+    assert told in markdown.markdown(found, both)
+    [suite] = ElementTree.fromstring(junit.xml(found))
+    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["skipped"]) == (
+        ("2", "1", "0") if strict else ("2", "0", "1")
+    )
+    assert told in suite[0][0].attrib["message"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_new_cells_pass_beside_a_finished_base_and_are_counted_as_new(strict: bool) -> None:
+    base = speeds("none", spread(1e9, 1))
+    found = judged(base, [*base, *speeds("gre", spread(1e9, 2))], strict=strict)
+    assert (found.passes, found.counts) == (True, {"new": 1, "passed": 1})
+    [suite] = ElementTree.fromstring(junit.xml(found))
+    assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("0", "1")
+
+
+def test_where_no_cell_has_values_in_both_nothing_passed() -> None:
+    speedy, broken = speeds("gre", spread(1e9, 1)), failures("gre", [1, 2])
+    for a, b in (([], speedy), (broken, speedy), (broken, broken), (speeds("none", [1.0]), speedy)):
+        found = judged(a, b)
+        assert not found.passes
+        assert change_wording.of_gate(found).endswith("; nothing was compared: no cell has values in both runs")
+        assert 'type="undecided" message="nothing was compared' in junit.xml(found)
+
+
+def test_nothing_is_decided_where_the_other_cells_are_new() -> None:
+    few = speeds("none", spread(1e9, 1, 3))
+    assert not judged(few, [*speeds("none", spread(1e9, 2, 3)), *speeds("gre", spread(1e9, 2))]).decided
+    assert judged(few, few).decided
 
 
 def test_a_new_cell_of_which_nothing_is_well_has_failed() -> None:
