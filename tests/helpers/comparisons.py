@@ -4,7 +4,8 @@ import random
 from collections.abc import Sequence
 
 from tests.helpers.records import MANIFEST, TCP, cell, record, trial
-from tunbench.analysis.compare.runs import SIDES, RunComparison, Selection, compare
+from tunbench.analysis.compare.runs import SIDES, RunComparison, compare
+from tunbench.analysis.compare.selection import Selection
 from tunbench.analysis.run_analysis import RunAnalysis, analyse
 from tunbench.journal.record import TrialResult
 

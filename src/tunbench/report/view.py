@@ -9,7 +9,8 @@ import polars as pl
 
 from tunbench.analysis import order
 from tunbench.analysis.cells import CENTRAL
-from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
+from tunbench.analysis.compare.runs import RunComparison, compare
+from tunbench.analysis.compare.selection import CompareError
 from tunbench.analysis.findings.findings import Answers, answers
 from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.analysis.verdicts import executed

@@ -4,13 +4,12 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, cast
 
 import polars as pl
 
 from tunbench.analysis import order
-from tunbench.analysis.cells import CENTRAL, METRIC, WHOLE
+from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.compare.compared_cell import (
     BETTER,
     DIFFERENT,
@@ -23,36 +22,24 @@ from tunbench.analysis.compare.compared_cell import (
 )
 from tunbench.analysis.compare.failed_cells import some_failed, without_numbers
 from tunbench.analysis.compare.manifests import Difference, differences, lab_of
+from tunbench.analysis.compare.selection import KEY, CompareError, Key, Selection, chosen
 from tunbench.analysis.compare.two_samples import FEWEST_FOR_TEST, cliff, mann_whitney, relative, shift, smallest_p
-from tunbench.analysis.metrics import headlines, more_is_better, spelled
+from tunbench.analysis.metrics import headlines, more_is_better
 from tunbench.analysis.multiple_tests import holm
 from tunbench.analysis.run_analysis import RunAnalysis
-from tunbench.analysis.samples import CELL
 from tunbench.journal.record import Record, TrialResult
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.metrics import BRING_UP
-from tunbench.runner.declare.options import nearest
 from tunbench.runner.declare.verdicts import Verdict
 
 LEVEL = 0.05
 """Below which a corrected p shows a difference."""
 
-EVERY = "all"
-"""Stands for every metric."""
-
-KEY = (*(name for name in CELL if name not in ("lab", "clock")), *METRIC)
-"""The columns by which the rows of two runs are put beside each other."""
-
 SIDES = ("A", "B")
 """What the two runs are called, unless they have names of their own."""
 
-Key = tuple[str, ...]
 Values = dict[tuple[int, int], float]
 """One value a trial, by its repeat and seed."""
-
-
-class CompareError(Exception):
-    """Two runs cannot be compared as asked for; the message says why, and the mend."""
 
 
 class RunComparison(NamedTuple):
@@ -70,17 +57,6 @@ class RunComparison(NamedTuple):
     sides: tuple[str, str] = SIDES
 
 
-class Selection(NamedTuple):
-    """Which rows are compared, and so share the correction: metrics by name, stacks and workloads by pattern.
-
-    Without metrics, those that sum up each workload (see `headlines`).
-    """
-
-    metrics: tuple[str, ...] = ()
-    stack: str = "*"
-    workload: str = "*"
-
-
 def compare(
     a: RunAnalysis,
     b: RunAnalysis,
@@ -96,7 +72,7 @@ def compare(
     virtual = a.record.clock == "virtual"
     identical = virtual and a.record.fingerprint == b.record.fingerprint
     both, trials = (_values(a.values), _values(b.values)), (_trials(a.record), _trials(b.record))
-    keys = _chosen({**dict.fromkeys(both[0]), **dict.fromkeys(both[1]), **dict.fromkeys(_unmeasured(*trials))}, choice)
+    keys = chosen({**dict.fromkeys(both[0]), **dict.fromkeys(both[1]), **dict.fromkeys(_unmeasured(*trials))}, choice)
     place_of, named = _order(a.record, b.record), dict(zip(sides, trials, strict=True))
     keys.sort(key=place_of.rank)
     rows = [
@@ -141,34 +117,6 @@ def _unmeasured(a: dict[Key, list[TrialResult]], b: dict[Key, list[TrialResult]]
         here = [*a.get(cell, ()), *b.get(cell, ())]
         if cell[-1] != BRING_UP and not any(trial.verdict == Verdict.OK for trial in here):
             yield from ((*cell, "", "", metric, WHOLE, "") for metric in headlines(cell[-1])[:1] or ("",))
-
-
-def _chosen(keys: Iterable[Key], choice: Selection) -> list[Key]:
-    """The keys that were asked for. Raises CompareError where one of the metrics, or all else, is not there."""
-    fields = [(key, dict(zip(KEY, key, strict=True))) for key in keys]
-    fields = [
-        (key, one)
-        for key, one in fields
-        if fnmatchcase(one["stack"], choice.stack) and fnmatchcase(one["workload"], choice.workload)
-    ]
-    if not fields:
-        raise CompareError("neither run has a cell of that stack and workload; * stands for any characters")
-    there = sorted({spelled(one["metric"], one["statistic"]) for _, one in fields})
-    for metric in choice.metrics:
-        if metric not in (*there, EVERY):
-            raise CompareError(
-                f'neither run has the metric "{metric}"{nearest(metric, there)}; {EVERY} takes every one'
-            )
-    return [key for key, one in fields if _wanted(one, choice.metrics)]
-
-
-def _wanted(one: Mapping[str, str], metrics: Sequence[str]) -> bool:
-    if EVERY in metrics:
-        return True
-    if metrics:
-        return spelled(one["metric"], one["statistic"]) in metrics
-    # Of a workload that this version does not know, nothing tells what sums it up.
-    return one["statistic"] in CENTRAL and one["metric"] in (headlines(one["workload"]) or (one["metric"],))
 
 
 class _Order(NamedTuple):

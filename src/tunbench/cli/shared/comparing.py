@@ -30,8 +30,9 @@ def comparison(
     a: Path, b: Path, metric: str, stack: str, workload: str, sides: tuple[str, str] | None = None
 ) -> "RunComparison":
     """The two runs compared, by other names than A and B where it has any; ends the command where that cannot be."""
-    from tunbench.analysis.compare.runs import SIDES, CompareError, Selection
+    from tunbench.analysis.compare.runs import SIDES
     from tunbench.analysis.compare.runs import compare as compared
+    from tunbench.analysis.compare.selection import CompareError, Selection
     from tunbench.analysis.run_analysis import analyse
 
     names = tuple(dict.fromkeys(name.strip() for name in metric.split(",") if name.strip()))

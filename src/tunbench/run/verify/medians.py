@@ -14,7 +14,8 @@ from tunbench.analysis.compare.compared_cell import (
     WORSE,
 )
 from tunbench.analysis.compare.manifests import HOSTS
-from tunbench.analysis.compare.runs import CompareError, RunComparison, compare
+from tunbench.analysis.compare.runs import RunComparison, compare
+from tunbench.analysis.compare.selection import CompareError
 from tunbench.analysis.run_analysis import analyse
 from tunbench.journal.readers.registry import record_of
 from tunbench.plan.shard import Shard

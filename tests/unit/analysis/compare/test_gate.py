@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.helpers.comparisons import comparison_of, failures, speeds, spread
 from tests.helpers.records import PING
 from tunbench.analysis.compare.gate import SIDES, GateResult, gate
-from tunbench.analysis.compare.runs import RunComparison, Selection
+from tunbench.analysis.compare.runs import RunComparison
+from tunbench.analysis.compare.selection import Selection
 from tunbench.journal.record import TrialResult
 from tunbench.report import change_wording
 from tunbench.report.export import junit, markdown

@@ -7,7 +7,8 @@ from tests.helpers.comparisons import OTHER_MANIFEST, analysis_of, comparison_of
 from tests.helpers.records import MANIFEST, PING, TCP, UP, cell, trial
 from tunbench.analysis.compare import runs as comparing
 from tunbench.analysis.compare.compared_cell import VERDICTS, ComparedCell, counts, frame, worst_first
-from tunbench.analysis.compare.runs import CompareError, Selection, compare
+from tunbench.analysis.compare.runs import compare
+from tunbench.analysis.compare.selection import CompareError, Selection
 from tunbench.analysis.metrics import headlines, more_is_better
 from tunbench.journal.record import TrialResult
 from tunbench.runner import registry
@@ -229,15 +230,28 @@ def test_a_percentile_is_named_with_its_metric() -> None:
             Selection(("thruput",)),
             'neither run has the metric "thruput"; did you mean "throughput"?; all takes every one',
         ),
-        (Selection(stack="wire*"), "neither run has a cell of that stack and workload; * stands for any characters"),
-        (Selection(workload="ping"), "neither run has a cell of that stack and workload; * stands for any characters"),
+        (Selection(stack="wire*"), '--stack: "wire*" matches no stack of either run; known: gre, none'),
+        (Selection(stack="grr"), '--stack: "grr" matches no stack of either run; did you mean "gre"?'),
+        (
+            Selection(workload="http"),
+            f'--workload: "http" matches no workload of either run; known: {TCP}, {PING}',
+        ),
+        (
+            Selection(stack="gr*", workload=PING),
+            f'--workload: "{PING}" matches no workload of the stacks "gr*" of either run; known: {TCP}',
+        ),
     ],
 )
 def test_a_choice_that_nothing_has_is_refused(choice: Selection, message: str) -> None:
-    trials = speeds("gre", [1.0])
+    trials = [*speeds("gre", [1.0]), *speeds("none", [1.0], PING, "rtt", "s")]
     with pytest.raises(CompareError) as caught:
         comparison_of(trials, trials, choice)
     assert str(caught.value) == message
+
+
+def test_two_runs_without_a_trial_are_refused_as_that() -> None:
+    with pytest.raises(CompareError, match="neither run has a trial to compare"):
+        comparison_of([], [])
 
 
 def test_rows_are_in_the_order_of_the_plan_and_the_worst_stand_first_on_demand() -> None:

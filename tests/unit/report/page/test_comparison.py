@@ -2,7 +2,8 @@ import re
 from html.parser import HTMLParser
 
 from tests.helpers.comparisons import OTHER_MANIFEST, analysis_of, failures, speeds, spread
-from tunbench.analysis.compare.runs import Selection, compare
+from tunbench.analysis.compare.runs import compare
+from tunbench.analysis.compare.selection import Selection
 from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.report import change_wording
 from tunbench.report.charts import forest
