@@ -49,18 +49,25 @@ def compared(one: ComparisonResult) -> str:
 
 def subject(one: ComparisonResult) -> str:
     """What was compared, such as `ipip ÷ gre, throughput of iperf3-tcp, baseline`."""
-    sides = [side for side in (one.left, one.right) if side]
-    if any(side.absent for side in sides):
-        return _subject(one.comparison.cells["left"], one.comparison.cells.get("right"))
-    return _subject(one.left.cell, one.right.cell if one.right else None, one.left.varied)
+    some_absent = one.left.absent or (one.right is not None and one.right.absent)
+    return _subject(*_cells(one), axes.NAMES if some_absent else one.left.varied)
 
 
 def outcome(one: ComparisonResult) -> str:
     """What a comparison came to: the ratio or value with its interval, or why there is none."""
     if one.estimate is None:
-        return one.why
+        return reason(one)
     found = estimate_in_words(one.estimate, "" if one.right else one.left.unit)
     return "; ".join(part for part in (found, one.why, *lacking(one)) if part)
+
+
+def reason(one: ComparisonResult) -> str:
+    """Why there is no estimate, or nothing that decides; of two sides which it is, unless the plan has neither."""
+    left, right = _cells(one)
+    if one.right is None or right is None or (one.left.absent and one.right.absent):
+        return one.why
+    differ, sides = _differ(left, right), ((left, one.left), (right, one.right))
+    return "; ".join(f"{_side_named(cell, differ)}: {side.why}" for cell, side in sides if side.why) or one.why
 
 
 def lacking(one: ComparisonResult) -> list[str]:
@@ -203,12 +210,28 @@ def _measured(side: Mapping[str, str]) -> str:
     return f"{side['verdict']} trials" if "verdict" in side else side.get("metric", METRIC)
 
 
+def _cells(one: ComparisonResult) -> tuple[Mapping[str, str], Mapping[str, str] | None]:
+    """The cells of both sides: as the claim has them where one is absent, else as they were found.
+
+    Where one has no value, nobody knows which statistic is meant: that is said as far as the claim says it.
+    """
+    asked, sides = one.comparison.cells, [side for side in (one.left, one.right) if side]
+    if any(side.absent for side in sides):
+        return asked["left"], asked.get("right")
+    some = any(side.why for side in sides)
+    left, *right = [
+        {key: value for key, value in side.cell.items() if not some or key != "statistic" or key in asked[name]}
+        for name, side in zip(("left", "right"), sides, strict=False)
+    ]
+    return left, right[0] if right else None
+
+
 def _differ(left: Mapping[str, str], right: Mapping[str, str] | None) -> list[str]:
     return [key for key in SIDES if right is not None and left.get(key) != right.get(key)] or ["stack"]
 
 
 def _side_named(side: Mapping[str, str], differ: Sequence[str]) -> str:
-    return ", ".join(side.get(key, units.NOTHING) for key in differ)
+    return ", ".join(_measured(side) if key == "metric" else side.get(key, units.NOTHING) for key in differ)
 
 
 def _bounds(found: Estimate) -> str:

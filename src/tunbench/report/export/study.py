@@ -94,7 +94,7 @@ def _claim(one: ClaimResult) -> dict[str, Any]:
                 "expect": each.comparison.expect.text,
                 "estimate": _estimate(each.estimate),
                 "verdict": each.verdict,
-                "why": each.why or None,
+                "why": study_wording.reason(each) or None,
             }
             for each in one.compared
         ],

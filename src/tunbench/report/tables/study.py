@@ -131,7 +131,7 @@ def _compared(each: ComparisonResult) -> tuple[Field, ...]:
         *(Field(study_wording.subject(each)), Field(each.verdict)),
         Field(str(found.n), found.n) if found else Field(""),
         *(Field("" if value is None else units.number(value, 3), value) for value in numbers),
-        *(Field(_expected(each)), Field("; ".join(part for part in (each.why, *lacking) if part))),
+        *(Field(_expected(each)), Field("; ".join(part for part in (study_wording.reason(each), *lacking) if part))),
     )
 
 

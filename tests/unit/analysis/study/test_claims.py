@@ -118,6 +118,39 @@ def test_a_cell_without_values_is_undecided_and_says_why(tmp_path: Path) -> None
     assert (found.verdict, found.why) == (UNDECIDED, "not measured")
 
 
+def test_the_side_that_was_not_measured_is_named_and_no_statistic_of_the_other(tmp_path: Path) -> None:
+    well = [one for one in studies.trials(6, ("baseline",)) if one.cell["stack"] != "gre"]
+    run = studies.run(tmp_path, analyse(record(well)))
+    for left, right, told in (
+        ("gre", "ipip", "gre ÷ ipip, throughput of {}, baseline: gre: not measured"),
+        ("ipip", "gre", "ipip ÷ gre, throughput of {}, baseline: gre: not measured"),
+        ("gre", None, "gre, throughput of {}, baseline: not measured"),
+    ):
+        words = study_wording.compared(compare(comparison("> 1", left, right), run))
+        assert words.startswith(told.format(studies.TCP))
+    both = studies.run(tmp_path, analyse(record([one for one in well if one.cell["stack"] == "none"])))
+    assert study_wording.reason(compare(comparison("> 1"), both)) == "ipip: not measured; gre: not measured"
+    asked = comparison("> 1", "gre", "ipip", statistic="mean")
+    assert study_wording.subject(compare(asked, run)).startswith("gre ÷ ipip, mean throughput of")
+
+
+def test_the_side_that_the_plan_lacks_is_named_unless_it_is_both(tmp_path: Path) -> None:
+    run = studies.run(tmp_path, studies.found(3, ("baseline",)), "quick")
+    one = read_comparison(
+        {"left": {"stack": "ipip", **BASELINE, "profile": "medium"}, "right": {"profile": "baseline"}, "expect": "> 1"}
+    )
+    absent = "the plan as it was run has no such cell"
+    assert study_wording.outcome(compare(one, run)) == f"medium: {absent}"
+    assert study_wording.outcome(compare(comparison("> 1", profile="medium"), run)) == absent
+
+
+def test_a_side_that_names_no_metric_is_one_of_throughput(tmp_path: Path) -> None:
+    left = {"stack": "ipip", **BASELINE, "profile": "medium"}
+    one = read_comparison({"left": left, "right": {"metric": "retransmits"}, "expect": "> 1"})
+    run = studies.run(tmp_path, studies.found(3, ("baseline",)), "quick")
+    assert study_wording.subject(compare(one, run)).startswith("throughput ÷ retransmits, of ")
+
+
 def test_fewer_than_three_trials_decide_nothing(tmp_path: Path) -> None:
     for trials, verdict in ((2, UNDECIDED), (3, REPRODUCED)):
         found = compare(comparison("> 1"), studies.run(tmp_path, studies.found(trials, ("baseline",))))
