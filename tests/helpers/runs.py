@@ -42,26 +42,27 @@ FACTS: dict[str, Any] = {
 def events(shard: Shard, factor: float = 1.0, verdict: str = "ok") -> list[dict[str, Any]]:
     """What the runner tells of a shard: samples follow from its seed, times `factor`."""
     number = shard.seed % 1000 * factor
-    trial = {"event": "trial", "reason": "" if verdict == Verdict.OK else "it broke"}
+    trial = {"event": "trial", "verdict": "ok", "reason": ""}
     return [
         {"event": "phase", "name": "nodes", "at": 2.0},
         {"event": "command", "node": "lab", "shell": "ip netns add a", "at": 2.0, "took": 0.1, "status": 0},
-        {
-            **trial,
-            "workload": "up",
-            "verdict": "ok",
-            "reason": "",
-            "samples": [["connect", "s", number / 1e3, None, "a-b", "a"]],
-        },
-        {"event": "phase", "name": "trial", "workload": "ping:count=5", "at": 3.0},
+        {**trial, "workload": "up", "samples": [["connect", "s", number / 1e3, None, "a-b", "a"]]},
+        *(event for one in shard.workloads for event in _measured(one.name, number, verdict)),
+        {"event": "phase", "name": "end", "at": 4.0},
+    ]
+
+
+def _measured(workload: str, number: float, verdict: str) -> list[dict[str, Any]]:
+    """The events of a trial."""
+    ok = verdict == Verdict.OK
+    samples = [["rtt", "s", number / 1e6, 0.0, "a-b", "a"], ["loss", "ratio", 0.0, None, "a-b", "a"]]
+    return [
+        {"event": "phase", "name": "trial", "workload": workload, "at": 3.0},
         {"event": "command", "node": "a", "shell": "ping", "at": 3.0, "took": 0.1, "status": 0},
         {
-            **{**trial, "workload": "ping:count=5", "verdict": verdict, "outputs": {"ping.txt": "raw\n"}},
-            "samples": [["rtt", "s", number / 1e6, 0.0, "a-b", "a"], ["loss", "ratio", 0.0, None, "a-b", "a"]]
-            if verdict == Verdict.OK
-            else [],
+            **{"event": "trial", "reason": "" if ok else "it broke", "workload": workload, "verdict": verdict},
+            **{"outputs": {"ping.txt": "raw\n"}, "samples": samples if ok else []},
         },
-        {"event": "phase", "name": "end", "at": 4.0},
     ]
 
 

@@ -6,6 +6,7 @@ from tunbench.journal.checks import InvalidEvent
 from tunbench.journal.folders import label_of_shard, name_of_value
 from tunbench.plain_text import line
 from tunbench.runner.declare import axes
+from tunbench.runner.declare.metrics import BRING_UP
 
 NO_TWO_ALIKE = (*axes.SHARD, "repeat")
 """What no two shards of a run have in common: a plan lists nothing twice, and a repeat has one seed."""
@@ -15,16 +16,25 @@ class Consistency:
     """What the events so far settle for those that follow."""
 
     def __init__(self) -> None:
+        self.begun = False
         self.specs: dict[str, Any] = {}
         self.shards: dict[tuple[str, ...], str] = {}
         self.units: dict[str, str] = {}
 
     def check(self, event: dict[str, Any]) -> None:
         """Takes the next event, which is valid. Raises InvalidEvent where an earlier one says otherwise."""
-        if event["event"] == "shard" and event["state"] == "started":
+        if event["event"] == "run":
+            self._check_run()
+        elif event["event"] == "shard" and event["state"] == "started":
             self._check_shard(event["shard"], event["spec"])
         elif event["event"] == "trial":
+            self._check_trial(event["shard"], event["workload"])
             self._check_units(event["samples"])
+
+    def _check_run(self) -> None:
+        if self.begun:
+            raise InvalidEvent("another run begins, and a journal has one")
+        self.begun = True
 
     def _check_shard(self, shard: str, spec: dict[str, Any]) -> None:
         # A shard that is executed again starts as it did before.
@@ -32,6 +42,12 @@ class Consistency:
             raise InvalidEvent(f"the shard {line(shard)} started as another one above")
         if self.shards.setdefault(tuple(name_of_value(spec, name) for name in NO_TWO_ALIKE), shard) != shard:
             raise InvalidEvent(f"{line(label_of_shard(spec))} has another shard above")
+
+    def _check_trial(self, shard: str, workload: str) -> None:
+        if shard not in self.specs:
+            raise InvalidEvent(f"the shard {line(shard)} of this trial did not start above")
+        if workload not in (BRING_UP, *self.specs[shard].get("workloads", [workload])):
+            raise InvalidEvent(f"{line(label_of_shard(self.specs[shard]))} has no workload {line(workload)}")
 
     def _check_units(self, samples: list[list[Any]]) -> None:
         """A metric that is not known here may have any unit, but one."""

@@ -202,7 +202,6 @@ def other_trial(_: Patch) -> None:
             event["workload"] = "scp"
 
     change_events(RUN, change)
-    finish(RUN, lambda _: None)
 
 
 def none_finished(_: Patch) -> None:

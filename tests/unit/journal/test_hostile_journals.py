@@ -127,13 +127,22 @@ DISAGREEING: dict[str, tuple[list[Any], str]] = {
         [STARTED, {**STARTED, "shard": "x", "spec": {**STARTED["spec"], "seed": 8}}],
         "none, baseline, repeat 1 has another shard above",
     ),
-    "a metric in two units": ([MOOD, sampled("mood", "bit/s", 1.0)], "mood is measured in bit/s, and above in s"),
+    "another run": ([STARTED, EVENTS[0]], "another run begins, and a journal has one"),
+    "a trial of no shard": ([EVENTS[3], EVENTS[6]], f"the shard {STARTED['shard']} of this trial did not start above"),
+    "a trial that its shard does not have": (
+        [STARTED, {**EVENTS[6], "workload": "scp"}],
+        "none, baseline, repeat 1 has no workload scp",
+    ),
+    "a metric in two units": (
+        [STARTED, MOOD, sampled("mood", "bit/s", 1.0)],
+        "mood is measured in bit/s, and above in s",
+    ),
     "a trial of two units": (
-        [EVENTS[3], {**MOOD, "samples": [*MOOD["samples"], ["mood", "bit/s", 5e9, None, "a-b", "a"]]}],
+        [STARTED, {**MOOD, "samples": [*MOOD["samples"], ["mood", "bit/s", 5e9, None, "a-b", "a"]]}],
         "mood is measured in bit/s, and above in s",
     ),
 }
-"""Two lines of which each could be, and what is said of the second."""
+"""Lines of which each could be, and what is said of the last."""
 
 
 @pytest.mark.parametrize("name", DISAGREEING)
@@ -141,7 +150,7 @@ def test_a_line_that_does_not_agree_with_those_above_is_told_by_its_number(name:
     lines, why = DISAGREEING[name]
     bad = write(tmp_path / "bad", EVENTS[0], *lines)
     for opens in (record_of, journal.events):
-        with pytest.raises(JournalError, match=f"line 3: {why}; the journal is damaged"):
+        with pytest.raises(JournalError, match=f"line {1 + len(lines)}: {why}; the journal is damaged"):
             opens(bad)
 
 
