@@ -6,11 +6,10 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shared.read_runs import record_told
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.errors import bad_input_exits
-from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
-from tunbench.journal.readers.registry import record_of
 
 
 def digest(
@@ -27,8 +26,4 @@ def digest(
       tunbench digest runs/wan
     """
     with bad_input_exits(JournalError):
-        record = record_of(run)
-    typer.echo(record.fingerprint)
-    if len(record.trials) < record.planned:
-        missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
-        typer.echo(f"{missing}; go on with: {resume_command(run)}", err=True)
+        typer.echo(record_told(run).fingerprint)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.ended_in_order import ended_in_order
+from tunbench.cli.shared.read_runs import tell_missing
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.errors import bad_input_exits
@@ -27,5 +28,5 @@ def pack(
       tunbench pack runs/wan wan.tar.bz2
     """
     with bad_input_exits(JournalError, RunError), ended_in_order(screen(stderr=True)):
-        packing.pack(run, file)
+        tell_missing(run, packing.pack(run, file))
     typer.echo(file)

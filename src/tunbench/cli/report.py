@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shared.read_runs import record_told
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
 from tunbench.journal import files
 from tunbench.journal.journal import JournalError
-from tunbench.journal.readers.registry import record_of
 from tunbench.plain_text import plain
 
 
@@ -45,7 +45,7 @@ def report(
         path = out or (runs[0] / REPORT if len(runs) == 1 else Path(REPORT))
         view = side_by_side(
             [
-                reported_run(analyse(record_of(run)), run, label, way_to(run, path))
+                reported_run(analyse(record_told(run)), run, label, way_to(run, path))
                 for run, label in zip(runs, labels_of(runs), strict=True)
             ]
         )

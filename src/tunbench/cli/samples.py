@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shared.read_runs import record_told
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal.journal import JournalError
-from tunbench.journal.readers.registry import record_of
 from tunbench.report.export.json_text import SCHEMA
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def samples(
     with bad_input_exits(JournalError):
         from tunbench.analysis.samples import every_sample
 
-        table = every_sample(record_of(run))
+        table = every_sample(record_told(run))
     if format is not Format.PARQUET:
         for start in range(0, max(1, len(table)), ROWS_AT_ONCE):
             rows = table[start : start + ROWS_AT_ONCE]

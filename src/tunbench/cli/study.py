@@ -8,6 +8,7 @@ import typer
 
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shared.read_runs import record_told
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.console import show as show_parts
@@ -15,7 +16,6 @@ from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.cli.shell.listing import print_json
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
-from tunbench.journal.readers.registry import record_of
 from tunbench.plan.load import load, shipped_studies
 from tunbench.report.export import publications as exported
 from tunbench.report.terminal import publications
@@ -100,11 +100,11 @@ def agree(
         from tunbench.report.terminal import study_tables
 
         # A folder that is no run is told before what its plan lacks.
-        analysis = analyse(record_of(run))
+        analysis = analyse(record_told(run))
         given_plugins.check(read.begun(run).manifest, str(run), f"tunbench study agree {shlex.quote(str(run))}")
         loaded = read.loaded_plan(run)
         assessment = assess(analysis, loaded, published.numbers_of_tables(loaded))
     if as_json:
-        print_json(agreement.as_json(assessment))
+        print_json(agreement.as_json(assessment, analysis.record.missing))
     else:
         screen().print(study_tables.rendered(assessment, long=True, every=every))

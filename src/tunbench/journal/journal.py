@@ -1,13 +1,16 @@
 """The journal: an append-only file of JSON lines, which one process at a time may write."""
 
+import errno
 import fcntl
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tunbench import plain_text
 from tunbench.journal import bounds, files, validation
 from tunbench.journal.checks import InvalidEvent
 from tunbench.journal.consistency import Consistency
@@ -16,6 +19,13 @@ NAME = "journal.jsonl"
 
 VERSION = 3
 """Of what events hold: it grows where an older version could not be read any more."""
+
+PACKED = ".tar.bz2"
+"""How the name of a packed run ends."""
+
+MEND = "take the folder once more from where it was measured, or name another run"
+
+KEEP_WHAT_IS_ABOVE = "What stands above that line is whole: cut the file there to keep it"
 
 TAIL = 1 << 20
 """Bytes in which the last line is looked for, again and again."""
@@ -84,8 +94,17 @@ def each(folder: Path) -> Iterator[dict[str, Any]]:
             yield from _events(path, file)
     except OSError as error:
         raise JournalError(
-            f"{folder} is no run: {error.strerror} ({path.name}); name the folder that tunbench run made"
+            f"{folder} is no run: {error.strerror} ({path.name}); {_run_to_name(folder, error)}"
         ) from None
+
+
+def _run_to_name(folder: Path, error: OSError) -> str:
+    """What to name where this is no run's folder; it may be a run as it was packed."""
+    if error.errno != errno.ENOTDIR or not folder.name.endswith(PACKED) or not folder.is_file():
+        return "name the folder that tunbench run made"
+    names = (str(folder), f"{str(folder).removesuffix(PACKED)}-unpacked")
+    packed, unpacked = (plain_text.line(shlex.quote(name), 2 * len(name)) for name in names)
+    return f"it is packed: unpack it with: mkdir {unpacked} && tar xjf {packed} -C {unpacked}, and name {unpacked}"
 
 
 def events(folder: Path, most: int | None = None) -> list[dict[str, Any]]:
@@ -120,9 +139,9 @@ def _events(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
             if known:
                 consistency.check(event)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            mend = KEEP_WHAT_IS_ABOVE if number > 1 else f"Nothing of it can be kept: {MEND}"
             raise JournalError(
-                f"{path}, line {number}: {reason(error, 'not an event')}; the journal is damaged. What stands above "
-                "that line is whole: cut the file there to keep it"
+                f"{path}, line {number}: {reason(error, 'not an event')}; the journal is damaged. {mend}"
             ) from None
         yield event
 

@@ -16,13 +16,14 @@ from tunbench.journal.events import (
     read_event,
     without_files,
 )
+from tunbench.journal.journal import MEND
+from tunbench.journal.written_by import written_by
 from tunbench.plan import load
+from tunbench.plan.expand import digest_of_shards, expand
 from tunbench.plan.load import Loaded
 from tunbench.plan.toml.bounds import MAX_FILE_BYTES
 
 MANIFEST = "manifest.json"
-
-MEND = "take the folder once more from where it was measured, or name another run"
 
 
 def events(folder: Path) -> list[JournalEvent]:
@@ -66,8 +67,19 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def loaded_plan(folder: Path) -> Loaded:
-    """The plan of a run as it was begun, with what stands beside it. Raises JournalError and PlanError."""
-    return load.read(plan(folder), folder / "plan.toml", begun(folder).overrides)
+    """The plan of a run as it was begun, with what stands beside it.
+
+    Raises PlanError, and JournalError where it asks for other shards than the run did.
+    """
+    head, path = begun(folder), folder / "plan.toml"
+    loaded = load.read(plan(folder), path, head.overrides)
+    if digest_of_shards(loaded.plan, expand(loaded.plan)) != head.manifest.get("shards"):
+        whose = written_by(head.manifest)
+        raise journal.JournalError(
+            f"{path} does not ask for the shards that the head of {journal.NAME} names; one of them was changed, or "
+            f"it is from another version of Tunbench{whose and f': {whose}'}; {MEND}"
+        )
+    return loaded
 
 
 def read_lines(lines: Iterable[Line], name: str = "the journal") -> list[JournalEvent]:
@@ -88,9 +100,8 @@ def _check_head(line: Line, name: str) -> None:
     if line["event"] != "run":
         raise journal.JournalError(_no_run(name))
     if line.get("journal") != journal.VERSION:
-        raise journal.JournalError(
-            f"{name} was written by another version of Tunbench; read it with that version, which is named in it"
-        )
+        whose = written_by(line.get("manifest")) or "that version"
+        raise journal.JournalError(f"{name} was written by another version of Tunbench; read it with {whose}")
 
 
 def _no_run(name: str) -> str:

@@ -102,6 +102,11 @@ class Record:
         return str(self.fact("fingerprint") or "")
 
     @property
+    def missing(self) -> int:
+        """How many trials were asked for and are not there."""
+        return max(0, self.planned - len(self.trials))
+
+    @property
     def clock(self) -> str:
         """The clock of the lab: virtual or real."""
         return str(self.fact("lab", "clock") or "")

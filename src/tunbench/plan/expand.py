@@ -1,5 +1,6 @@
 """Expands a plan to its shards, in order."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
@@ -7,7 +8,7 @@ from itertools import product
 from tunbench.plan.axes.workload import Workload
 from tunbench.plan.cut import cutting
 from tunbench.plan.model import Plan
-from tunbench.plan.shard import Shard, seed_of_repeat
+from tunbench.plan.shard import Shard, canonical, seed_of_repeat
 from tunbench.plan.until import BLOCK, blocks, fewest
 from tunbench.runner.declare import axes
 
@@ -67,3 +68,9 @@ def restarts(workload: Workload) -> bool:
 def trials(shards: Iterable[Shard]) -> int:
     """How many trials the shards have."""
     return sum(len(shard.workloads) for shard in shards)
+
+
+def digest_of_shards(plan: Plan, shards: Iterable[Shard]) -> str:
+    """SHA-256 over the shards that are asked for whatever they measure, and over what decides on others."""
+    until = [canonical(plan.until._asdict())] if plan.until else []
+    return hashlib.sha256(" ".join([*(shard.id for shard in shards), *until]).encode()).hexdigest()

@@ -16,6 +16,7 @@ from tunbench.journal.events import JournalEvent, PhaseBegan, ShardEnded, TrialE
 from tunbench.journal.fingerprint import substance
 from tunbench.journal.folders import label_of_trial, resume_command
 from tunbench.journal.journal import Journal
+from tunbench.journal.read import MANIFEST
 from tunbench.labs.real_time.host_state import HostState
 from tunbench.labs.real_time.noise import NoiseWatch, watching_noise
 from tunbench.run.blocks import Schedule
@@ -169,6 +170,9 @@ def _execute(
     changed = schedule.changed
     promised = order.lab.clock == "virtual"
     waiting = deque(schedule.waiting())
+    if waiting:
+        # A run has it from its end on: that of a run which goes on would not be of all its trials.
+        (folder / MANIFEST).unlink(missing_ok=True)
     # A run may have been killed between the end of a block and its answer.
     for answer in schedule.new_answers():
         book.append(answer.line, sync=True)

@@ -1,10 +1,8 @@
 """What the numbers of a run depend on, as its manifest says it before the run begins."""
 
-import hashlib
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,8 @@ from tunbench import __version__
 from tunbench.labs import payload
 from tunbench.labs.carried import carried
 from tunbench.plan import narrowing
-from tunbench.plan.model import Plan
-from tunbench.plan.shard import Shard, canonical, needing_of
+from tunbench.plan.expand import digest_of_shards
+from tunbench.plan.shard import needing_of
 from tunbench.run.order import Order
 from tunbench.runner.declare import axes
 
@@ -58,12 +56,6 @@ def plugins_of(order: Order) -> dict[str, Any]:
         for name, one in sorted(found.items())
     }
     return {PLUGINS: told} if told else {}
-
-
-def digest_of_shards(plan: Plan, shards: Sequence[Shard]) -> str:
-    """SHA-256 over the shards that are asked for whatever they measure, and over what decides on others."""
-    until = [canonical(plan.until._asdict())] if plan.until else []
-    return hashlib.sha256(" ".join([*(shard.id for shard in shards), *until]).encode()).hexdigest()
 
 
 def _plan_of(order: Order) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def test_what_stands_below_the_table_of_a_run(here: Path) -> None:
 
 
 def test_agreement_as_json(here: Path) -> None:
-    told = json.loads(json_text(study.as_json(of(here, "quick"))))
+    told = json.loads(json_text(study.as_json(of(here, "quick"), 3)))
     assert [claim["verdict"] for claim in told["claims"]][2] == "not run"
     assert told["tables"][0]["agreement"]["n"] == 4 and told["scale"] == "quick"
     lan, wan = told["clusters"]

@@ -58,7 +58,7 @@ def test_study_show_tells_what_calibrates() -> None:
 
 
 def test_json_has_every_error(here: Path) -> None:
-    told = json.loads(json_text(study.as_json(calibrated.assessed(here))))
+    told = json.loads(json_text(study.as_json(calibrated.assessed(here), 0)))
     found = told["prediction"]
     assert (found["calibration"]["system"], found["calibrated"], found["machine"]["speed"]) == (
         "WireGuard",
@@ -78,7 +78,7 @@ def test_json_has_every_error(here: Path) -> None:
 
 
 def test_without_a_calibration_json_says_nothing_of_one(here: Path) -> None:
-    told = study.as_json(studies.assessed(studies.found(), studies.loaded(here)))
+    told = study.as_json(studies.assessed(studies.found(), studies.loaded(here)), 0)
     assert (told["prediction"], told["tables"][0]["prediction"]) == (None, None)
 
 

@@ -305,6 +305,10 @@ CASES: dict[str, Case] = {
     "linked-plan": (linked_plan, "verify run"),
     "damaged-manifest": (damaged_manifest, "verify run"),
     "many-facts": (many_facts, "verify run"),
+    "another-journal-of-nobody": (
+        of_head(lambda head: head.update(journal=99) or head["manifest"].pop("tunbench")),
+        "digest run",
+    ),
     "another-journal": (of_head(lambda head: head.update(journal=99)), "verify run"),
     "an-unknown-clock": (
         of_head(lambda head: head["manifest"].update(lab={"kind": "vm", "clock": "lunar"})),
@@ -333,6 +337,11 @@ CASES: dict[str, Case] = {
     "pack-into-no-folder": (nothing, "pack run nowhere/run.tar.bz2"),
     "pack-into-a-folder": (lambda _: Path("x.tar.bz2").mkdir(), "pack run x.tar.bz2"),
     "pack-no-run": (nothing, "pack nowhere run.tar.bz2"),
+    "pack-an-unfinished-shard": (one_unfinished, "pack run run.tar.bz2"),
+    "pack-a-shard-that-never-began": (one_never_begun, "pack run run.tar.bz2"),
+    "pack-changed-sample": (sample, "pack run run.tar.bz2"),
+    "pack-changed-plan": (other_plan, "pack run run.tar.bz2"),
+    "pack-bad-plan": (bad_plan, "pack run run.tar.bz2"),
     "pack-nothing": (only_begun, "pack run run.tar.bz2"),
     "run-pack-another-name": (nothing, "run plan.toml --pack run.zip"),
 }
@@ -341,10 +350,12 @@ CASES: dict[str, Case] = {
 def printed(case: str, here: Path, monkeypatch: Patch) -> str:
     """The command, its exit code, and what it printed, less what is another one each time."""
     prepare, command = CASES[case]
+    commit = json.loads((RUN / MANIFEST).read_text())["tunbench"]["commit"]
     prepare(monkeypatch)
     result = invoke(*shlex.split(command))
     text = "\n".join(line.rstrip() for line in (result.stdout + result.stderr).splitlines())
     text = re.sub(r"in \d+ s(, about .* left)?$", "in N s", text.replace(str(here), "HERE"), flags=re.MULTILINE)
+    text = text.replace(f"(commit {commit})", "(commit COMMIT)")
     text = re.sub(r"journal, [0-9a-f]{12}…", "journal, FINGERPRINT…", text)
     text = re.sub(r"manifest\.json, [0-9a-f]{12}…", "manifest.json, FINGERPRINT…", text)
     text = re.sub(r'"shard": "[0-9a-f]{12}"', '"shard": "ID"', text)

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -70,6 +71,23 @@ def test_damage_in_the_middle_is_an_error_with_its_line(damage: bytes, tmp_path:
     (tmp_path / journal.NAME).write_bytes(b'{"event":"run"}\n{"event":"shard"}\n' + damage + b'\n{"event":"end"}\n')
     with pytest.raises(JournalError, match=r"journal\.jsonl, line 3: not an event; the journal is damaged"):
         journal.events(tmp_path)
+
+
+def test_of_a_journal_that_is_damaged_from_its_first_line_on_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / journal.NAME).write_bytes(b'{\n{"event":"end"}\n')
+    with pytest.raises(JournalError, match=r"line 1: not an event; .* damaged\. Nothing of it can be kept: take the"):
+        journal.events(tmp_path)
+
+
+def test_a_packed_run_is_to_be_unpacked_where_a_folder_is_read(tmp_path: Path) -> None:
+    packed = tmp_path / "a run.tar.bz2"
+    packed.touch()
+    there = f"'{tmp_path}/a run-unpacked'"
+    mend = f"unpack it with: mkdir {there} && tar xjf '{packed}' -C {there}, and name {there}"
+    with pytest.raises(JournalError, match=re.escape(mend)):
+        journal.events(packed)
+    with pytest.raises(JournalError, match="name the folder that tunbench run made"):
+        journal.events(tmp_path / "none.tar.bz2")
 
 
 def test_a_folder_without_a_journal_is_no_run(tmp_path: Path) -> None:

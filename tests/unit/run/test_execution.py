@@ -14,11 +14,13 @@ from typing import Any, cast
 import pytest
 
 from tests.helpers.fakes import FakeExecution
+from tests.helpers.packed_runs import whole_run
 from tests.helpers.runs import PLAN, ScriptedLab, batches, ending_after, events, finished, ordered
 from tunbench.executors import pool
 from tunbench.executors.pool import ShardEvent
 from tunbench.journal import files, journal
-from tunbench.journal.journal import Journal
+from tunbench.journal.journal import NAME, Journal
+from tunbench.journal.read import MANIFEST
 from tunbench.journal.readers.registry import record_of
 from tunbench.plan.shard import Shard
 from tunbench.report.conclusion import finish
@@ -261,3 +263,15 @@ def test_a_disk_that_is_full_at_the_end_is_a_message(tmp_path: Path, monkeypatch
     monkeypatch.setattr(files, "write", full)
     with pytest.raises(RunError, match="No space left on device"):
         finish(tmp_path)
+
+
+def test_a_run_that_goes_on_has_no_manifest_until_it_comes_to_its_end(tmp_path: Path) -> None:
+    """Its fingerprint would be one of fewer trials than the journal has."""
+    order = ordered()
+    whole_run(tmp_path, order)
+    assert go(tmp_path, order, 1, lambda _: None) == []
+    assert (tmp_path / MANIFEST).exists(), "nothing was left to do"
+    lines = (tmp_path / NAME).read_text().splitlines(keepends=True)
+    (tmp_path / NAME).write_text("".join(lines[:-1]))
+    assert go(tmp_path, order, 1, lambda _: None) == []
+    assert not (tmp_path / MANIFEST).exists()

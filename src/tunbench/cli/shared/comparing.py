@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tunbench.cli.shared.read_runs import record_told
 from tunbench.cli.shell.errors import bad_input_exits
-from tunbench.journal.folders import resume_command
 from tunbench.journal.journal import JournalError
-from tunbench.journal.readers.registry import record_of
-from tunbench.plain_text import line
 
 if TYPE_CHECKING:
     from tunbench.analysis.compare.runs import RunComparison
@@ -37,9 +35,5 @@ def comparison(
 
     names = tuple(dict.fromkeys(name.strip() for name in metric.split(",") if name.strip()))
     with bad_input_exits(JournalError, CompareError):
-        records = [record_of(folder) for folder in (a, b)]
-        for folder, record in zip((a, b), records, strict=True):
-            if len(record.trials) < record.planned:
-                missing = f"{record.planned - len(record.trials)} of {record.planned} trials are missing"
-                typer.echo(f"{line(str(folder))}: {missing}; go on with: {resume_command(folder)}", err=True)
+        records = [record_told(folder) for folder in (a, b)]
         return compared(analyse(records[0]), analyse(records[1]), Selection(names, stack, workload), sides or SIDES)

@@ -13,12 +13,13 @@ from tunbench.analysis.study.table_agreement import ComparedNumber, TableAgreeme
 from tunbench.report import study_wording
 
 
-def as_json(assessment: Assessment) -> dict[str, Any]:
-    """The agreement of each table and clustering, and the verdict of each claim."""
+def as_json(assessment: Assessment, missing: int) -> dict[str, Any]:
+    """The agreement of each table and clustering, and the verdict of each claim; `missing` counts the run's trials."""
     study = assessment.study
     return {
         "study": None if study is None else {"title": study.title, "year": study.year, "source": study.source},
         "scale": assessment.scale or None,
+        "missing_trials": missing,
         "prediction": assessment.prediction and _prediction(assessment.prediction),
         "tables": [_table(*both) for both in study_wording.with_predictions(assessment)],
         "claims": [_claim(one) for one in assessment.claims],

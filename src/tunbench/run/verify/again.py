@@ -6,25 +6,23 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from tunbench.journal.events import ShardStarted, TrialEnded
+from tunbench.journal.events import ShardStarted
 from tunbench.journal.folders import label_of_shard
+from tunbench.journal.written_by import written_by
 from tunbench.labs import payload
 from tunbench.labs import registry as labs
 from tunbench.labs.extras import extras_of, programs_of
 from tunbench.plain_text import line
 from tunbench.plan import load
-from tunbench.plan.expand import expand
+from tunbench.plan.expand import digest_of_shards, expand
 from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.model import AUTO, LAB_CLOCKS, LabChoice
 from tunbench.plan.shard import Shard, canonical
 from tunbench.run import given_plugins
 from tunbench.run.blocks import Schedule
-from tunbench.run.manifest import digest_of_shards
 from tunbench.run.order import Order, RunError
 from tunbench.run.verify.archive import MEND, PLAN
-from tunbench.run.verify.their_run import MAX_NAMED, TheirRun, command, of_commit
-from tunbench.runner.declare.metrics import BRING_UP
-from tunbench.runner.node.json_output import value_at
+from tunbench.run.verify.their_run import TheirRun, command, unverifiable
 from tunbench.toolbox import brought_programs
 from tunbench.toolbox.selection import ToolboxNeeds, at_hand
 
@@ -45,11 +43,9 @@ def check_runner(their: TheirRun) -> None:
     """Raises RunError where the run was measured by another runner: its numbers and these would not mean the same."""
     if their.head.manifest.get("runner") == payload.digest():
         return
-    version, commit = (value_at(their.head.manifest, "tunbench", key) for key in ("version", "commit"))
-    there = f"Tunbench {version}{of_commit(commit)}"
     raise RunError(
         f"{their.name} was measured by another runner than that of this Tunbench, whose numbers mean something else; "
-        f"verify it with the one that it is from: {there}"
+        f"verify it with the one that it is from: {written_by(their.head.manifest)}"
     )
 
 
@@ -100,11 +96,11 @@ def asked_shards(their: TheirRun, loaded: Loaded) -> AskedShards:
     schedule = Schedule(loaded.plan, first, their.events)
     asked = {shard.id: shard for group in schedule.groups.values() for shard in group}
     for event in their.events:
-        if isinstance(event, ShardStarted | TrialEnded) and not _is_asked(event, asked.get(event.shard)):
-            what = label_of_shard(event.spec) if isinstance(event, ShardStarted) else f"the trial {event.workload}"
+        # A trial is one of its shard, which has started: that is settled where a journal is read.
+        if isinstance(event, ShardStarted) and not _is_asked(event, asked.get(event.shard)):
+            what = line(label_of_shard(event.spec), 200)
             raise RunError(
-                f"{their.name}: its journal has {line(what, 200)}, which {PLAN} does not ask for; one of them was "
-                f"changed; {MEND}"
+                f"{their.name}: its journal has {what}, which {PLAN} does not ask for; one of them was changed; {MEND}"
             )
     found = AskedShards(
         [shard for id, shard in asked.items() if id in schedule.done],
@@ -123,25 +119,17 @@ def asked_shards(their: TheirRun, loaded: Loaded) -> AskedShards:
 
 
 def _check_unfinished(their: TheirRun, asked: AskedShards) -> None:
-    """Raises RunError where a shard without its end has trials: they are in the report and in the fingerprint."""
-    measured = {event.shard for event in their.events if isinstance(event, TrialEnded)}
-    if counting := [label_of_shard(shard.spec()) for shard in asked.unfinished if shard.id in measured]:
-        more = f" and {len(counting) - MAX_NAMED} more" if len(counting) > MAX_NAMED else ""
+    """Raises RunError where a shard without its end has trials."""
+    if counting := unverifiable(their.events, f"its {asked.total} shards"):
         raise RunError(
-            f"{their.name}: {len(counting)} of its {asked.total} shards did not come to an end, so "
-            f"that nobody can verify their trials, which count all the same: "
-            f"{line('; '.join(counting[:MAX_NAMED]), 600)}{more}. Its author goes on with it by tunbench run --resume, "
-            "and packs it anew, with: tunbench pack RUN FILE"
+            f"{their.name}: {counting}. Its author goes on with it by tunbench run --resume, and packs it anew, with: "
+            "tunbench pack RUN FILE"
         )
 
 
-def _is_asked(event: ShardStarted | TrialEnded, shard: Shard | None) -> bool:
+def _is_asked(event: ShardStarted, shard: Shard | None) -> bool:
     """Whether a plan asks for what was executed, given its shard of that id."""
-    if shard is None:
-        return False
-    if isinstance(event, ShardStarted):
-        return canonical(event.spec) == canonical(shard.spec())
-    return event.workload in (BRING_UP, *(one.name for one in shard.workloads))
+    return shard is not None and canonical(event.spec) == canonical(shard.spec())
 
 
 def choose(shards: Sequence[Shard], count: int | None, seed: int) -> list[Shard]:

@@ -16,8 +16,6 @@ from tunbench.journal.read import MANIFEST
 from tunbench.plain_text import line
 from tunbench.run.order import RunError
 
-SUFFIX = ".tar.bz2"
-
 DIGESTS, PLAN = "digests", "plan.toml"
 
 MEMBERS = (DIGESTS, PLAN, MANIFEST, journal.NAME)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from tunbench.journal.written_by import of_commit
 from tunbench.labs import image
 from tunbench.labs.image import Image
 from tunbench.labs.vm.image_build import packages_of
@@ -15,7 +16,7 @@ from tunbench.plain_text import line
 from tunbench.run.order import RunError
 from tunbench.run.verify.archive import MEND
 from tunbench.run.verify.facts import DIGEST
-from tunbench.run.verify.their_run import TheirRun, of_commit
+from tunbench.run.verify.their_run import TheirRun
 from tunbench.runner.node.json_output import value_at
 from tunbench.toolbox import build_requirements
 from tunbench.toolbox.tools import TOOLS, Tool

@@ -4,25 +4,33 @@ import hashlib
 import io
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
 from tunbench.journal import journal, read
+from tunbench.journal.events import JournalEvent
 from tunbench.journal.excerpt import excerpt
+from tunbench.journal.folders import resume_command
 from tunbench.journal.read import MANIFEST
 from tunbench.journal.readers.journal import assemble
+from tunbench.journal.record import Record
+from tunbench.journal.written_by import written_by
 from tunbench.labs.unwritable import ANOTHER_FOLDER
+from tunbench.plan.load import PlanError
+from tunbench.run.manifest import PLUGINS
 from tunbench.run.order import RunError
-from tunbench.run.verify import digests
-from tunbench.run.verify.archive import DIGESTS, MAX_UNPACKED_BYTES, PLAN, SUFFIX, Member, write
+from tunbench.run.verify import digests, their_run
+from tunbench.run.verify.archive import DIGESTS, MAX_UNPACKED_BYTES, PLAN, Member, write
 
 
 def check(file: Path) -> None:
     """Raises RunError where an archive of that name cannot be written."""
-    if not file.name.endswith(SUFFIX):
-        raise RunError(f"{file} is no name for an archive, which is a tar file under bzip2: let it end in {SUFFIX}")
+    if not file.name.endswith(journal.PACKED):
+        raise RunError(
+            f"{file} is no name for an archive, which is a tar file under bzip2: let it end in {journal.PACKED}"
+        )
     try:
         if not file.parent.is_dir():
             raise RunError(f"cannot write to {file}: there is no folder {file.parent}; make it, or name another file")
@@ -32,13 +40,17 @@ def check(file: Path) -> None:
         raise RunError(f"cannot write to {file}: {error.strerror}; name another file") from None
 
 
-def pack(folder: Path, file: Path) -> None:
-    """Writes the archive of a run; the same run gives the same bytes. Raises JournalError and RunError."""
+def pack(folder: Path, file: Path) -> Record:
+    """Writes the archive of a run, and returns its record; the same run gives the same bytes.
+
+    Raises JournalError and RunError, also where `verify` would refuse the archive.
+    """
     check(file)
     events = read.events(folder)
     record = assemble(events)
     if not record.trials:
         raise RunError(f"{folder} has no trial that came to its end; there is nothing to pack")
+    _check_verifiable(folder, events, record)
     text = json.dumps(record.manifest, indent=1, sort_keys=True) + "\n"
     try:
         with _excerpt_of(folder) as lines:
@@ -53,6 +65,27 @@ def pack(folder: Path, file: Path) -> None:
             write(file, members)
     except OSError as error:
         raise RunError(f"cannot write to {file}: {error.strerror}; make room, or name another file") from None
+    return record
+
+
+def _check_verifiable(folder: Path, events: Sequence[JournalEvent], record: Record) -> None:
+    """Raises RunError and JournalError where nobody could verify all of a run.
+
+    An archive has a manifest of its own: a change from before would not be seen in it.
+    """
+    if counting := their_run.unverifiable(events, "its shards"):
+        raise RunError(f"{folder}: {counting}; go on with: {resume_command(folder)}")
+    if changed := their_run.changed_since_its_end(folder, record):
+        raise RunError(f"{changed}; {journal.MEND}")
+    # A plan with a plug-in cannot be read without it, and none is needed to pack a run.
+    if PLUGINS not in record.manifest:
+        try:
+            read.loaded_plan(folder)
+        except PlanError as error:
+            whose = written_by(record.manifest)
+            raise RunError(
+                f"{folder} was not begun like this; pack it with {whose or 'its Tunbench'}\n{error}"
+            ) from None
 
 
 @contextmanager

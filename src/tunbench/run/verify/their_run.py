@@ -1,7 +1,6 @@
 """A run of somebody else: its folder or archive, read as what anybody may have written."""
 
 import os
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,22 +9,19 @@ from typing import Any, NamedTuple
 
 from tunbench import __version__
 from tunbench.journal import read
-from tunbench.journal.events import JournalEvent, RunBegun, show_plainly
+from tunbench.journal.events import JournalEvent, RunBegun, ShardStarted, TrialEnded, show_plainly
+from tunbench.journal.folders import label_of_shard
 from tunbench.journal.journal import JournalError
 from tunbench.journal.read import MANIFEST
 from tunbench.journal.readers.journal import assemble
 from tunbench.journal.record import Record
+from tunbench.journal.written_by import VERSION, of_commit
 from tunbench.labs.unwritable import temporary_folder
 from tunbench.plain_text import line
 from tunbench.run.order import RunError
 from tunbench.run.verify import archive, digests
 from tunbench.run.verify.archive import DIGESTS, MEND
 from tunbench.runner.node.json_output import value_at
-
-VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}")
-
-COMMIT = re.compile(r"[0-9A-Za-z][\w.-]{0,99}", re.ASCII)
-"""What git calls a commit; nothing that a shell would take for more."""
 
 MAX_NAMED = 3
 """Trials or shards that a message names."""
@@ -135,11 +131,6 @@ def _numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")]
 
 
-def of_commit(commit: Any) -> str:
-    """Which commit it is, where that is one."""
-    return f" (commit {commit})" if isinstance(commit, str) and COMMIT.fullmatch(commit) else ""
-
-
 def _check_manifest(run: Path, manifest: dict[str, Any], of_journal: dict[str, Any]) -> None:
     """Raises RunError where the manifest does not say what its journal says before the run began."""
     for key, value in of_journal.items():
@@ -164,6 +155,34 @@ def _changed(run: Path, folder: Path, events: Sequence[JournalEvent]) -> str:
     if changed:
         raise RunError(f"{run} was changed after it was packed: its digests are not those of {changed[0]}; {MEND}")
     return ""
+
+
+def unverifiable(events: Sequence[JournalEvent], all_shards: str) -> str:
+    """Which of the shards came to no end and have trials, in words: those are in the report and in the fingerprint."""
+    ended = read.finished_shards(events)
+    measured = {event.shard for event in events if isinstance(event, TrialEnded)} - ended
+    specs = {event.shard: event.spec for event in events if isinstance(event, ShardStarted)}
+    counting = [label_of_shard(spec) for shard, spec in specs.items() if shard in measured]
+    if not counting:
+        return ""
+    more = f" and {len(counting) - MAX_NAMED} more" if len(counting) > MAX_NAMED else ""
+    return (
+        f"{len(counting)} of {all_shards} did not come to an end, so that nobody can verify their trials, which count "
+        f"all the same: {line('; '.join(counting[:MAX_NAMED]), 600)}{more}"
+    )
+
+
+def changed_since_its_end(run: Path, record: Record) -> str:
+    """What was changed of a run's folder after it had come to its end; empty where nothing was. Raises JournalError.
+
+    One that goes on has more trials than its manifest was made of: that of a run which is not whole says nothing.
+    """
+    if record.missing or record.interrupted:
+        return ""
+    try:
+        return _other_fingerprint(run, read.manifest(run), record)
+    except FileNotFoundError:
+        return ""
 
 
 def _other_fingerprint(run: Path, manifest: dict[str, Any], record: Record) -> str:

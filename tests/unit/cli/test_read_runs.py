@@ -1,0 +1,91 @@
+"""What commands that read a run tell on stderr: what is missing of it, and what was changed."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import studies
+from tests.helpers.packed_runs import change_sample
+from tests.helpers.runs import invoke, runs_here
+from tunbench.journal import journal
+from tunbench.journal.read import MANIFEST
+
+RUN = Path("run")
+
+PLAN = RUN / "plan.toml"
+
+READING = ("digest run", "samples run", "report run", "compare run run", "gate run run", "study agree run")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of the tiny study."""
+    here = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        runs_here(patch, here)
+        studies.written(here)
+        assert invoke("run", "tiny.toml", "--scale", "quick", "--out", "run").exit_code == 0
+    return here
+
+
+@pytest.fixture(autouse=True)
+def here(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A working folder with a copy of the run."""
+    shutil.copytree(made / RUN, tmp_path / RUN)
+    return runs_here(monkeypatch, tmp_path)
+
+
+def told(command: str, code: int = 0) -> str:
+    """What a command says on stderr."""
+    done = invoke(*command.split())
+    assert done.exit_code == code or (command, done.exit_code) == ("gate run run", 1), done.output
+    return done.stderr
+
+
+def take_away_a_shard() -> None:
+    lines = (RUN / journal.NAME).read_text().splitlines(keepends=True)
+    last = json.loads(lines[-1])["shard"]
+    (RUN / journal.NAME).write_text("".join(line for line in lines if json.loads(line).get("shard") != last))
+
+
+@pytest.mark.parametrize("command", [*READING, "pack run x.tar.bz2"])
+def test_trials_that_are_missing_are_told(command: str) -> None:
+    assert "missing" not in told(command)
+    take_away_a_shard()
+    assert "run: 3 of 36 trials are missing; go on with: tunbench run --resume run\n" in told(command)
+
+
+def test_trials_that_are_missing_are_counted_in_json() -> None:
+    take_away_a_shard()
+    assert json.loads(invoke("study", "agree", "run", "--json").stdout)["missing_trials"] == 3
+
+
+@pytest.mark.parametrize("command", READING)
+def test_a_journal_that_was_changed_after_its_end_is_told(command: str) -> None:
+    assert told(command) == ""
+    change_sample(RUN)
+    assert "run was changed after it had come to its end: the fingerprint of its journal, " in told(command)
+
+
+def test_a_run_that_goes_on_is_not_told_to_be_changed() -> None:
+    take_away_a_shard()
+    assert "changed" not in told("digest run")
+
+
+def test_a_damaged_manifest_is_told_and_the_journal_is_read() -> None:
+    (RUN / MANIFEST).write_text("{")
+    assert "run/manifest.json is damaged: no manifest; take the folder once more" in told("digest run")
+
+
+def test_a_plan_that_is_not_that_of_the_journal_is_refused() -> None:
+    PLAN.write_text(PLAN.read_text().replace("repeats = 3", "repeats = 4"))
+    why = "run/plan.toml does not ask for the shards that the head of journal.jsonl names; one of them was changed"
+    assert told("study agree run", 2).startswith(why)
+    assert told("pack run x.tar.bz2", 2).startswith(why)
+
+
+def test_claims_of_a_plan_may_be_changed_afterwards() -> None:
+    PLAN.write_text(PLAN.read_text().replace('expect = "> 1"', 'expect = "> 2"'))
+    assert told("study agree run") == told("pack run x.tar.bz2") == ""
