@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.plugin_option import PluginOption
-from tunbench.cli.shared.read_runs import record_told
+from tunbench.cli.shared.read_runs import record_told, tell_study
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
 from tunbench.journal import files
@@ -43,12 +43,13 @@ def report(
         from tunbench.report.view import side_by_side
 
         path = out or (runs[0] / REPORT if len(runs) == 1 else Path(REPORT))
-        view = side_by_side(
-            [
-                reported_run(analyse(record_told(run)), run, label, way_to(run, path))
-                for run, label in zip(runs, labels_of(runs), strict=True)
-            ]
-        )
+        reported = [
+            reported_run(analyse(record_told(run)), run, label, way_to(run, path))
+            for run, label in zip(runs, labels_of(runs), strict=True)
+        ]
+        for run, one in zip(runs, reported, strict=True):
+            tell_study(run, one.assessment, one.unreadable)
+        view = side_by_side(reported)
         page = html.page(view)
         with unwritable_exits(path, "name another file with --out"):
             (files.write_named if out else files.write)(path, page)

@@ -8,7 +8,7 @@ import typer
 
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.cli.shared.plugin_option import PluginOption
-from tunbench.cli.shared.read_runs import record_told
+from tunbench.cli.shared.read_runs import record_told, tell_study
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.console import show as show_parts
@@ -104,6 +104,7 @@ def agree(
         given_plugins.check(read.begun(run).manifest, str(run), f"tunbench study agree {shlex.quote(str(run))}")
         loaded = read.loaded_plan(run)
         assessment = assess(analysis, loaded, published.numbers_of_tables(loaded))
+    tell_study(run, assessment)
     if as_json:
         print_json(agreement.as_json(assessment, analysis.record.missing))
     else:

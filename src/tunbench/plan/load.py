@@ -1,5 +1,6 @@
 """Finds a plan, reads it, and checks it. Every mistake of a user ends in a PlanError with one line for each mistake."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -99,10 +100,14 @@ def reference_of(loaded: Loaded) -> Path | None:
     if loaded.study is None:
         return None
     name, shipped = loaded.study.reference, Path(str(files("tunbench").joinpath("reference")))
-    for folder in (loaded.path.parent, shipped):
-        if (folder / name).is_file():
-            return folder / name
     line = positions.line_of(("study", "reference"), positions.lines(loaded.text))
+    for path in (loaded.path.parent / name, shipped / name):
+        if path.is_file():
+            return path
+        if os.path.lexists(path):
+            raise PlanError(
+                f"{loaded.path}:{line}: study.reference: {path} is no file: put the published numbers in its place"
+            )
     known = nearest(name, [path.name for path in shipped.glob("*.csv")])
     raise PlanError(f'{loaded.path}:{line}: study.reference: there is no file "{name}" beside the study{known}')
 
@@ -140,7 +145,7 @@ def read(
     `path` is for messages, `overrides` has keys of OVERRIDES. `options` of a command line are what a text was made of.
     """
     overrides = overrides or {}
-    data = _parsed(text, str(path))
+    data = parsed(text, str(path))
     other = {key: data.pop(key) for key in BESIDE_A_PLAN if key in data}
     beside, mistakes = _tried(_read_beside, other)
     replaced = beside["scale"] if beside else {}
@@ -240,7 +245,8 @@ def _check_size(size: int, file: str) -> None:
         raise PlanError(f"{file}: this is larger than {MAX_FILE_BYTES >> 10} KiB, and no plan")
 
 
-def _parsed(text: str, file: str) -> dict[str, Any]:
+def parsed(text: str, file: str) -> dict[str, Any]:
+    """The tables of a plan's text; `file` is for messages. Raises PlanError where it is no TOML that can be read."""
     _check_size(len(text), file)
     try:
         return bounded_toml.parsed(text, file)

@@ -1,7 +1,6 @@
 """A run as a report is given it: analysed once, with its study, its label among others, and the way to its folder."""
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,11 +10,13 @@ from tunbench.analysis.study.assessment import Assessment, assess, is_study
 from tunbench.journal import read
 from tunbench.journal.journal import JournalError
 from tunbench.journal.readers import published
+from tunbench.journal.readers.journal import recognises
 from tunbench.plain_text import plain
+from tunbench.plan import load
 from tunbench.plan.load import Loaded, PlanError
 
-STUDY = re.compile(r"^[ \t]*\[+(study|claim)", re.MULTILINE)
-"""What the plan of a study has, and hardly any other."""
+OF_A_STUDY = {"study", "claim"}
+"""The keys of a plan that make it one of a study."""
 
 
 class ReportedRun(NamedTuple):
@@ -44,8 +45,11 @@ def reported_run(
 def assessment(analysis: RunAnalysis, folder: Path, loaded: Loaded | None = None) -> Assessment | None:
     """What a run says of the study that it reproduces; None where it is none. Raises PlanError and JournalError."""
     if loaded is None:
-        # Only where the plan looks like a study is the journal read once more.
-        if not os.path.lexists(folder / "plan.toml") or not STUDY.search(read.plan(folder)):
+        # What another tool has measured has no plan.
+        if not recognises(folder):
+            return None
+        # Only where the plan is that of a study is the journal's head read once more.
+        if not OF_A_STUDY & load.parsed(read.plan(folder), str(folder / "plan.toml")).keys():
             return None
         loaded = read.loaded_plan(folder)
     return assess(analysis, loaded, published.numbers_of_tables(loaded)) if is_study(loaded) else None

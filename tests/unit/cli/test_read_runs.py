@@ -1,4 +1,4 @@
-"""What commands that read a run tell on stderr: what is missing of it, and what was changed."""
+"""What commands that read a run tell on stderr: what is missing of it, what was changed, and what of its study."""
 
 import json
 import shutil
@@ -11,6 +11,7 @@ from tests.helpers.packed_runs import change_sample
 from tests.helpers.runs import invoke, runs_here
 from tunbench.journal import journal
 from tunbench.journal.read import MANIFEST
+from tunbench.plan import load as loading
 
 RUN = Path("run")
 
@@ -84,8 +85,48 @@ def test_a_plan_that_is_not_that_of_the_journal_is_refused() -> None:
     why = "run/plan.toml does not ask for the shards that the head of journal.jsonl names; one of them was changed"
     assert told("study agree run", 2).startswith(why)
     assert told("pack run x.tar.bz2", 2).startswith(why)
+    assert f"run: its study cannot be read: {why}" in told("report run")
 
 
 def test_claims_of_a_plan_may_be_changed_afterwards() -> None:
     PLAN.write_text(PLAN.read_text().replace('expect = "> 1"', 'expect = "> 2"'))
     assert told("study agree run") == told("pack run x.tar.bz2") == ""
+
+
+@pytest.mark.parametrize(
+    ("size", "why"),
+    [(None, "cannot read run/plan.toml: No such file or directory; take the folder"), (8, "this is not TOML")],
+)
+def test_a_report_tells_that_a_plan_cannot_be_read(size: int | None, why: str) -> None:
+    text = PLAN.read_text()
+    PLAN.unlink()
+    if size:
+        PLAN.write_text(text[:size])
+    said = told("report run")
+    assert said.startswith("run: its study cannot be read: ") and why in said
+    assert "The study of this run cannot be read" in (RUN / "report.html").read_text()
+
+
+def test_a_report_tells_that_published_numbers_cannot_be_read() -> None:
+    (RUN / "tiny.csv").write_text(studies.REFERENCE[:300])
+    assert told("report run").startswith("run: its study cannot be read: run/tiny.csv:6: ")
+
+
+@pytest.mark.parametrize("command", ["study agree run", "report run"])
+def test_published_numbers_that_are_not_those_of_the_run_are_told(
+    command: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "package" / "reference").mkdir(parents=True)
+    (RUN / "tiny.csv").rename(here / "package" / "reference" / "tiny.csv")
+    monkeypatch.setattr(loading, "files", lambda _: here / "package")
+    why = "run has no tiny.csv, as a run of its study has: the published numbers are those that come with this Tunbench"
+    assert told(command) == f"{why}\n"
+
+
+def test_published_numbers_that_are_no_file_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "package" / "reference").mkdir(parents=True)
+    (RUN / "tiny.csv").rename(here / "package" / "reference" / "tiny.csv")
+    (RUN / "tiny.csv").mkdir()
+    monkeypatch.setattr(loading, "files", lambda _: here / "package")
+    why = "run/plan.toml:16: study.reference: run/tiny.csv is no file: put the published numbers in its place"
+    assert told("study agree run", 2) == f"{why}\n"
