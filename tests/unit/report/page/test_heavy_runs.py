@@ -97,9 +97,9 @@ def test_samples_are_written_in_slices_that_make_one_table(tmp_path: Path, monke
     texts: list[str] = []
     echo = typer.echo
 
-    def noted(text: str, nl: bool) -> None:
-        texts.append(text)
-        echo(text, nl=nl)
+    def noted(text: str, nl: bool = True, err: bool = False) -> None:
+        texts.extend([] if err else [text])
+        echo(text, nl=nl, err=err)
 
     monkeypatch.setattr(typer, "echo", noted)
     assert [invoke("samples", str(run), "--format", one).stdout for one in ("csv", "json")] == whole

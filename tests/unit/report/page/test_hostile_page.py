@@ -38,7 +38,7 @@ def hostile(folder: Path) -> Path:
         for repeat in (1, 2):
             about = {"shard": f"{number}x{repeat}"}
             profile = {**one["profile"], "name": name}
-            started = {**one, "stack": name, "profile": profile, "repeat": repeat, "workloads": [name]}
+            started = {**one, "stack": name, "profile": profile, "repeat": repeat, "workloads": [name, f"{name}2"]}
             told_all.append({**about, "event": "shard", "state": "started", "spec": started})
             measured = {"rtt": "s", "throughput": "bit/s", name: "s"}
             samples = [[metric, unit, 0.1 * repeat, None, name, name] for metric, unit in measured.items()]
@@ -135,7 +135,8 @@ def test_a_scale_that_is_not_there_is_told_on_one_line(good: Path, tmp_path: Pat
     bad = write(tmp_path / "bad", {**EVENTS[0], "overrides": {"scale": "a\nline two\n"}}, *EVENTS[1:])
     (bad / "plan.toml").write_text(f"{PLAN}{CLAIM}[scale.quick]\nrepeats = 1\n")
     code, said = told("study", "agree", str(bad))
-    assert code == 2 and said.count("\n") == 1 and r'no scale "a\nline two\n"' in said
+    missing, mistake = said.splitlines()
+    assert code == 2 and "1 of 4 trials are missing" in missing and r'no scale "a\nline two\n"' in mistake
 
 
 def test_a_reason_is_shown_as_it_comes_without_what_acts() -> None:
