@@ -63,15 +63,17 @@ def rung(one: ProcessGroup, seconds: float = 10) -> list[int]:
 
 
 def test_what_it_tells_and_its_end_wake_whoever_waits(tmp_path: Path) -> None:
+    # A pipe each: whoever writes to the first may not have closed it when the shell opens the next.
     os.mkfifo(tmp_path / "go")
-    one = begun(tmp_path, 'read -r go <"$FOLDER/go"; echo told >>"$FOLDER/events.jsonl"; read -r go <"$FOLDER/go"')
+    os.mkfifo(tmp_path / "end")
+    one = begun(tmp_path, 'read -r go <"$FOLDER/go"; echo told >>"$FOLDER/events.jsonl"; read -r end <"$FOLDER/end"')
     assert rung(one, 0.2) == []
     (tmp_path / "go").write_text("on\n")
     assert rung(one) == [0]
     assert collected(one, 1) == [b"told"]
     # The kernel may tell of what was written when it has been read already.
     assert wait_until(lambda: one.lines() == [] and rung(one, 0.2) == [], 10)
-    (tmp_path / "go").write_text("on\n")
+    (tmp_path / "end").write_text("on\n")
     assert rung(one) == [1]
     bells = one.wakes
     one.stop()
