@@ -60,8 +60,12 @@ def _measured(workload: str, number: float, verdict: str) -> list[dict[str, Any]
         {"event": "phase", "name": "trial", "workload": workload, "at": 3.0},
         {"event": "command", "node": "a", "shell": "ping", "at": 3.0, "took": 0.1, "status": 0},
         {
-            **{"event": "trial", "reason": "" if ok else "it broke", "workload": workload, "verdict": verdict},
-            **{"outputs": {"ping.txt": "raw\n"}, "samples": samples if ok else []},
+            "event": "trial",
+            "workload": workload,
+            "verdict": verdict,
+            "reason": "" if ok else "it broke",
+            "outputs": {"ping.txt": "raw\n"},
+            "samples": samples if ok else [],
         },
     ]
 

@@ -131,5 +131,6 @@ def _cores(workers: int, clock: str) -> list[str]:
     """That the time is another machine's, where this one has fewer cores than labs; on the real clock they wait."""
     cores = os.cpu_count() or 1
     several = f"{cores} cores" if cores > 1 else "one core"
-    text = f"each of the {workers} labs needs a core: this machine has {several}, and takes longer than that"
+    told = f"each of the {workers} labs needs a core: this machine has {several}, and takes longer than that"
+    text = f"{told}; its own time is told with --workers {cores}"
     return [text] if clock == "virtual" and workers > cores else []

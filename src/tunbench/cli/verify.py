@@ -89,10 +89,11 @@ def verify(
             loaded = again.loaded_plan(their)
             asked = again.asked_shards(their, loaded)
             chosen = again.choose(asked.finished, count, seed)
-            order = again.order_of(their, loaded, chosen, brought_programs.parsed(tool or []))
+            given = brought_programs.parsed(tool or [])
+            order = again.order_of(their, loaded, chosen, given)
             execution.refuse_another(folder, order)
             if _build(order, their, not medians, console):
-                order = again.order_of(their, loaded, chosen, brought_programs.parsed(tool or []))
+                order = again.order_of(their, loaded, chosen, given)
             differing = facts.differences(their.head.manifest, describe(order), order.lab.deciding_facts)
             if differing and not medians:
                 raise RunError(_other_machine(their, differing))

@@ -84,12 +84,8 @@ def compare(
         _with_least(row, [list(side[key].values()) for side in both], tests) if row.verdict == WORSE else row
         for key, row in zip(keys, _decided(rows), strict=True)
     ]
-    lacking = _lacking(a.record), _lacking(b.record)
+    lacking = a.record.missing, b.record.missing
     return RunComparison(identical, differences(a.record, b.record), rows, tests, lacking, sides)
-
-
-def _lacking(record: Record) -> int:
-    return max(0, record.planned - len(record.trials))
 
 
 def _values(values: pl.DataFrame) -> dict[Key, Values]:

@@ -39,7 +39,7 @@ def chosen(keys: Iterable[Key], choice: Selection) -> list[Key]:
     """The keys that were asked for. Raises CompareError where one of the metrics or patterns, or all, is not there."""
     fields = [(key, dict(zip(KEY, key, strict=True))) for key in keys]
     if not fields:
-        raise CompareError("neither run has a trial to compare")
+        raise CompareError("neither run has a trial to compare: name two that came to some")
     fields = _matching(fields, "stack", choice.stack, "either run")
     some = "either run" if choice.stack == "*" else f'the stacks "{choice.stack}" of either run'
     fields = _matching(fields, "workload", choice.workload, some)
