@@ -10,7 +10,7 @@ import typer
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.read_runs import record_told
 from tunbench.cli.shell import completion
-from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.errors import bad_input_exits, one_of
 from tunbench.journal.journal import JournalError
 from tunbench.report.export.json_text import SCHEMA
 
@@ -31,7 +31,9 @@ class Format(StrEnum):
 
 def samples(
     run: Annotated[Path, typer.Argument(help="A run's folder.", autocompletion=completion.runs)],
-    format: Annotated[Format, typer.Option(help="csv, json (one object a line) or parquet.")] = Format.CSV,
+    format: Annotated[
+        Format | None, typer.Option(help="csv, json (one object a line) or parquet.", show_default="csv")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     plugin: PluginOption = None,
 ) -> None:
@@ -44,15 +46,16 @@ def samples(
       tunbench samples runs/seven --format csv | grep throughput
       tunbench samples runs/seven --json >samples.jsonl
     """
-    format = Format.JSON if as_json else format
+    one_of({"--json": as_json, f"--format {format}": format and format is not Format.JSON})
+    form = Format.JSON if as_json else format or Format.CSV
     with bad_input_exits(JournalError):
         from tunbench.analysis.samples import every_sample
 
         table = every_sample(record_told(run))
-    if format is not Format.PARQUET:
+    if form is not Format.PARQUET:
         for start in range(0, max(1, len(table)), ROWS_AT_ONCE):
             rows = table[start : start + ROWS_AT_ONCE]
-            text = rows.write_csv(include_header=not start) if format is Format.CSV else _lines(rows)
+            text = rows.write_csv(include_header=not start) if form is Format.CSV else _lines(rows)
             typer.echo(text, nl=False)
     else:
         packed = io.BytesIO()

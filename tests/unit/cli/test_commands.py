@@ -141,6 +141,9 @@ def test_samples_are_printed_in_every_form() -> None:
     assert invoke("samples", "begun", "--json").stdout == invoke("samples", "begun", "--format", "json").stdout
     assert [row["metric"] for row in as_json] == [row["metric"] for row in rows]
     assert invoke("samples", "begun", "--format", "parquet").stdout_bytes[:4] == b"PAR1"
+    assert invoke("samples", "begun", "--json", "--format", "json").exit_code == 0
+    twice = invoke("samples", "begun", "--json", "--format", "csv")
+    assert (twice.exit_code, twice.stderr) == (2, "--json and --format csv exclude each other; give one of them\n")
 
 
 def test_a_report_is_written_where_it_is_wanted() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.packed_runs import change_sample, whole_run
 from tests.helpers.runs import PLAN, ScriptedLab, ordered
 from tunbench.journal.journal import JournalError
+from tunbench.journal.read import MANIFEST
 from tunbench.labs import image, payload
 from tunbench.labs import registry as labs
 from tunbench.labs.vm.image_definition import BASE
@@ -73,6 +75,16 @@ def test_a_run_does_not_go_on_with_another_runner(
     monkeypatch.setattr(payload, "digest", lambda: "another")
     with pytest.raises(RunError, match="the runner is not the one"):
         reopen(tmp_path)
+
+
+def test_a_run_that_was_changed_after_its_end_gets_no_manifest_of_that(tmp_path: Path, lab: ScriptedLab) -> None:
+    run = whole_run(tmp_path / "run", ordered(lab))
+    reopen(run)
+    change_sample(run)
+    with pytest.raises(RunError, match=r"run was changed after it had come to its end: .* take the folder once more"):
+        reopen(run)
+    (run / MANIFEST).write_text("{")
+    reopen(run)
 
 
 def test_what_is_no_run_does_not_go_on(tmp_path: Path, lab: ScriptedLab) -> None:
