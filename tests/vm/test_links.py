@@ -59,6 +59,30 @@ def test_a_round_trip_over_two_links_takes_four_times_their_delay(tmp_path: Path
         assert delay <= least < delay + processing
 
 
+def test_a_frame_of_a_narrow_link_takes_its_time_to_be_sent(tmp_path: Path) -> None:
+    links = """[
+      { name = "ten", rate = "10M" },
+      { name = "cake", rate = "10M", queue = "cake" },
+      { name = "atm", rate = "2M", framing = "atm" },
+      { name = "asymmetric", up = { rate = "1M" }, down = { rate = "16M" } },
+    ]"""
+    pings = {size: f"ping:count=5,interval=0.1,size={size}" for size in (56, 1400)}
+    record = execute(tmp_path / "run", plan(["none"], '["baseline"]', list(pings.values()), link=links))
+    processing = 80e-6
+    for size, ping in pings.items():
+        # ICMP, IPv4 and Ethernet; check sequence, preamble and gap. PPPoE over LLC/SNAP has 40 bytes beside IP.
+        bits, cells = 8 * (size + 8 + 20 + 14 + 24), 8 * 53 * math.ceil((size + 8 + 20 + 40) / 48)
+        # A round trip crosses two links upwards and two downwards.
+        for link, sent in (
+            ("ten", 4 * bits / 10e6),
+            ("cake", 4 * bits / 10e6),
+            ("atm", 4 * cells / 2e6),
+            ("asymmetric", 2 * bits / 1e6 + 2 * bits / 16e6),
+        ):
+            for found in values(record, "rtt", "none", whole=False, workload=ping, link=link):
+                assert sent + 4 * 75e-6 <= found < sent + 4 * 75e-6 + processing
+
+
 def test_a_rate_counts_what_ethernet_does(tmp_path: Path) -> None:
     small, full = "iperf3-udp:rate=20M,length=18,duration=1", "iperf3-tcp:duration=2"
     links = '[{ name = "ten", rate = "10M" }, { name = "atm", rate = "10M", framing = "atm" }]'

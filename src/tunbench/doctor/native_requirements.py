@@ -160,7 +160,8 @@ def of_link(one: Link) -> list[Lack]:
     found = _programs(LINK_PROGRAMS) if one.cuts else []
     for queue in dict.fromkeys(way.queue for way in (one.up, one.down) if way.rate):
         found += [lack for kind in SHAPERS_OF_QUEUES[queue] for lack in _in_kernel(kind, *SHAPERS[kind])]
-    return [*found, *_of_delay(one.crossing_delay)]
+    is_narrow = any(one.is_narrow(way) for way in (one.up, one.down))
+    return [*found, *(_delaying() if is_narrow else _of_delay(one.crossing_delay))]
 
 
 def of_accesses(accesses: Accesses) -> list[Lack]:
@@ -176,13 +177,15 @@ def of_accesses(accesses: Accesses) -> list[Lack]:
 
 
 def _of_delay(seconds: float) -> list[Lack]:
-    found = []
-    if seconds > NEGLIGIBLE_DELAY_SECONDS:
-        found += _in_kernel("netem", f"{ROOT_QDISC}netem delay 1ms", "sch_netem")
-        # To ask for such an interface would bring the module, and interfaces that nobody wants.
-        refusal = tried("test -d /sys/module/ifb || modprobe -n ifb")
-        found += [Lack(f"the kernel's ifb ({refusal})", "a kernel with the module ifb")] if refusal else []
-    return found
+    return _delaying() if seconds > NEGLIGIBLE_DELAY_SECONDS else []
+
+
+def _delaying() -> list[Lack]:
+    """What is lacking to hold packets up where they arrive."""
+    found = _in_kernel("netem", f"{ROOT_QDISC}netem delay 1ms", "sch_netem")
+    # To ask for such an interface would bring the module, and interfaces that nobody wants.
+    refusal = tried("test -d /sys/module/ifb || modprobe -n ifb")
+    return [*found, *([Lack(f"the kernel's ifb ({refusal})", "a kernel with the module ifb")] if refusal else [])]
 
 
 def of_tuning(one: Tuning) -> list[Lack]:

@@ -10,11 +10,18 @@ from tunbench.analysis.run_analysis import RunAnalysis
 from tunbench.plan.axes.profile import Profile
 from tunbench.report import units
 from tunbench.report.profiles import profiles
+from tunbench.runner import invocation
 from tunbench.runner.declare import link
 from tunbench.runner.declare.access import NONE
 from tunbench.runner.declare.netem_arithmetic import echo_loss, mean_delay, mean_loss, reordered
 from tunbench.runner.declare.netem_terms import TERMS, Terms, complete, number
 from tunbench.runner.network.netem_report import PRINT_PRECISION
+
+PING = "ping"
+"""The workload whose round trips are those of the network alone: those of others wait for what was lost, too."""
+
+ECHO_HEADERS = 14 + 20 + 8
+"""Bytes of Ethernet, IPv4 and ICMP before an echo's payload."""
 
 HOLDING_TERMS = ("slot_min_delay", "slot_delay")
 """Terms that hold packets up for a time that depends on what is sent."""
@@ -44,11 +51,14 @@ def impairments(analysis: RunAnalysis) -> Impairments:
     """The impaired profiles of a run; one that neither the manifest describes nor Tunbench ships is left out."""
     used = [profile for profile in profiles(analysis) if any(any(terms.values()) for terms in _directions(profile))]
     first = next(iter(analysis.record.specs.get("link", {}).values()), None)
-    base = link.of_spec(first).base_round_trip if first else 0.0
+    path = link.of_spec(first) if first else None
     bare = _bare(analysis, first["name"] if first else None)
     spreads = dict.fromkeys(_spread(terms) for profile in used for terms in _directions(profile))
     return Impairments(
-        [_row(profile, analysis, base, *_measured(bare.get(profile.name))) for profile in used],
+        [
+            _row(profile, analysis, _base(path, bare.get(profile.name)), *_measured(bare.get(profile.name)))
+            for profile in used
+        ],
         [_clipping(delay, jitter) for delay, jitter, spread in spreads if jitter > delay and spread == "uniform"],
         [profile.name for profile in used if any(terms.get("reorder_correlation") for terms in _directions(profile))],
     )
@@ -136,14 +146,33 @@ def _clipping(delay: float, jitter: float) -> str:
 
 
 def _bare(analysis: RunAnalysis, of_link: str | None) -> dict[str, pl.DataFrame]:
-    """The round-trip times and losses of `none` under each profile, over links of that name where it is known.
+    """The round-trip times and losses that `ping` told of `none` under each profile, over links of that name where it
+    is known.
 
     A gateway has delays and losses of its own: what is measured behind one is left out.
     """
-    samples = analysis.samples.filter(pl.col("metric").is_in(["rtt", "loss"]) & (pl.col("access") == NONE))
+    of_ping = pl.col("workload").str.split(":").list.first() == PING
+    samples = analysis.samples.filter(of_ping & pl.col("metric").is_in(["rtt", "loss"]) & (pl.col("access") == NONE))
     samples = samples.filter(pl.col("link") == of_link) if of_link else samples
     bare = samples.filter(pl.col("stack").map_elements(is_baseline, return_dtype=pl.Boolean))
     return {str(name): rows for (name,), rows in bare.partition_by("profile", as_dict=True).items()}
+
+
+def _base(path: link.Link | None, bare: pl.DataFrame | None) -> float:
+    """Seconds that an echo and its reply take over the links alone, on average over what was sent."""
+    if not path:
+        return 0.0
+    echoes = {} if bare is None else {str(name): rows.height for (name,), rows in bare.group_by("workload")}
+    sent = [
+        count * 2 * (path.sending_seconds(path.up, frame) + path.sending_seconds(path.down, frame))
+        for frame, count in ((ECHO_HEADERS + _payload(name), count) for name, count in echoes.items())
+    ]
+    return path.base_round_trip + math.fsum(sent) / max(1, sum(echoes.values()))
+
+
+def _payload(ping: str) -> int:
+    """Bytes of payload of the echoes of a workload."""
+    return int(invocation.read(ping).options["size"])
 
 
 def _measured(bare: pl.DataFrame | None) -> tuple[float | None, float | None]:

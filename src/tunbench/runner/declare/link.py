@@ -15,6 +15,10 @@ round trip takes four times as long: 0.3 ms, as `ping` shows between two servers
 DEFAULT_QUEUE_PACKETS = 1000
 """What Linux gives an Ethernet interface: DEFAULT_TX_QUEUE_LEN of net/ethernet/eth.c."""
 
+SLOW_FRAME_SECONDS = 200e-6
+"""A full frame that takes longer to be sent takes that time for itself, as shorter ones do: such links are narrow. What
+takes less, as 0.12 ms at 100 Mbit/s, is left to the link's delay, and costs no machine anything."""
+
 SEGMENTATIONS = {
     "before": "what leaves a node is cut into packets of the link's MTU before anything judges it",
     "after": "bundles of up to 64 KiB pass as they are, as where netem sits above a network card's segmentation",
@@ -125,6 +129,23 @@ class Link:
     def frames_put_together(self) -> int:
         """How many full frames come to the node between two interrupts, at its rate; 0 where that has no limit."""
         return int(self.gro * self.down.rate / 8 / FRAMINGS[self.framing].wire_bytes(self.largest_frame))
+
+    def sending_seconds(self, direction: Direction, frame: int) -> float:
+        """Seconds that a frame takes to be sent, which the kernel counts with so many bytes; 0 on a fast link.
+
+        A link with a policer is faster than what the policer lets pass.
+        """
+        slowest = self._on_the_wire_seconds(direction, self.largest_frame)
+        return self._on_the_wire_seconds(direction, frame) if slowest > SLOW_FRAME_SECONDS else 0.0
+
+    def _on_the_wire_seconds(self, direction: Direction, frame: int) -> float:
+        if not direction.rate or direction.polices:
+            return 0.0
+        return 8 * FRAMINGS[self.framing].wire_bytes(frame) / direction.rate
+
+    def is_narrow(self, direction: Direction) -> bool:
+        """Whether frames take their time to be sent in this direction."""
+        return self.sending_seconds(direction, self.largest_frame) > 0
 
     @property
     def crossing_delay(self) -> float:

@@ -16,7 +16,8 @@ Counters = Mapping[str, int]
 class Place(NamedTuple):
     """An interface where packets can vanish: the terms of its netem, if it has one, and the link's direction behind.
 
-    `end` is where packets come out of the link, which a policer looks at.
+    `end` is where packets come out of the link, which a policer looks at. The qdiscs are those of `queue`, which is the
+    interface itself unless packets are led through another one before it.
     """
 
     node: Node
@@ -24,6 +25,7 @@ class Place(NamedTuple):
     terms: Terms
     direction: Direction | None = None
     end: tuple[Node, str] | None = None
+    queue: str = ""
 
     @property
     def name(self) -> str:
@@ -51,7 +53,7 @@ class Watch:
 
 def _count(place: Place) -> dict[str, Counters]:
     """The counters of netem and of the link's shaper. netem counts as its own what the shaper behind it dropped."""
-    there = qdiscs.on(place.node, place.interface)
+    there = qdiscs.on(place.node, place.queue or place.interface)
     link, netem = _of_link(place, there), qdiscs.counters(there.get("netem", {}))
     if place.terms and place.direction and not place.direction.polices:
         netem = {**netem, "drops": max(0, netem["drops"] - link["drops"]), "packets": netem["packets"] + link["drops"]}

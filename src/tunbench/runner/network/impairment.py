@@ -33,7 +33,7 @@ def impair(
         place = _place(one, profile[direction], into, nodes)
         # There netem is the queue of the interface, as in a test bed that has it there.
         held = underlay.link.up.queue_packets if at_endpoints else 0
-        installed = apply(place.node, place.interface, place.terms, into.get(one), held)
+        installed = apply(place.node, place.queue or place.interface, place.terms, into.get(one), held)
         if installed:
             places[one] = place
             asked = dict(place.terms)
@@ -47,7 +47,7 @@ def _place(interface: Interface, terms: Terms, into: Mapping[Interface, Entrance
     node, entered = nodes[interface.node], into.get(interface)
     if not entered:
         return Place(node, interface.name, terms)
-    return Place(node, interface.name, terms, entered.way, (nodes[entered.end.node], entered.end.name))
+    return Place(node, interface.name, terms, entered.way, (nodes[entered.end.node], entered.end.name), entered.queue)
 
 
 def _interfaces(placement: str, underlay: Underlay, overlay: Mapping[str, Overlay]) -> list[tuple[Interface, str]]:

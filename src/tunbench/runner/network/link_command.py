@@ -16,6 +16,9 @@ UNBOUNDED = 1_000_000_000
 LEAST_HELD = 100_000
 """Packets that a delay has room for at least, and more where 10 Gbit/s bring more in its time: it must drop none."""
 
+CELL_BYTES, CELL_HEADER_BYTES = 48, 5
+"""A cell of ATM: what it carries, and its header (ITU-T I.361)."""
+
 RATE_ROUNDING = 8
 """Bits a second that the kernel rounds away: it keeps whole bytes."""
 
@@ -89,19 +92,45 @@ IN_ORDER = 1e12
 1500 B take 12 ns. Source: Linux 6.1, netem_enqueue of net/sched/sch_netem.c."""
 
 
-def delay(interface: str, through: str, seconds: float, jitter: float = 0.0) -> list[str]:
+def sending(link: Link, direction: Direction) -> str:
+    """Netem's own rate for a direction of a narrow link, by which a frame has arrived when its last bit has.
+
+    A shaper cannot do it: whoever has waited long enough leaves it at once. Behind one, frames come as fast as this
+    rate passes them, and none waits longer. Empty for a link that is not narrow. Source: Linux 6.1, netem_enqueue and
+    packet_time_ns of net/sched/sch_netem.c.
+    """
+    if not link.is_narrow(direction):
+        return ""
+    framing = FRAMINGS[link.framing]
+    cells = f" {CELL_BYTES} {CELL_HEADER_BYTES}" if framing.cells else ""
+    return f"rate {direction.rate:.0f}bit {framing.beside}{cells}"
+
+
+def delay(interface: str, through: str, seconds: float, jitter: float = 0.0, sent: str = "") -> list[str]:
     """A delay for all that arrives at an interface: netem on another one, that it is led through.
 
     It has a qdisc of its own: what a profile's jitter draws below zero is sent at once, and would take no base delay
-    with it. A link's own jitter changes no order.
+    with it. A link's own jitter changes no order. `sent` is the rate at which it was sent there, where the link is
+    narrow.
     """
     terms = {"delay": seconds, **({"jitter": jitter} if jitter else {})}
     netem = netem_command.arguments(terms, max(LEAST_HELD, netem_command.limit(terms)))
-    in_order = f" rate {IN_ORDER:.0f}bit" if jitter else ""
+    in_order = [sent] if sent else [f"rate {IN_ORDER:.0f}bit"] if jitter else []
     return [
-        f"qdisc add dev {through} root netem {' '.join(netem)}{in_order}",
-        f"qdisc add dev {interface} clsact",
+        f"qdisc add dev {through} root netem {' '.join([*netem, *in_order])}",
+        f"qdisc replace dev {interface} clsact",
         f"filter add dev {interface} ingress matchall action mirred egress redirect dev {through}",
+    ]
+
+
+def narrow(interface: str, through: str, sent: str) -> list[str]:
+    """The way into a narrow link: what leaves by an interface waits in another one, whose queue is the link's, and is
+    sent behind that, frame by frame.
+    """
+    return [
+        f"qdisc replace dev {interface} root netem limit {LEAST_HELD} {sent}",
+        f"qdisc replace dev {interface} clsact",
+        f"filter add dev {interface} egress matchall action mirred egress redirect dev {through}",
     ]
 
 

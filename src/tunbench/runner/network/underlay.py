@@ -128,14 +128,16 @@ class Underlay(NamedTuple):
     @property
     def wires(self) -> list[Wire]:
         """What joins two nodes, those of each leaf from the leaf to the middle."""
-        return [wire for name in self.leaves for wire in self._wires(name, self.wired(name))]
+        return [wire for name in self.leaves for wire in self.wires_of(name)]
 
     def outermost(self, name: str) -> tuple[str, Overlay]:
         """The node that the middle sees before a leaf, which is the leaf itself without gateways; and what it has."""
         before = self.gateways.get(name, ())
         return (before[-1].node, before[-1].outside) if before else (name, self.leaves[name])
 
-    def _wires(self, name: str, leaf: Overlay) -> list[Wire]:
+    def wires_of(self, name: str) -> list[Wire]:
+        """What joins two nodes from a leaf to the middle, in this order."""
+        leaf = self.wired(name)
         ends = [(Interface(name, leaf.interface), self.link if name in self.endpoints else None, leaf.mtu)]
         wires = []
         for one in self.gateways.get(name, ()):
@@ -186,8 +188,10 @@ def of(
     plan = UNDERLAY_KINDS[kind]
     if kind == "ip" and (of_global_scope or accesses.translate_families):
         plan = _global(plan)
+    # A veth that puts packets together counts them without their header: veth_xdp_rcv() of Linux 6.1.
+    header = 0 if link.gro else ETHERNET.size
     bare = {
-        name: Overlay(WIRED, plan.address.format(number), plan.prefix, link.mtu, ETHERNET.size)
+        name: Overlay(WIRED, plan.address.format(number), plan.prefix, link.mtu, header)
         for number, name in enumerate(topology.endpoints, start=1)
     }
     beside = {role: Overlay(WIRED, plan.address.format(ROLES[role]), plan.prefix, MTU, ETHERNET.size) for role in roles}

@@ -22,6 +22,9 @@ LARGEST_BUNDLE_BYTES = 65_536
 FROM_NETWORK = "from-network"
 """The interface of a gateway through which all is led that comes from the network, as its link takes time."""
 
+WAITING = "q-"
+"""Before the name of an interface: what waits for a narrow link there."""
+
 NEGLIGIBLE_DELAY_SECONDS = 1e-3
 """A base delay below which a lab without netem goes on without it: nothing that needs netem can be asked of it."""
 
@@ -29,21 +32,28 @@ NEGLIGIBLE_DELAY_SECONDS = 1e-3
 class Entrance(NamedTuple):
     """An interface where packets enter a link, and the direction of it that they enter; `end` is the one where they
     come out.
+
+    They wait at `queue`: the interface itself, or the one that they are led through where the link is narrow.
     """
 
     interface: Interface
     end: Interface
     link: Link
     way: Direction
+    queue: str
 
 
 class Crossing(NamedTuple):
-    """What links take one way, in seconds: packets are led through `through` as they arrive at `interface`."""
+    """What links take one way, in seconds: packets are led through `through` as they arrive at `interface`.
+
+    `sent` is the rate at which a narrow link has sent them there.
+    """
 
     interface: Interface
     through: str
     delay: float
     jitter: float = 0.0
+    sent: str = ""
 
 
 def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None:
@@ -59,7 +69,7 @@ def build(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> None
     if link.gro:
         for wire in (wire for wire in underlay.wires if wire.near.node in leaves):
             _put_together(wire, link, nodes)
-    _delay([one for one in crossings(underlay) if one.delay], nodes, events)
+    _delay([one for one in crossings(underlay) if one.delay or one.sent], nodes, events)
     _shape(underlay, nodes, events)
 
 
@@ -87,18 +97,25 @@ def _put_together(wire: Wire, link: Link, nodes: Mapping[str, Node]) -> None:
 
 def entrances(underlay: Underlay) -> list[Entrance]:
     """Where packets enter a direction of a link that has a rate: all that go up, then all that go down."""
+    joined = [(wire.near, wire.far, wire.link) for wire in underlay.wires if wire.link]
     ways = [
-        *(Entrance(wire.near, wire.far, wire.link, wire.link.up) for wire in underlay.wires if wire.link),
-        *(Entrance(wire.far, wire.near, wire.link, wire.link.down) for wire in underlay.wires if wire.link),
+        *(Entrance(near, far, link, link.up, near.name) for near, far, link in joined),
+        *(Entrance(far, near, link, link.down, _queue(far.name, link)) for near, far, link in joined),
     ]
     return [one for one in ways if one.way.rate]
+
+
+def _queue(interface: str, link: Link) -> str:
+    """Where what goes down a link waits. What goes up waits where its sender is, who is held back there."""
+    return f"{WAITING}{interface}" if link.is_narrow(link.down) else interface
 
 
 def crossings(underlay: Underlay) -> list[Crossing]:
     """The delays of all links on the way, each where its packets arrive.
 
     What a leaf sends takes as long as both ends' own links together, as it arrives in the middle. Before that it has
-    crossed the link of its access, and after that it crosses the other one's, which ends at a gateway.
+    crossed the link of its access, and after that it crosses the other one's, which ends at a gateway. What a narrow
+    link takes to send a frame is taken where that arrives; downwards, where it leaves.
     """
     found = []
     for name in (name for name in underlay.leaves if name != EDGE):
@@ -107,8 +124,15 @@ def crossings(underlay: Underlay) -> list[Crossing]:
             access, there = one.access, Interface(one.node, one.outside.interface)
             up, jitter = up + access.link.up.delay + access.delay, access.jitter
             found.append(Crossing(there, FROM_NETWORK, access.link.down.delay + access.delay, jitter))
-        found.append(Crossing(Interface(underlay.middle, f"to-{name}"), f"from-{name}", up, jitter))
+        *before, last = [wire for wire in underlay.wires_of(name)]
+        found += [Crossing(one.far, f"from-{name}", 0.0, sent=_sent_up(one)) for one in before if _sent_up(one)]
+        found.append(Crossing(last.far, f"from-{name}", up, jitter, _sent_up(last)))
     return found
+
+
+def _sent_up(wire: Wire) -> str:
+    """The rate of a narrow link from a leaf on; empty where it is none."""
+    return link_command.sending(wire.link, wire.link.up) if wire.link else ""
 
 
 def _delay(crossings: list[Crossing], nodes: Mapping[str, Node], events: Events) -> None:
@@ -118,11 +142,13 @@ def _delay(crossings: list[Crossing], nodes: Mapping[str, Node], events: Events)
         for name in dict.fromkeys(one.interface.node for one in crossings):
             there = [one for one in crossings if one.interface.node == name]
             nodes[name].ip(*(f"link add {one.through} up type ifb" for one in there))
-            lines = (link_command.delay(one.interface.name, one.through, one.delay, one.jitter) for one in there)
+            lines = (
+                link_command.delay(one.interface.name, one.through, one.delay, one.jitter, one.sent) for one in there
+            )
             qdiscs.install(nodes[name], [line for some in lines for line in some])
     except Unsupported as lacking:
         longest = max(one.delay for one in crossings)
-        if longest > NEGLIGIBLE_DELAY_SECONDS:
+        if longest > NEGLIGIBLE_DELAY_SECONDS or any(one.sent for one in crossings):
             raise
         text = f"{lacking}: round trips are {2e6 * longest:.0f} µs shorter"
         events.tell("warning", name=WarningKind.LINK_DIFFERS, text=text)
@@ -143,8 +169,13 @@ def _shape(underlay: Underlay, nodes: Mapping[str, Node], events: Events) -> Non
     entered = entrances(underlay)
     for name in dict.fromkeys(one.interface.node for one in entered):
         own = [one for one in entered if one.interface.node == name]
-        lines = (link_command.shaper(one.interface.name, one.link, one.way) for one in own)
-        qdiscs.install(nodes[name], [line for some in lines for line in some])
+        led = [one for one in own if one.queue != one.interface.name]
+        nodes[name].ip(*(f"link add {one.queue} up type ifb" for one in led))
+        shapers = (link_command.shaper(one.queue, one.link, one.way) for one in own)
+        ways_in = (
+            link_command.narrow(one.interface.name, one.queue, link_command.sending(one.link, one.way)) for one in led
+        )
+        qdiscs.install(nodes[name], [line for some in (*shapers, *ways_in) for line in some])
         for one in own:
             if one.way.polices:
                 qdiscs.install(nodes[one.end.node], link_command.policer(one.end.name, one.link, one.way))
@@ -164,5 +195,5 @@ def installed(entrance: Entrance, nodes: Mapping[str, Node]) -> dict[str, Any]:
     """What `tc` says of what keeps the rate of a direction, and its counters. Raises WorkloadFailed."""
     if entrance.way.polices:
         return qdiscs.policer(nodes[entrance.end.node], entrance.end.name)
-    there = qdiscs.on(nodes[entrance.interface.node], entrance.interface.name)
+    there = qdiscs.on(nodes[entrance.interface.node], entrance.queue)
     return there.get(link_command.shaper_kind(entrance.way), {})

@@ -11,6 +11,7 @@ from tunbench.journal.read import read_lines
 from tunbench.journal.readers.journal import assemble
 from tunbench.plan.axes.profile import read_profile
 from tunbench.report.tables.netem_check import expected_delay, expected_loss, impairments, wording
+from tunbench.runner.declare.link import Direction, Link
 from tunbench.runner.network.underlay import WIRE
 
 ASKED = {"delay": 0.02, "jitter": 33e-6, "loss": 0.01234567}
@@ -76,6 +77,30 @@ def test_the_links_take_their_time_of_a_round_trip_too() -> None:
     for specs, mean in (({}, "20.0 ms"), ({"link": {"wire": WIRE.spec()}}, "20.3 ms")):
         [row] = impairments(analyse(record(trials, manifest=manifest, specs=specs))).rows
         assert row.mean.replace("\xa0", " ") == mean
+
+
+def test_what_frames_take_on_a_narrow_link_is_expected_too() -> None:
+    asked = {"name": "x", "placement": "router", "forward": {"delay": 0.01}, "reverse": {"delay": 0.01}}
+    manifest = {**MANIFEST, "plan": {**MANIFEST["plan"], "profiles": [asked]}}
+    line = Link("line", Direction(1e6), Direction(16e6))
+    trials = [
+        trial(cell("none", "x", f"ping:count=1,size={size}") | {"link": "line"}, [("rtt", "s", 1e-3, 0.0)])
+        for size in (56, 1400)
+    ]
+    [row] = impairments(analyse(record(trials, manifest=manifest, specs={"link": {"line": line.spec()}}))).rows
+    # 20 ms and 0.3 ms; 122 and 1466 bytes on the wire take 6.352 ms each way on average.
+    assert row.mean.replace("\xa0", " ") == "33.8 ms"
+
+
+def test_round_trips_of_workloads_that_repair_losses_are_not_those_of_the_network() -> None:
+    table = {"name": "x", "placement": "router", "forward": ASKED, "reverse": {}}
+    manifest = {**MANIFEST, "plan": {**MANIFEST["plan"], "profiles": [table]}}
+    trials = [
+        trial(cell("none", "x", workload), [("rtt", "s", seconds, 0.0)])
+        for workload, seconds in (("ping:count=1", 14.7e-3), ("rr:proto=tcp", 0.23))
+    ]
+    [row] = impairments(analyse(record(trials, manifest=manifest))).rows
+    assert row.measured_mean.replace("\xa0", " ") == "14.7 ms"
 
 
 def test_terms_in_words() -> None:

@@ -20,6 +20,7 @@ from tunbench.runner.node.shell import Result
 LOSS = captured("qdisc-loss.json")
 FORWARD, REVERSE = {"loss": 0.1}, {"delay": 0.02, "loss": 0.1}
 LINE = Link("line", Direction(5e6, queue_packets=50), Direction(50e6, queue_packets=500))
+WIDE = Link("wide", Direction(50e6, queue_packets=50), Direction(500e6, queue_packets=500))
 TBF = (
     "handle 2: tbf rate {}000000bit burst 3028 peakrate {}000000bit mtu 1514 limit 1000000000 mpu 84 overhead 24"
     " linklayer ethernet"
@@ -80,25 +81,28 @@ def test_each_direction_has_its_place(
 
 
 @pytest.mark.parametrize(
-    ("placement", "there", "back", "rate", "queue"),
+    ("placement", "there", "back", "link", "before"),
     [
-        ("router", ("router", "to-b"), ("router", "to-a"), 50, 500),
-        ("endpoints", ("a", "eth0"), ("b", "eth0"), 5, 50),
-        ("overlay", ("a", "eth0"), ("b", "eth0"), 5, 50),
+        ("router", ("router", "to-b"), ("router", "to-a"), WIDE, ""),
+        ("router", ("router", "to-b"), ("router", "to-a"), LINE, "q-"),
+        ("endpoints", ("a", "eth0"), ("b", "eth0"), LINE, ""),
+        ("overlay", ("a", "eth0"), ("b", "eth0"), LINE, ""),
     ],
 )
 def test_the_rate_of_the_link_that_packets_enter_stands_behind_netem(
-    placement: str, there: tuple[str, str], back: tuple[str, str], rate: int, queue: int
+    placement: str, there: tuple[str, str], back: tuple[str, str], link: Link, before: str
 ) -> None:
     profile = {"placement": placement, "forward": FORWARD, "reverse": FORWARD}
-    commands, _, places = placed("ip", "none", profile, LINE)
+    commands, _, places = placed("ip", "none", profile, link)
+    way = link.down if placement == "router" else link.up
+    rate, queue = round(way.rate / 1e6), way.queue_packets
     limit = queue if placement == "endpoints" else 1000
     assert commands == [
         batch(
             node,
-            f"qdisc replace dev {interface} root handle 1: netem limit {limit} loss random 10%",
-            f"qdisc replace dev {interface} parent 1:1 {TBF.format(rate, 2 * rate)}",
-            f"qdisc add dev {interface} parent 2:1 handle 3: pfifo limit {queue}",
+            f"qdisc replace dev {before}{interface} root handle 1: netem limit {limit} loss random 10%",
+            f"qdisc replace dev {before}{interface} parent 1:1 {TBF.format(rate, 2 * rate)}",
+            f"qdisc add dev {before}{interface} parent 2:1 handle 3: pfifo limit {queue}",
         )
         for node, interface in (there, back)
     ]
@@ -107,10 +111,10 @@ def test_the_rate_of_the_link_that_packets_enter_stands_behind_netem(
     assert watched == {
         (node, interface): (FORWARD if (node, interface) in (there, back) else {}, direction)
         for node, interface, direction in (
-            ("a", "eth0", LINE.up),
-            ("b", "eth0", LINE.up),
-            ("router", "to-a", LINE.down),
-            ("router", "to-b", LINE.down),
+            ("a", "eth0", link.up),
+            ("b", "eth0", link.up),
+            ("router", "to-a", link.down),
+            ("router", "to-b", link.down),
         )
     }
 

@@ -106,7 +106,7 @@ def test_netem_stands_alone_where_there_is_no_rate(direction: Direction | None) 
 def test_a_delay_is_netem_on_an_interface_that_packets_are_led_through() -> None:
     assert link_command.delay("to-a", "from-a", 150e-6) == [
         "qdisc add dev from-a root netem limit 100000 delay 150us",
-        "qdisc add dev to-a clsact",
+        "qdisc replace dev to-a clsact",
         "filter add dev to-a ingress matchall action mirred egress redirect dev from-a",
     ]
     assert (
@@ -117,6 +117,32 @@ def test_a_delay_is_netem_on_an_interface_that_packets_are_led_through() -> None
 def test_a_long_delay_has_room_for_all_that_comes_in_its_time() -> None:
     # 10 Gbit/s × 0.6 s are 500,000 packets of 1500 bytes.
     assert link_command.delay("to-a", "from-a", 0.6)[0] == "qdisc add dev from-a root netem limit 500000 delay 600000us"
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        (Link("any", Direction(50e6)), "rate 50000000bit 24"),
+        (Link("any", Direction(1e6), framing="pppoe"), "rate 1000000bit 32"),
+        # An overhead of 26 bytes, and 48 of a cell in 53.
+        (Link("any", Direction(2e6), framing="atm"), "rate 2000000bit 26 48 5"),
+        (Link("any", Direction(100e6), mtu=9000), "rate 100000000bit 24"),
+        (Link("any", Direction(100e6)), ""),
+        (Link("any", Direction(1e9)), ""),
+        (Link("any"), ""),
+        # The line is faster than what its policer lets pass.
+        (Link("any", Direction(1e6, queue="policer", burst=20_000)), ""),
+    ],
+)
+def test_what_a_narrow_link_takes_to_send_a_frame_is_netems_rate(link: Link, words: str) -> None:
+    assert link_command.sending(link, link.up) == words
+    lines = link_command.delay("to-a", "from-a", 150e-6, sent=words)
+    assert lines[0] == f"qdisc add dev from-a root netem limit 100000 delay 150us {words}".strip()
+
+
+def test_jitter_changes_no_order_on_a_narrow_link_either() -> None:
+    lines = link_command.delay("to-a", "from-a", 0.01, 0.004, "rate 1000000bit 24")
+    assert lines[0] == "qdisc add dev from-a root netem limit 100000 delay 10000us 4000us rate 1000000bit 24"
 
 
 LINK = Link("any", Direction(50e6))

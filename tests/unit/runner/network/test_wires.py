@@ -64,7 +64,7 @@ def test_a_wire_cuts_and_then_delays() -> None:
             for name in ("a", "b")
             for line in (
                 f"qdisc add dev from-{name} root netem limit 100000 delay 150us",
-                f"qdisc add dev to-{name} clsact",
+                f"qdisc replace dev to-{name} clsact",
                 f"filter add dev to-{name} ingress matchall action mirred egress redirect dev from-{name}",
             )
         ]
@@ -111,6 +111,13 @@ def test_what_arrives_is_put_together_where_the_other_end_hands_on_no_bundles() 
             f"""ip netns exec {name} sh -c 'echo "$1" >"/sys/class/net/$0/gro_flush_timeout"' eth0 50000""",
         )
     ]
+
+
+def test_what_is_put_together_is_counted_without_its_header() -> None:
+    # veth_xdp_rcv() counts what eth_type_trans() has left of a frame.
+    for gro, header in ((0.0, 14), (50e-6, 0)):
+        under = underlay.of("ip", PAIR, replace(QUICK, gro=gro))
+        assert [one.framing for one in under.endpoints.values()] == [header, header]
 
 
 def test_a_bundle_holds_the_full_frames_that_come_between_two_interrupts() -> None:
@@ -175,16 +182,17 @@ def test_without_netem_a_longer_delay_is_unsupported() -> None:
         built(Link("any", Direction(delay=0.002)), {"tc -batch": UNKNOWN})
 
 
-LINE = Link("line", Direction(5e6, 0, 0, 0.05), Direction(50e6, 0, 100))
+LINE = Link("line", Direction(500e6, 0, 0, 0.05), Direction(5e9, 0, 100))
+
+NARROW = Link("narrow", Direction(5e6, 0, 0, 0.05), Direction(50e6, 0, 100))
+"""One whose frames take their time."""
+
+TBF = "tbf rate {}bit burst 3028 peakrate {}bit mtu 1514 limit {} mpu 84 overhead 24 linklayer ethernet"
 
 
 def test_packets_wait_where_they_enter_a_link() -> None:
     events = built(LINE)
-    tbf = "tbf rate {} burst 3028 peakrate {} mtu 1514 limit {} mpu 84 overhead 24 linklayer ethernet"
-    up, down = (
-        tbf.format("5000000bit", "10000000bit", 20 * 1514),
-        tbf.format("50000000bit", "100000000bit", 1_000_000_000),
-    )
+    up, down = TBF.format(500_000_000, 1_000_000_000, 2032 * 1514), TBF.format(5 * 10**9, 10**10, 1_000_000_000)
     assert batches(events, "tc") == {
         "a": [f"qdisc replace dev eth0 root handle 2: {up}"],
         "b": [f"qdisc replace dev eth0 root handle 2: {up}"],
@@ -199,9 +207,48 @@ def test_packets_wait_where_they_enter_a_link() -> None:
     }
 
 
+def test_what_goes_down_a_narrow_link_waits_before_the_interface_and_is_sent_behind() -> None:
+    events = built(NARROW)
+    assert batches(events, "tc")["a"] == [
+        f"qdisc replace dev eth0 root handle 2: {TBF.format(5 * 10**6, 10**7, 30280)}"
+    ]
+    made = [one["shell"].splitlines()[1:-1] for one in events.of("command") if "router ip -batch" in one["shell"]]
+    assert made == [[f"link add {before}{name} up type ifb" for name in ("a", "b")] for before in ("from-", "q-to-")]
+    arriving, leaving = (
+        one["shell"].splitlines()[1:-1] for one in events.of("command") if "router tc -batch" in one["shell"]
+    )
+    assert arriving[:3] == [
+        "qdisc add dev from-a root netem limit 100000 rate 5000000bit 24",
+        "qdisc replace dev to-a clsact",
+        "filter add dev to-a ingress matchall action mirred egress redirect dev from-a",
+    ]
+    assert leaving == [
+        line
+        for name in ("a", "b")
+        for line in (
+            f"qdisc replace dev q-to-{name} root handle 2: {TBF.format(50 * 10**6, 10**8, 1_000_000_000)}",
+            f"qdisc add dev q-to-{name} parent 2:1 handle 3: pfifo limit 100",
+        )
+    ] + [
+        line
+        for name in ("a", "b")
+        for line in (
+            f"qdisc replace dev to-{name} root netem limit 100000 rate 50000000bit 24",
+            f"qdisc replace dev to-{name} clsact",
+            f"filter add dev to-{name} egress matchall action mirred egress redirect dev q-to-{name}",
+        )
+    ]
+
+
+@pytest.mark.usefixtures("no_ifb")
+def test_without_ifb_a_narrow_link_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match="module ifb"):
+        built(NARROW)
+
+
 def test_what_the_kernel_made_of_a_rate_is_told() -> None:
     shown = captured("qdisc-link.json")
-    events = built(LINE, {"qdisc show": shown})
+    events = built(NARROW, {"qdisc show": shown})
     tbf = next(one for one in json.loads(shown) if one["kind"] == "tbf")
     assert [(one["node"], one["interface"], one["asked"], one["installed"]) for one in events.of("link")] == [
         ("a", "eth0", {"delay": 0, "rate": 5e6, "queue_seconds": 0.05}, tbf),

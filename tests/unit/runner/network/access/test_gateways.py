@@ -113,8 +113,9 @@ def test_rates_and_delays_lie_where_packets_enter_and_where_they_come_out() -> N
     ]
     assert wires.crossings(under) == [
         Crossing(Interface("gateway-a", "wan"), "from-network", 0.012, 0.004),
-        Crossing(Interface("router", "to-a"), "from-a", 150e-6 + 0.011, 0.004),
+        Crossing(Interface("router", "to-a"), "from-a", 150e-6 + 0.011, 0.004, "rate 10000000bit 24"),
         Crossing(Interface("gateway-b", "wan"), "from-network", 0.002),
+        Crossing(Interface("carrier-b", "lan"), "from-b", 0.0, sent="rate 10000000bit 24"),
         Crossing(Interface("router", "to-b"), "from-b", 150e-6 + 0.001),
         Crossing(Interface("router", "to-control"), "from-control", 150e-6),
     ]
