@@ -55,7 +55,7 @@ def calls(analysis: RunAnalysis, workloads: Sequence[str]) -> list[Call]:
         ways = [_direction(way) for _, way in rows.group_by("workload", "node")]
         rated = [way for way in ways if way]
         if rated and len(rated) == len(ways):
-            trials.setdefault((str(stack), str(condition)), []).append(min(rated))
+            trials.setdefault((str(stack), str(condition)), []).append(min(rated, key=_heard_well))
     return [_call(*key, found) for key, found in trials.items()]
 
 
@@ -79,8 +79,13 @@ def heard(delays: Sequence[float], loss: float) -> _Direction:
     return _Direction(e_model.rating(delay, unplayed), delay, unplayed)
 
 
+def _heard_well(one: _Direction) -> tuple[float, float]:
+    """What rises with how well a direction is heard: where R is 0, how much of it is there at all."""
+    return one.rating, -one.unplayed
+
+
 def _call(stack: str, condition: str, trials: Sequence[_Direction]) -> Call:
-    middle = sorted(trials)[len(trials) // 2]
+    middle = sorted(trials, key=_heard_well)[len(trials) // 2]
     ratings = [one.rating for one in trials]
     opinions = [e_model.opinion(one) for one in ratings]
     return Call(stack, condition, estimate(ratings), estimate(opinions), middle.delay, middle.unplayed)

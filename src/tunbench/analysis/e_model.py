@@ -25,13 +25,14 @@ ROBUSTNESS = 25.1
 def rating(delay: float, loss: float) -> float:
     """R of a call over G.711, given the seconds from mouth to ear and the share of packets that are not played.
 
-    7-1, without an advantage factor. Echoes take as long as the speech: T = Ta, Tr = 2 Ta.
+    7-1, without an advantage factor, and at least 0, where its scale ends (annex B). Echoes take as long as the speech:
+    T = Ta, Tr = 2 Ta.
     """
     noise = _noise()
     signal = 15 - 1.5 * (LOUDNESS_SEND + noise)  # Ro, 7-3
     milliseconds = 1e3 * delay
     impaired = _simultaneous(signal, noise, milliseconds) + _delayed(signal, noise, milliseconds)
-    return signal - impaired - _lost(100 * loss)
+    return max(0.0, signal - impaired - _lost(100 * loss))
 
 
 def opinion(rating: float) -> float:

@@ -121,14 +121,17 @@ def _listed(names: Sequence[str], between: str = ", ") -> str:
 
 
 def judges_bundles(profile: Profile, link: Link, terms: Iterable[str] = JUDGEMENTS) -> bool:
-    """Whether netem judges bundles of packets by any of these terms, each bundle as one."""
+    """Whether netem judges bundles of packets by any of these terms, each bundle as one.
+
+    A rate sends packets one by one, so that a netem behind it gets no bundle.
+    """
     asked = any(number(way, name) for way in (profile.forward, profile.reverse) for name in terms)
-    return asked and (not link.cuts or profile.placement != "router")
+    return asked and (profile.placement != "router" or not (link.cuts or link.up.rate))
 
 
 def _of(one: Condition) -> Iterator[Caution]:
     if judges_bundles(one.profile, one.link):
-        why = "the link cuts none" if not one.link.cuts else f"netem sits above the cut ({one.profile.placement})"
+        why = f"netem sits above the cut ({one.profile.placement})" if one.link.cuts else "the link cuts none"
         text = f"{why}; no ratio to none is given where packets are lost"
         yield Caution(WarningKind.GSO_AGGREGATES, one.of_network, text)
     if _jitter(one.profile) and one.base_round_trip < LEAST_BASE_ROUND_TRIP:

@@ -16,6 +16,9 @@ DIGITS = 3
 """Significant digits; medians over seeds hardly ever have more."""
 
 
+MOST_PLACES = 9
+"""Decimal places at most of a share that lacks next to nothing of the whole."""
+
 OF_KIND = {"duration": "s", "ratio": "ratio", "rate": "bit/s", "size": "B", "count": "count"}
 """The SI unit of each kind of option, and of each kind of term of netem."""
 
@@ -116,7 +119,16 @@ def seconds(value: float) -> str:
 def _text(value: float, unit: str, chosen: Scale) -> str:
     if unit == "count" and value == int(value):
         return f"{int(value):,}".replace(",", NARROW).replace("-", MINUS)
-    return number(value / chosen.factor)
+    shown = number(value / chosen.factor)
+    if unit == "ratio" and value < 1 and shown == number(1 / chosen.factor):
+        return _short_of_all(value / chosen.factor, 1 / chosen.factor)
+    return shown
+
+
+def _short_of_all(value: float, whole: float) -> str:
+    """A share that lacks a little of the whole, with as many places as show that it does: cut off, and not rounded."""
+    places = min(MOST_PLACES, math.ceil(-math.log10(whole - value)))
+    return f"{math.floor(value * 10**places) / 10**places:.{places}f}"
 
 
 def _joined(text: str, symbol: str) -> str:

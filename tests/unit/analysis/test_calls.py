@@ -62,6 +62,19 @@ def test_a_call_of_which_one_way_is_silent_has_the_least_rating() -> None:
     assert "MOS 1.00; one way silent, 100 % not played" in told
 
 
+def test_the_scale_of_r_ends_at_0_and_silence_is_worse_than_a_call_that_is_heard_in_part() -> None:
+    assert heard([0.7] * 100, 0.5).rating == 0
+    silent: Sample = ("loss", "ratio", 1.0, None, "a", "a-b")
+    late = [*way("a", [0.7] * 20, 0.5), *way("b", [0.7] * 20, 0.5)]
+    trials = [
+        trial(cell("gre", workload=CALL), [silent, *way("b", [0.03] * 20, 0.0)]),
+        trial(cell("vxlan", workload=CALL), late),
+    ]
+    found = calls(analyse(record(trials)), [CALL])
+    assert [one.rating.median for one in found] == [0, 0]
+    assert [line.partition(":")[0] for line in lines(found)][:2] == ["vxlan", "gre"]
+
+
 def test_a_trial_of_which_one_way_tells_no_delays_has_no_rating() -> None:
     untold: Sample = ("loss", "ratio", 0.5, None, "a", "a-b")
     one = trial(cell("none", "baseline", CALL, 1), [untold, *way("b", [0.01], 0.0)])

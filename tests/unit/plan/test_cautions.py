@@ -1,10 +1,13 @@
 """What a plan is warned of before it runs, and its report beside its numbers."""
 
+from dataclasses import replace
+
 import pytest
 
 from tunbench.plan.cautions import LOSSES, Condition, cautions, judges_bundles, lines
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
+from tunbench.runner.declare.link import Direction
 from tunbench.runner.declare.warnings import WarningKind
 
 PLAN = """
@@ -57,6 +60,9 @@ def test_only_losses_make_ratios_void() -> None:
     jittered = condition('profiles = [{ name = "p", delay = "5ms", jitter = "1ms" }]\nlink = "aggregates"')
     assert judges_bundles(jittered.profile, jittered.link)
     assert not judges_bundles(jittered.profile, jittered.link, LOSSES)
+    rated = replace(jittered.link, up=Direction(1e9))
+    assert not judges_bundles(jittered.profile, rated), "a rate sends packet by packet"
+    assert judges_bundles(replace(jittered.profile, placement="endpoints"), rated)
 
 
 def test_jitter_over_no_base_is_told() -> None:

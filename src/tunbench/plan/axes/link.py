@@ -126,6 +126,10 @@ def from_table(table: Mapping[str, object]) -> Link:
             f'{BUNDLES_ARE_POLICED}: write segmentation = "before", or take another queue',
             "segmentation",
         )
+    if link.gro and link.down.polices:
+        raise MistakeAt(
+            f"{BUNDLES_ARE_POLICED}, which gro puts together before it: take gro away, or take another queue", "gro"
+        )
     if "queue" in table and not (link.up.rate or link.down.rate):
         raise MistakeAt("queue does nothing without rate: write rate as well, or take queue away", "queue")
     return link

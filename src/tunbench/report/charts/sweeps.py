@@ -7,6 +7,7 @@ from tunbench.report import units
 from tunbench.report.profiles import profiles
 from tunbench.report.view import View
 from tunbench.runner import invocation
+from tunbench.runner.declare import axes
 from tunbench.runner.declare.netem_terms import TERMS, number
 
 MIN_VALUES = 3
@@ -81,12 +82,16 @@ def _terms(view: View) -> dict[str, tuple[tuple[str, ...], tuple[Mapping[str, fl
     found: dict[str, tuple[tuple[str, ...], tuple[Mapping[str, float | str], ...]]] = {}
     for run in view.runs:
         known = {profile.name: profile for profile in profiles(run)}
-        varied = [index for index in (1, 2, 3) if len({key[index] for key in run.conditions}) > 1]
+        others = range(1, len(axes.CONDITION))
+        varied = [index for index in others if len({key[index] for key in run.conditions}) > 1]
+        used = [one for one in known.values() if any((*one.forward.values(), *one.reverse.values()))]
+        places = {one.name: f"at {one.placement}" for one in used} if len({one.placement for one in used}) > 1 else {}
         for key, condition in run.conditions.items():
             if key[0] in known:
                 both = (known[key[0]].forward, known[key[0]].reverse)
                 plain = tuple({name: value for name, value in one.items() if value} for one in both)
-                found[condition] = (tuple(str(key[index]) for index in varied), plain)
+                place = [places[key[0]]] if key[0] in places else []
+                found[condition] = ((*(str(key[index]) for index in varied), *place), plain)
     return found
 
 

@@ -13,7 +13,7 @@ SCALE = "R is that of ITU-T G.107: 90 and more is very good, below 70 many are d
 def lines(calls: Sequence[Call]) -> Iterator[str]:
     """A line for each stack, the best first, and what the numbers mean."""
     several = len({one.condition for one in calls}) > 1
-    for one in sorted(calls, key=lambda call: -call.rating.median):
+    for one in sorted(calls, key=lambda call: (-call.rating.median, call.unplayed)):
         where = f" ({one.condition})" if several else ""
         found, n = one.rating, one.rating.n
         delay = f"{units.quantity(one.delay, 's')} from mouth to ear" if math.isfinite(one.delay) else "one way silent"

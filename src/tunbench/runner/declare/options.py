@@ -53,6 +53,10 @@ OPTION_KINDS: dict[str, Callable[[str], Value]] = {
 }
 
 
+UNITS = {"duration": " s", "seconds": " s", "rate": " bit/s", "size": " B"}
+"""The SI unit of each kind that has one, as it stands behind a number."""
+
+
 class Option(NamedTuple):
     """One option: `default` is written as a user would write it; `low` and `high` are in SI units.
 
@@ -77,7 +81,7 @@ class Option(NamedTuple):
         if self.zero and value == 0:
             return value
         if isinstance(value, int | float) and not self.low <= value <= self.high:
-            allowed = f"{'0, or ' if self.zero else ''}{self.low:.15g} to {self.high:.15g}"
+            allowed = f"{'0, or ' if self.zero else ''}{self.low:.15g} to {self.high:.15g}{UNITS.get(self.kind, '')}"
             raise ValueError(f'"{text}" is out of range: allowed is {allowed}')
         return value
 

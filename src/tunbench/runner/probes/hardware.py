@@ -31,6 +31,10 @@ ABOUT = About(
 )
 
 
+PACKAGE = "package-"
+"""How RAPL names a domain that is a processor's package. `psys` is a domain of its own, and contains it. Source: Linux
+6.1, drivers/powercap/intel_rapl_common.c."""
+
 NO_READING = -273_000
 """m°C up to which a thermal zone tells of no reading: 0 K, which is 273.1 to 273.2 °C below zero as ACPI rounds it."""
 
@@ -56,7 +60,7 @@ def read(scene: Scene) -> Reading:
         {
             path.parent.name: (value / 1e6, _number(machine.read_if_there(path.parent / "max_energy_range_uj")) / 1e6)
             for path, value in energies.items()
-            if path.parent.name.count(":") == 1
+            if path.parent.name.count(":") == 1 and machine.read_if_there(path.parent / "name").startswith(PACKAGE)
         },
     )
 

@@ -119,15 +119,19 @@ def test_hardware_tells_what_the_machine_shows(machine: Machine) -> None:
         machine.show(f"sys/class/thermal/thermal_zone{zone}/temp", f"{millidegrees}\n")
 
     def spend(*microjoules: int) -> None:
-        for domain, value in zip(("intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0"), microjoules, strict=True):
+        names = {"0": "package-0", "1": "package-1", "0:0": "core", "2": "psys"}
+        for (domain, name), value in zip(names.items(), microjoules, strict=True):
+            domain = f"intel-rapl:{domain}"
+            machine.show(f"sys/class/powercap/{domain}/name", f"{name}\n")
             machine.show(f"sys/class/powercap/{domain}/energy_uj", f"{value}\n")
             machine.show(f"sys/class/powercap/{domain}/max_energy_range_uj", "10000000\n")
 
-    spend(1_000_000, 9_000_000, 500_000)
+    spend(1_000_000, 9_000_000, 500_000, 2_000_000)
     before = hardware.read(machine.scene)
-    spend(4_000_000, 1_000_000, 900_000)
+    spend(4_000_000, 1_000_000, 900_000, 9_000_000)
     found = hardware.samples(before, hardware.read(machine.scene))
-    # The second package's counter came to its end at 10 J; the domain within the first is counted with it.
+    # The second package's counter came to its end at 10 J; the domain within the first is counted with it, and the
+    # machine's own domain has both packages in it.
     assert values(found) == pytest.approx({"frequency": 2.4e9, "temperature": 63.5, "energy": 3.0 + 2.0})
 
 
