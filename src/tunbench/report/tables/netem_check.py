@@ -171,8 +171,11 @@ def _base(path: link.Link | None, bare: pl.DataFrame | None) -> float:
 
 
 def _payload(ping: str) -> int:
-    """Bytes of payload of the echoes of a workload."""
-    return int(invocation.read(ping).options["size"])
+    """Bytes of payload of the echoes of a workload; 0 where a journal has one that no ping of this version is."""
+    try:
+        return int(invocation.read(ping).options["size"])
+    except ValueError:
+        return 0
 
 
 def _measured(bare: pl.DataFrame | None) -> tuple[float | None, float | None]:
