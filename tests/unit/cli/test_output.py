@@ -113,6 +113,8 @@ def test_a_user_without_a_home_has_nothing_in_the_cache() -> None:
     ("text", "message"),
     [
         ("mkdir gone; cd gone; rmdir ../gone; tunbench list tunnels", "the working folder is gone"),
+        ("export XDG_CACHE_HOME=cache; tunbench lab clean", 'XDG_CACHE_HOME is "cache", which is relative'),
+        ("export XDG_CONFIG_HOME='~/.config'; tunbench lab clean", 'XDG_CONFIG_HOME is "~/.config", which is relative'),
     ],
 )
 def test_where_a_command_could_not_come_to_its_end_it_does_not_begin(

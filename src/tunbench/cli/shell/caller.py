@@ -16,6 +16,9 @@ SIZE = re.compile("[1-9][0-9]{0,3}")
 HOMELESS = "/nonexistent"
 """The home of users who have none (Debian Policy, section 9.2.3)."""
 
+FOLDERS_OF_XDG = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+"""Variables from which Tunbench takes folders."""
+
 
 def check() -> None:
     """Ends the command with a line and BAD_INPUT where it could not come to its end; mends what it can."""
@@ -30,6 +33,19 @@ def check() -> None:
         Path.home()
     except RuntimeError:
         os.environ["HOME"] = HOMELESS
+    for name in FOLDERS_OF_XDG:
+        _check_whole(name)
+
+
+def _check_whole(name: str) -> None:
+    """Ends the command where a variable names a relative path, which is another folder wherever one works.
+
+    The XDG base directory specification has it ignored. But who sets it means some folder, and would be told of images
+    in a place that nobody named, or that there are none.
+    """
+    folder = os.environ.get(name)
+    if folder and not Path(folder).is_absolute():
+        _end(f'{name} is "{folder}", which is relative to the working folder: write it from / on, or unset it')
 
 
 def _end(why: str) -> None:
