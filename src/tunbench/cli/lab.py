@@ -146,7 +146,7 @@ def shell(
     script: Annotated[
         Path | None, typer.Option(help="Run this script instead, in virtual time, and print its output.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the VM that runs the script.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Seed of the VM that runs the script; 1 without it.")] = None,
     beyond: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,7 +176,10 @@ def shell(
       tunbench lab shell --script runs/…/commands.sh    repeat one trial by hand, in a fresh VM
       tunbench lab shell --with headscale --with tailscale
     """
-    with bad_input_exits(image.ImageError, LabError, ToolError, OSError):
+    mistakes = (image.ImageError, LabError, ToolError, OSError)
+    with bad_input_exits(*mistakes), ended_in_order(screen(stderr=True)):
+        if seed is not None and script is None:
+            raise LabError("--seed is that of the VM that runs a script: give it with --script FILE")
         if plan is not None:
             raise typer.Exit(_shell_of_plan(plan, stack, profile, with_others=bool(script or beyond)))
         if stack or profile:
@@ -185,11 +188,12 @@ def shell(
         images = selection.images(beyond or [])
         qemu.check_installed()
         if script is not None:
-            printed, status = explore.script(script, seed, "virtual", images)
-            sys.stdout.write(printed)
-            raise typer.Exit(status)
-        _check_terminal()
-        raise typer.Exit(explore.shell("real", images))
+            printed, status = explore.script(script, 1 if seed is None else seed, "virtual", images)
+        else:
+            _check_terminal()
+            printed, status = "", explore.shell("real", images)
+    sys.stdout.write(printed)
+    raise typer.Exit(status)
 
 
 def _shell_of_plan(plan: str, stack: list[str] | None, profile: list[str] | None, with_others: bool) -> int:

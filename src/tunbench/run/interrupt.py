@@ -12,9 +12,14 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt."""
+    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt, each of them once.
 
-    def interrupt(*_: object) -> None:
+    Of a terminal that is closed both its shell and the kernel tell, and the second is not to break off what cleans up.
+    """
+
+    def interrupt(number: int, _: object) -> None:
+        # What is started from here on inherits no handler, and would inherit SIG_IGN.
+        signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
     before = {one: signal.getsignal(one) for one in ENDING}

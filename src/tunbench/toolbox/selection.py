@@ -80,6 +80,11 @@ def images(names: Iterable[str]) -> list[Image]:
             found.append(known[name])
         elif name in files:
             found.append(brought_programs.packed_program(name, files[name]))
+        elif name in declared:
+            raise ToolError(
+                f"{name} is not on PATH; put it there, or name its file in {brought_programs.config_file()}, below "
+                f'[tools]: {name} = "FILE" (docs/toolbox.md#bring-a-program)'
+            )
         else:
             raise ToolError(f'there is no image "{name}"{nearest(name, [*known, *sorted(declared)])}')
     return found

@@ -88,6 +88,13 @@ def test_images_are_had_by_name(home: Path) -> None:
         selection.images(["tailscale"])
     with pytest.raises(ToolError, match=r'^there is no image "headscal"; did you mean "headscale"\?$'):
         selection.images(["headscal"])
+    (home / "bin" / "zerotier-one").unlink()
+    with pytest.raises(ToolError) as missing:
+        selection.images(["zerotier-one"])
+    assert str(missing.value) == (
+        f"zerotier-one is not on PATH; put it there, or name its file in {home}/config/tunbench/config.toml, below "
+        '[tools]: zerotier-one = "FILE" (docs/toolbox.md#bring-a-program)'
+    )
 
 
 def test_a_run_goes_on_with_the_programs_that_it_was_begun_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

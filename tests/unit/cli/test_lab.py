@@ -1,0 +1,59 @@
+"""`tunbench lab shell`: how it ends, and what it leaves behind."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.runs import invoke, real_lab, runs_here
+from tunbench.labs.vm import explore, image_build
+from tunbench.labs.vm.boot import Boot
+from tunbench.labs.vm.image_definition import BASE
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with a plan, a cache with an empty image, a terminal, and a QEMU."""
+    runs_here(monkeypatch, tmp_path)
+    real_lab(monkeypatch)
+    BASE.folder.mkdir(parents=True)
+    image_build.write_manifest_of(BASE, BASE.folder, {})
+    monkeypatch.setattr("tunbench.cli.lab._check_terminal", lambda: None)
+    monkeypatch.setattr(Boot, "write", lambda *_: None)
+    monkeypatch.setattr(Boot, "command", lambda *_, **__: ["qemu"])
+    return tmp_path
+
+
+SHELLS = [[], ["--plan", "plan.toml", "--stack", "wireguard"], ["--script", "commands.sh"]]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("arguments", SHELLS)
+def test_whatever_ends_a_shell_leaves_nothing_behind(
+    arguments: list[str], sent: signal.Signals, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "commands.sh").touch()
+    (here / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(here / "tmp"))
+
+    def end(*_: Any) -> None:
+        assert len(list((here / "tmp").iterdir())) == 1, "there is a folder for the VM"
+        # Without the command's own, the signal would end the test.
+        assert signal.getsignal(sent) not in (signal.SIG_DFL, signal.SIG_IGN)
+        os.kill(os.getpid(), sent)
+
+    monkeypatch.setattr(subprocess, "run", end)
+    monkeypatch.setattr(explore, "started", end)
+    result = invoke("lab", "shell", *arguments)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, "Interrupted; begin again")
+    assert list((here / "tmp").iterdir()) == []
+
+
+def test_the_seed_of_a_script_is_1_unless_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore, "script", lambda path, seed, clock, images: (f"{seed}\n", 0))
+    for arguments, seed in (([], "1\n"), (["--seed", "0"], "0\n")):
+        assert invoke("lab", "shell", "--script", "commands.sh", *arguments).stdout == seed
