@@ -22,6 +22,7 @@ from tunbench.journal.journal import JournalError
 from tunbench.labs import image
 from tunbench.labs.image import remove
 from tunbench.labs.lab import LabError
+from tunbench.labs.replaced_folder import sweep
 from tunbench.labs.vm import explore, image_build, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
 from tunbench.labs.vm.image_packages import Versions
@@ -87,6 +88,7 @@ def build(
     with bad_input_exits(image.ImageError, OSError), ended_in_order(console):
         for definition in definitions:
             if os.access(definition.folder / "manifest.json", os.F_OK) and not force and not mirror:
+                sweep(definition.folder.parent)
                 say(console, f"{definition.name} is there: {definition.folder}")
                 continue
             _build(definition, mirror, None, console)
@@ -239,4 +241,4 @@ def _definitions(names: list[str] | None) -> list[Definition]:
         if name not in known:
             typer.echo(f'unknown image "{name}"; known: {", ".join(known)}', err=True)
             raise typer.Exit(BAD_INPUT)
-    return [known[name] for name in names or ["base"]]
+    return [known[name] for name in dict.fromkeys(names or ["base"])]

@@ -156,6 +156,7 @@ def _install_as(run: Path, names: Sequence[str], every: bool, force: bool, conso
 def _provide(one: Tool, force: bool, console: Console) -> bool:
     """Installs a tool, unless it is there by now; whether it is there."""
     if one.installed and not force:
+        installing.clear(one)
         say(console, f"{one.name} {one.version} is there: {one.folder}")
         return True
     return _install(one, console)
@@ -163,12 +164,12 @@ def _provide(one: Tool, force: bool, console: Console) -> bool:
 
 def _install(one: Tool, console: Console) -> bool:
     """Installs a tool and says how it went; whether it is there."""
-    began = time.monotonic()
+    began, before = time.monotonic(), installing.built_in(one)
     try:
         with interruptible(), under_way(console, f"{one.name} {one.version}", one.seconds) as progress:
             installing.install(one, progress)
     except KeyboardInterrupt:
-        say(console, f"\nInterrupted; the programs of {one.name} that are finished are kept for the next time")
+        say(console, f"\nInterrupted; {_so_far(one, before)}")
         raise typer.Exit(INTERRUPTED) from None
     except (ToolError, ImageError, OSError) as error:
         say(console, f"{one.name}: {error}")
@@ -176,3 +177,10 @@ def _install(one: Tool, console: Console) -> bool:
     took = duration_in_words(time.monotonic() - began)
     say(console, f"{one.name} {one.version} is installed in {took}: {one.folder}")
     return True
+
+
+def _so_far(one: Tool, before: int) -> str:
+    """What has become of a tool whose installing was interrupted, by the folder that was there before."""
+    if installing.built_in(one) not in (0, before):
+        return f"{one.name} {one.version} is installed: {one.folder}"
+    return f"the programs of {one.name} that are finished are kept for the next time"

@@ -17,13 +17,14 @@ from typing import NamedTuple
 from tunbench.journal import files
 from tunbench.labs import image
 from tunbench.labs.extras import ExtraKind
+from tunbench.labs.replaced_folder import replacing
 from tunbench.plain_text import line
 from tunbench.plan.toml import bounded_toml
 from tunbench.runner import registry
 from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.pack import FIRST, PROGRAMS, pack, replacing
+from tunbench.toolbox.pack import FIRST, PROGRAMS, pack
 from tunbench.toolbox.tools import tools_folder
 
 VERSION_TIMEOUT = 5.0

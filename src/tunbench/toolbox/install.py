@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 from tunbench.labs import image
+from tunbench.labs.replaced_folder import replacing, sweep
 from tunbench.toolbox import build_requirements, command, go, rust, unfinished
 from tunbench.toolbox.command import Progress, Run
-from tunbench.toolbox.pack import pack, replacing
+from tunbench.toolbox.pack import pack
 from tunbench.toolbox.tools import Tool, tools_folder
 
 BUILDERS = {"go": go.build, "rust": rust.build}
@@ -31,16 +32,27 @@ def install(tool: Tool, progress: Progress, run: Run = command.run) -> None:
 
 
 def remove(tool: Tool) -> bool:
-    """Removes a tool; whether it was there. Raises OSError."""
+    """Removes a tool, and what was left of building it; whether it was there. Raises OSError."""
     there = tool.installed
-    unfinished.forget(tool)
     image.remove(tool.folder)
+    clear(tool)
     return there
 
 
 def remove_all() -> None:
     """Removes every tool, and the images of brought programs. Raises OSError."""
     image.remove(tools_folder())
+
+
+def clear(tool: Tool) -> None:
+    """Removes what was left of building a tool: programs that wait for the rest, and scratch of what was killed."""
+    unfinished.forget(tool)
+    sweep(tool.folder.parent)
+
+
+def built_in(tool: Tool) -> int:
+    """The number of the folder that building has made, another one each time; 0 where the tool is not there."""
+    return tool.folder.stat().st_ino if tool.installed else 0
 
 
 def size(tool: Tool) -> int:

@@ -1,16 +1,13 @@
 """Packs programs: an image for the vm lab, a folder for the native one, and a manifest."""
 
-import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tunbench.labs import image
-from tunbench.labs.unwritable import in_cache
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.toolbox import libraries
@@ -21,8 +18,6 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 FIRST = "usr/sbin"
 """The folder in which the lab looks first: what lies there is taken before what Debian or a tool has of that name."""
-
-BUILDING = ".building-"
 
 
 def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any], where: str = PROGRAMS) -> None:
@@ -45,32 +40,6 @@ def pack(programs: Sequence[Path], folder: Path, head: Mapping[str, Any], where:
         image_build.compress(tree, folder / "image.squashfs")
     beside = {"libraries": [library.name for library in lacking]} if lacking else {}
     image.write_manifest(folder, {**head, **beside}, {})
-
-
-@contextmanager
-def replacing(folder: Path) -> Iterator[Path]:
-    """A scratch folder beside `folder`; `image` in it takes the place of that at the end, at once or not at all.
-
-    Raises ImageError where it cannot be made.
-    """
-    with in_cache(folder.parent):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(folder.parent)
-        made = tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{BUILDING}{os.getpid()}-")
-    with made as name:
-        fresh = Path(name) / "image"
-        fresh.mkdir()
-        yield Path(name)
-        shutil.rmtree(folder, ignore_errors=True)
-        fresh.rename(folder)
-
-
-def _sweep(folder: Path) -> None:
-    """Removes what builds left behind that were killed."""
-    for path in folder.glob(f"{BUILDING}*-*"):
-        pid = path.name.removeprefix(BUILDING).split("-")[0]
-        if pid.isdigit() and not Path("/proc", pid).exists():
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _archive(files: Mapping[str, Path], tree: Path) -> None:

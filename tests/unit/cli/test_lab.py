@@ -1,18 +1,21 @@
-"""`tunbench lab shell`: how it ends, and what it leaves behind."""
+"""`tunbench lab`: what a shell leaves behind, and what is built."""
 
 import os
 import signal
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.helpers.runs import invoke, real_lab, runs_here
+from tunbench.labs.replaced_folder import BUILDING
 from tunbench.labs.vm import explore, image_build
 from tunbench.labs.vm.boot import Boot
 from tunbench.labs.vm.image_definition import BASE
+from tunbench.plan.cache_folder import cache
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +60,21 @@ def test_the_seed_of_a_script_is_1_unless_it_is_given(monkeypatch: pytest.Monkey
     monkeypatch.setattr(explore, "script", lambda path, seed, clock, images: (f"{seed}\n", 0))
     for arguments, seed in (([], "1\n"), (["--seed", "0"], "0\n")):
         assert invoke("lab", "shell", "--script", "commands.sh", *arguments).stdout == seed
+
+
+def test_an_image_that_is_named_twice_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+
+    def build(definition: Any, progress: Callable[[str], None], mirror: str, versions: object) -> None:
+        built.append(definition.name)
+
+    monkeypatch.setattr(image_build, "build", build)
+    assert invoke("lab", "build", "--force", "base", "rist", "base").exit_code == 0
+    assert built == ["base", "rist"]
+
+
+def test_where_an_image_is_there_what_killed_builds_left_is_removed() -> None:
+    left = cache() / "images" / f"{BUILDING}4194305-x"
+    left.mkdir()
+    assert "base is there" in invoke("lab", "build").stderr
+    assert not left.exists()

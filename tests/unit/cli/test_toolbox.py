@@ -13,11 +13,11 @@ from tests.helpers.runs import PLAN, ScriptedLab, invoke, runs_here
 from tunbench.cli import toolbox as command
 from tunbench.doctor import examine, native_requirements
 from tunbench.doctor.native_requirements import Lack
-from tunbench.labs import image
+from tunbench.labs import image, replaced_folder
 from tunbench.labs import registry as labs
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry
-from tunbench.toolbox import build_requirements, install
+from tunbench.toolbox import build_requirements, install, unfinished
 from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS, Tool, tools_folder
 
@@ -118,6 +118,44 @@ def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     result = invoke("toolbox", "install", "nebula", "wesher")
     assert result.exit_code == 130
     assert "Interrupted; the programs of nebula that are finished are kept" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--force"]])
+def test_a_tool_that_was_finished_as_ctrl_c_came_is_told_as_installed(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = TOOLS["nebula"]
+    if arguments:
+        leave(one)
+
+    def interrupted_late(tool: Tool, progress: Callable[[str], None]) -> None:
+        with replaced_folder.replacing(tool.folder) as scratch:
+            image.write_manifest(scratch / "image", {"name": tool.name}, {})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(install, "install", interrupted_late)
+    result = invoke("toolbox", "install", "nebula", *arguments)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == f"Interrupted; nebula 1.10.3 is installed: {one.folder}"
+
+
+def test_a_tool_that_was_there_before_is_not_told_as_installed_on_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    leave(TOOLS["nebula"])
+    monkeypatch.setattr(install, "install", interrupt)
+    said = invoke("toolbox", "install", "nebula", "--force").stderr
+    assert "Interrupted; the programs of nebula that are finished are kept for the next time" in said
+
+
+def test_where_a_tool_is_there_what_was_left_of_building_it_is_removed() -> None:
+    one = TOOLS["wesher"]
+    leave(one)
+    for name in (f"{replaced_folder.BUILDING}4194305-x", f"{unfinished.UNFINISHED}{one.name}-0123456789ab"):
+        (tools_folder() / name).mkdir()
+    assert "wesher 0.2.6 is there" in invoke("toolbox", "install", "wesher").stderr
+    assert list(tools_folder().iterdir()) == [one.folder]
 
 
 def test_the_list_says_what_there_is_and_what_it_takes() -> None:

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from tests.helpers.toolboxes import FakeRun, no_libraries
-from tunbench.labs import image
+from tunbench.labs import image, replaced_folder
 from tunbench.labs.vm import image_build
 from tunbench.toolbox import install, pack, unfinished
 from tunbench.toolbox.command import Done, ToolError
-from tunbench.toolbox.tools import TOOLS, tools_folder
+from tunbench.toolbox.tools import TOOLS, Tool, tools_folder
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "toolbox"
 
@@ -151,12 +151,30 @@ def test_a_build_that_is_broken_off_keeps_what_was_there(home: Path, monkeypatch
 
 def test_what_a_killed_build_left_is_swept_away_and_a_living_one_is_not(home: Path) -> None:
     folder = tools_folder()
-    dead, alive = folder / f"{pack.BUILDING}4194305-x", folder / f"{pack.BUILDING}{os.getpid()}-x"
+    dead, alive = folder / f"{replaced_folder.BUILDING}4194305-x", folder / f"{replaced_folder.BUILDING}{os.getpid()}-x"
     for path in (dead, alive):
         path.mkdir(parents=True)
     install.install(TOOLS["wesher"], lambda _: None, FakeRun(home))
     assert not dead.exists()
     assert alive.exists()
+
+
+def test_removing_a_tool_removes_what_was_left_of_building_it(home: Path) -> None:
+    one = TOOLS["wesher"]
+    install.install(one, lambda _: None, FakeRun(home))
+    left = leftovers(one)
+    assert install.remove(one)
+    assert not any(path.exists() for path in left)
+    assert list(tools_folder().iterdir()) == []
+
+
+def leftovers(tool: Tool) -> list[Path]:
+    """What a build leaves that is killed as it cleans up."""
+    dead = tools_folder() / f"{replaced_folder.BUILDING}4194305-x"
+    kept = unfinished.folder_of(tool, "go1.25")
+    for path in (dead, kept):
+        path.mkdir()
+    return [dead, kept]
 
 
 def test_removing_says_whether_it_was_there(home: Path) -> None:

@@ -6,13 +6,13 @@ import os
 import shutil
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from tunbench.labs.image import ImageError, write_manifest
 from tunbench.labs.payload import GUEST
+from tunbench.labs.replaced_folder import replacing
 from tunbench.labs.unwritable import in_cache, temporary_folder
 from tunbench.labs.vm import cpio
 from tunbench.labs.vm.image_definition import BASE, BOOT_MODULES, Definition
@@ -48,19 +48,15 @@ def build(
 
 
 def _build(definition: Definition, progress: Progress, mirror: str, versions: Mapping[str, Versions] | None) -> None:
-    definition.folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=definition.folder.parent, prefix=".building-") as scratch:
-        folder = Path(scratch) / "image"
-        folder.mkdir()
-        tree, packages = _tree(definition, Path(scratch), progress, mirror, versions)
+    with replacing(definition.folder) as scratch:
+        folder = scratch / "image"
+        tree, packages = _tree(definition, scratch, progress, mirror, versions)
         if not definition.addon:
             progress("taking out the kernel")
             _take_out_boot_files(tree, folder)
         progress("compressing the image")
         compress(tree, folder / "image.squashfs", definition)
         write_manifest_of(definition, folder, packages)
-        shutil.rmtree(definition.folder, ignore_errors=True)
-        folder.rename(definition.folder)
 
 
 def _tree(

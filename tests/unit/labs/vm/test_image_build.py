@@ -1,4 +1,5 @@
 import lzma
+import os
 import subprocess
 import sys
 import tarfile
@@ -12,6 +13,7 @@ from tests.helpers.images import ADDON, SMALL
 from tests.helpers.mirrors import ALWAYS, APT, Package, debian, installs_here, publish
 from tunbench.labs import image
 from tunbench.labs.image import ImageError
+from tunbench.labs.replaced_folder import BUILDING
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import ADDONS, BASE, BOOT_MODULES, Definition
 from tunbench.plan.cache_folder import cache
@@ -40,6 +42,24 @@ echo "I: unpacking" >&2
 echo "I: running --hook in shell: rm -r x" >&2
 echo "E: it does not fit" >&2
 exit 25"""
+
+
+def test_a_build_sweeps_what_a_killed_one_left_and_can_be_swept_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installs_here(monkeypatch, tmp_path / "bin")
+    left = ADDON.folder.parent / f"{BUILDING}4194305-x"
+    left.mkdir(parents=True)
+
+    def tree(definition: Definition, scratch: Path, *_: object) -> tuple[Path, dict[str, str]]:
+        assert scratch.name.startswith(f"{BUILDING}{os.getpid()}-")
+        return scratch, {"libreswan": "1"}
+
+    monkeypatch.setattr(image_build, "_tree", tree)
+    monkeypatch.setattr(image_build, "compress", lambda *_: None)
+    image_build.build(ADDON, print)
+    assert image.check(ADDON)["packages"] == {"libreswan": "1"}
+    assert list(ADDON.folder.parent.iterdir()) == [ADDON.folder]
 
 
 @APT
