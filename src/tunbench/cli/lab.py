@@ -20,8 +20,8 @@ from tunbench.cli.shell.under_way import under_way
 from tunbench.executors.cluster import on_worker_received
 from tunbench.journal.journal import JournalError
 from tunbench.labs import image
-from tunbench.labs.image import remove
 from tunbench.labs.lab import LabError
+from tunbench.labs.removal import remove
 from tunbench.labs.replaced_folder import sweep
 from tunbench.labs.vm import explore, image_build, qemu
 from tunbench.labs.vm.image_definition import ADDONS, BASE, Definition
@@ -230,9 +230,10 @@ def clean() -> None:
       tunbench lab clean
     """
     for name in ("images", templates.FOLDER, on_worker_received.RECEIVED):
-        with bad_input_exits(OSError):
-            remove(cache() / name)
-        typer.echo(f"removed {cache() / name}")
+        with bad_input_exits(image.ImageError):
+            there = remove(cache() / name)
+        if there:
+            typer.echo(f"removed {cache() / name}")
 
 
 def _definitions(names: list[str] | None) -> list[Definition]:

@@ -119,10 +119,15 @@ def remove(
       tunbench toolbox remove easytier
       tunbench toolbox remove --all
     """
-    with bad_input_exits(UnknownTool, ToolError, OSError):
-        for one in _chosen(names, every, "remove"):
-            typer.echo(f"removed {one.folder}" if installing.remove(one) else f"{one.name} is not installed")
-        if every:
+    mistakes = (UnknownTool, ToolError, ImageError)
+    with bad_input_exits(*mistakes):
+        chosen = _chosen(names, every, "remove")
+    for one in chosen:
+        with bad_input_exits(*mistakes):
+            there = installing.remove(one)
+        typer.echo(f"removed {one.folder}" if there else f"{one.name} is not installed")
+    if every:
+        with bad_input_exits(*mistakes):
             installing.remove_all()
 
 

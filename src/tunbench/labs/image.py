@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,12 +35,6 @@ class Image(Protocol):
     @property
     def rebuild(self) -> str:
         """The command that builds it although something is there."""
-
-
-def remove(folder: Path) -> None:
-    """Removes a folder of the cache, where it is there. Raises OSError."""
-    with suppress(FileNotFoundError):
-        shutil.rmtree(folder)
 
 
 def check(definition: Image) -> dict[str, Any]:

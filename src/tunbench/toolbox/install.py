@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tunbench.labs import image
+from tunbench.labs.removal import remove as remove_folder
 from tunbench.labs.replaced_folder import replacing, sweep
 from tunbench.toolbox import build_requirements, command, go, rust, unfinished
 from tunbench.toolbox.command import Progress, Run
@@ -32,16 +32,15 @@ def install(tool: Tool, progress: Progress, run: Run = command.run) -> None:
 
 
 def remove(tool: Tool) -> bool:
-    """Removes a tool, and what was left of building it; whether it was there. Raises OSError."""
-    there = tool.installed
-    image.remove(tool.folder)
+    """Removes a tool, and what was left of building it; whether it was there. Raises ImageError."""
+    there = remove_folder(tool.folder)
     clear(tool)
     return there
 
 
 def remove_all() -> None:
-    """Removes every tool, and the images of brought programs. Raises OSError."""
-    image.remove(tools_folder())
+    """Removes every tool, and the images of brought programs. Raises ImageError."""
+    remove_folder(tools_folder())
 
 
 def clear(tool: Tool) -> None:

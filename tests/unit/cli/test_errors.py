@@ -49,6 +49,11 @@ def damaged_image(monkeypatch: pytest.MonkeyPatch) -> None:
     (BASE.folder / "vmlinux").write_bytes(b"karnel")
 
 
+def cache_is_a_file(_: pytest.MonkeyPatch) -> None:
+    BASE.folder.parents[2].mkdir()
+    BASE.folder.parents[1].touch()
+
+
 def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labs, "lab", VM_LAB)
     Path("git").write_text("#!/bin/sh\nexit 1\n")
@@ -238,6 +243,7 @@ MISTAKES: dict[str, Case] = {
     "lab-shell-no-script": (built_image, ["lab", "shell", "--script", "nowhere.sh"]),
     "lab-shell-script-of-no-name": (built_image, ["lab", "shell", "--script", ""]),
     "lab-shell-seed-of-no-script": (built_image, ["lab", "shell", "--seed", "5"]),
+    "lab-clean-cache-is-a-file": (cache_is_a_file, ["lab", "clean"]),
     "lab-shell-no-such-image": (built_image, ["lab", "shell", "--with", "headscal"]),
     "lab-shell-tool-not-installed": (built_image, ["lab", "shell", "--with", "headscale"]),
     "resume-with-tool": (another_run, ["run", "--tool", "zerotier-one=FILE", "--resume", "begun"]),

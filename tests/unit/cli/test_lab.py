@@ -78,3 +78,12 @@ def test_where_an_image_is_there_what_killed_builds_left_is_removed() -> None:
     left.mkdir()
     assert "base is there" in invoke("lab", "build").stderr
     assert not left.exists()
+
+
+def test_what_links_lead_to_is_removed(here: Path) -> None:
+    images = cache() / "images"
+    images.rename(here / "larger")
+    images.symlink_to(here / "larger")
+    result = invoke("lab", "clean")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, f"removed {images}\n", "")
+    assert list((here / "larger").iterdir()) == []

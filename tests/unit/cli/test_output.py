@@ -51,6 +51,14 @@ def test_output_that_cannot_be_written_is_told_in_a_line(
     assert (code, told) == (expected, said)
 
 
+@pytest.mark.parametrize(("output", "expected", "said"), [(full, 2, FULL), (unread, 141, "")])
+def test_output_that_cannot_be_written_is_no_mistake_of_what_is_removed(
+    output: Callable[[], int], expected: int, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    test_output_that_cannot_be_written_is_told_in_a_line(("toolbox", "remove", "wesher"), output, expected, said)
+
+
 def typed(text: str, **environment: str) -> tuple[int, str]:
     """The exit code of what is typed into a shell, where `tunbench` is the program, and what stands on stderr."""
     script = f'tunbench() {{ "$0" -m tunbench "$@"; }}; {text}'

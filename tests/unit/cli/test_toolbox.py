@@ -158,6 +158,17 @@ def test_where_a_tool_is_there_what_was_left_of_building_it_is_removed() -> None
     assert list(tools_folder().iterdir()) == [one.folder]
 
 
+def test_a_cache_that_is_a_file_is_told_with_the_mend() -> None:
+    tools_folder().parent.parent.mkdir(exist_ok=True)
+    tools_folder().parent.touch()
+    result = invoke("toolbox", "remove", "wesher")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"cannot remove {TOOLS['wesher'].folder}: Not a directory; {tools_folder()} has to be a folder, or name "
+        "another cache with XDG_CACHE_HOME\n"
+    )
+
+
 def test_the_list_says_what_there_is_and_what_it_takes() -> None:
     leave(TOOLS["netbird"])
     printed = invoke("toolbox", "list").stdout
@@ -184,17 +195,25 @@ def test_what_cannot_be_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     leave(TOOLS["nebula"])
     folder = TOOLS["nebula"].folder
 
+    (folder.parents[1] / "images").mkdir()
+
     def refuse(path: Path) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        # So it is named where a folder is removed by its descriptor.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "image.squashfs")
 
     monkeypatch.setattr(shutil, "rmtree", refuse)
     for arguments, kept in (
         (["toolbox", "remove", "nebula"], folder),
+        (["toolbox", "remove", "--all"], folder),
         (["lab", "clean"], folder.parents[1] / "images"),
     ):
         result = invoke(*arguments)
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr == f"[Errno 13] Permission denied: '{kept}'\n"
+        assert (result.exit_code, result.stderr) == (
+            2,
+            f"cannot remove {kept}: Permission denied; make it writable, with all that is in it, or name another cache "
+            "with XDG_CACHE_HOME\n",
+        )
+        assert not [line for line in result.stdout.splitlines() if not line.endswith("is not installed")]
 
 
 def test_tools_are_removed() -> None:
