@@ -1,6 +1,5 @@
 """`tunbench lab`: the image of the vm lab, and a shell in it."""
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -87,7 +86,7 @@ def build(
         raise typer.Exit(0 if all(same) else OTHER_IMAGE)
     with bad_input_exits(image.ImageError, OSError), ended_in_order(console):
         for definition in definitions:
-            if os.access(definition.folder / "manifest.json", os.F_OK) and not force and not mirror:
+            if image.is_whole(definition) and not force and not mirror:
                 sweep(definition.folder.parent)
                 say(console, f"{definition.name} is there: {definition.folder}")
                 continue

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -20,24 +20,36 @@ from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.console import show as show_parts
 from tunbench.cli.shell.errors import bad_input_exits, one_of
 from tunbench.cli.shell.listing import print_json
-from tunbench.doctor import choose_lab
+from tunbench.doctor import choose_lab, plan_lacks
 from tunbench.plan.cautions import lines as caution_lines
 from tunbench.plan.estimate.duration import default_workers
 from tunbench.plan.expand import expand
 from tunbench.plan.extent import as_json as to_json
 from tunbench.plan.extent import extent
-from tunbench.plan.load import load
+from tunbench.plan.load import Loaded, load
 from tunbench.plan.shard import Shard, needing_of
 from tunbench.report.terminal import plan_tables
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.selection import ToolboxNeeds, needs_of
+from tunbench.toolbox.selection import needs_of
 
 app = typer.Typer(no_args_is_help=True, help="Check a plan, and show what it would run.")
 
 
-def _needs(shards: Sequence[Shard]) -> ToolboxNeeds:
-    """What shards need of the toolbox and of the user."""
-    return needs_of(needing_of(shards), {})
+class _Looked(NamedTuple):
+    """A plan in the lab where it would run here, why it is that one, and what this machine lacks for it."""
+
+    loaded: Loaded
+    why: list[str]
+    lacks: list[str]
+
+
+def _looked(loaded: Loaded, shards: Sequence[Shard]) -> _Looked:
+    """What this machine makes of a plan. Raises ToolError."""
+    needs = needs_of(needing_of(shards), {})
+    choice = choose_lab.auto(loaded.plan.lab, shards, needs.files)
+    if choice:
+        loaded = loaded.in_lab(choice.kind, choice.clock)
+    return _Looked(loaded, [choice.why] if choice else [], plan_lacks.lines(loaded.plan.lab, shards, needs))
 
 
 @app.command()
@@ -60,8 +72,9 @@ def check(
       tunbench plan check my-plan.toml
       tunbench plan check my-plan.toml --lab native
 
-    Of a study, all scales, tables and claims are checked, and its published numbers are read. Tools that are not
-    installed are named with the command that installs them; without them, stacks that need them are unsupported.
+    Of a study, all scales, tables and claims are checked, and its published numbers are read. What this machine lacks
+    is named with its mend, and the plan is sound all the same: without an image it does not run, and without a tool
+    the stacks that need it are unsupported.
     """
     with bad_input_exits(ToolError):
         narrowed = narrowed_by(stack, workload, profile, repeats)
@@ -71,7 +84,8 @@ def check(
 
             published.read(loaded)
         shards = expand(loaded.plan)
-        notes = [*_needs(shards).notes, *caution_lines(shards, loaded.plan.lab.clock)]
+        loaded, why, lacks = _looked(loaded, shards)
+        notes = [*why, *lacks, *caution_lines(shards, loaded.plan.lab.clock)]
     typer.echo(f"{loaded.path}: ok, {extent(loaded.plan).in_words}")
     for line in notes:
         typer.echo(line, err=True)
@@ -113,9 +127,9 @@ def show(
         narrowed = narrowed_by(stack, workload, profile, repeats)
         loaded = load(plan, seed=seed, lab=lab, clock=clock, scale=scale, **narrowed)
         shards = expand(loaded.plan)
-        if choice := choose_lab.auto(loaded.plan.lab, shards, _needs(shards).files):
-            typer.echo(choice.why, err=True)
-            loaded = loaded.in_lab(choice.kind, choice.clock)
+        loaded, why, lacks = _looked(loaded, shards)
+    for line in why:
+        typer.echo(line, err=True)
     count = workers or default_workers(loaded.plan.lab.clock)
     if as_text:
         typer.echo(loaded.text, nl=False)
@@ -123,7 +137,7 @@ def show(
         print_json(to_json(loaded, shards, count))
     else:
         show_parts(screen(), plan_tables.expanded(loaded, shards, count, every))
-        for line in [*_cores(count, loaded.plan.lab.clock), *caution_lines(shards, loaded.plan.lab.clock)]:
+        for line in [*lacks, *_cores(count, loaded.plan.lab.clock), *caution_lines(shards, loaded.plan.lab.clock)]:
             say(screen(stderr=True), line)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tunbench.doctor import native_requirements
+from tunbench.doctor.native_requirements import Lack
 from tunbench.plan.model import AUTO, DEFAULT_LAB_KIND, LabChoice, clocks_of
 from tunbench.plan.shard import Shard
 
@@ -34,11 +35,16 @@ def auto(lab: LabChoice, shards: Sequence[Shard], files: Mapping[str, str | None
     """
     if lab.kind != AUTO:
         return None
-    missing = [lack.what for lack in native_requirements.of_plan(shards, files)]
+    missing = native_requirements.of_plan(shards, files)
     if not missing:
         return _choice(PREFERRED_LAB_KIND, clocks_of(PREFERRED_LAB_KIND)[0], "this machine has all that the plan needs")
+    return _choice(DEFAULT_LAB_KIND, lab.clock, lacking(missing))
+
+
+def lacking(missing: Sequence[Lack]) -> str:
+    """The first things that the native lab lacks, and how many more they are."""
     more = f" and {len(missing) - MAX_NAMED} more things" if len(missing) > MAX_NAMED else ""
-    return _choice(DEFAULT_LAB_KIND, lab.clock, f"natively this machine lacks {', '.join(missing[:MAX_NAMED])}{more}")
+    return f"natively this machine lacks {', '.join(one.what for one in missing[:MAX_NAMED])}{more}"
 
 
 def _choice(kind: str, clock: str, why: str) -> Choice:

@@ -3,11 +3,10 @@
 import os
 import shutil
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from tunbench.doctor import native_requirements
-from tunbench.doctor.native_requirements import APT, Lack
-from tunbench.labs import image
+from tunbench.doctor import images, native_requirements, programs
+from tunbench.doctor.host_check import ABOVE_FIRST, NATIVE, HostCheck
+from tunbench.doctor.native_requirements import Lack
 from tunbench.labs.vm import kvm, qemu
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.axes.stack import PlannedStack, parse
@@ -16,21 +15,6 @@ from tunbench.runner.catalogue import variants
 from tunbench.runner.declare.kernel_module import over
 from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.tools import TOOLS, Tool
-
-TOOLBOX, NATIVE = "toolbox: ", "native lab: "
-"""What stands before a tool or brought program, and before what the native lab runs."""
-
-
-class HostCheck(NamedTuple):
-    """One thing that was looked for; `needed` by the vm lab on the virtual clock."""
-
-    what: str
-    ok: bool
-    found: str
-    mend: str = ""
-    needed: bool = False
-
 
 IMPAIRMENTS: dict[str, dict[str, float | str]] = {
     "delay": {"delay": 0.01},
@@ -49,28 +33,7 @@ IMPAIRMENTS: dict[str, dict[str, float | str]] = {
 
 def host_checks() -> list[HostCheck]:
     """All that is looked for, and what was found."""
-    return [_qemu(), _image(), _clock(), *_toolbox(), *_native()]
-
-
-def _toolbox() -> list[HostCheck]:
-    return [
-        *(_tool(tool) for tool in TOOLS.values()),
-        *(_brought(program) for program in sorted(brought_programs.declared_programs())),
-    ]
-
-
-def _tool(tool: Tool) -> HostCheck:
-    found = f"{tool.version}, {', '.join(tool.programs)}" if tool.installed else "not installed"
-    return HostCheck(f"{TOOLBOX}{tool.name}", tool.installed, found, "" if tool.installed else tool.build)
-
-
-def _brought(program: str) -> HostCheck:
-    try:
-        file = brought_programs.files_at_hand([program], {}).get(program)
-    except ToolError as error:
-        return HostCheck(f"{TOOLBOX}{program}", False, str(error), f"mend {brought_programs.config_file()}")
-    mend = "" if file else f"tunbench run … --tool {program}=FILE"
-    return HostCheck(f"{TOOLBOX}{program}", bool(file), file or "not on PATH", mend)
+    return [_qemu(), images.base(), _clock(), *images.addons(), *programs.rows(), *_native()]
 
 
 def _qemu() -> HostCheck:
@@ -79,19 +42,9 @@ def _qemu() -> HostCheck:
     return HostCheck("vm lab: QEMU", bool(found), found or "not installed", mend, needed=True)
 
 
-def _image() -> HostCheck:
-    try:
-        manifest = image.check(BASE)
-    except image.ImageError as error:
-        return HostCheck("vm lab: image", False, str(error), "tunbench lab build", True)
-    return HostCheck(
-        "vm lab: image", True, f"{manifest['digest'][:12]}, {len(manifest['packages'])} packages", needed=True
-    )
-
-
 def _clock() -> HostCheck:
     if not shutil.which(qemu.QEMU) or not os.access(BASE.folder / "vmlinux", os.F_OK):
-        return HostCheck("vm lab: real clock", False, "not tried", "first mend what is above")
+        return HostCheck("vm lab: real clock", False, "not tried", ABOVE_FIRST)
     how = (
         "KVM boots the lab's kernel"
         if kvm.works()
@@ -125,15 +78,16 @@ def _tunnel(name: str) -> HostCheck:
     if not missing:
         found = [f"{', '.join(those)}: lacks {_named(lack)}" for lack, those in grouped.items() if lack]
         mends = [one for lack in grouped for one in lack]
-        return HostCheck(f"{NATIVE}{name}", True, "; but ".join(["can run", *found]), _mends(mends))
+        return HostCheck(f"{NATIVE}{name}", True, "; but ".join(["can run", *found]), native_requirements.mends(mends))
     row = _lacking(f"{NATIVE}{name}", missing)
     return row._replace(found=f"{row.found}; {', '.join(grouped[()])} can run") if () in grouped else row
 
 
 def _at_hand(tunnel: str) -> dict[str, str]:
-    """The brought programs of a tunnel; what is wrong with the configuration is told in their own rows."""
+    """The files that the user has of a tunnel's programs; a wrong configuration has a row of its own."""
     try:
-        return brought_programs.files_at_hand(registry.tunnel(tunnel).about.needs.brought, {})
+        brought = brought_programs.files_at_hand(registry.tunnel(tunnel).about.needs.brought, {})
+        return {**brought_programs.configured(), **brought}
     except ToolError:
         return {}
 
@@ -165,15 +119,8 @@ def _same(what: str, found: dict[str, list[Lack]]) -> list[HostCheck]:
 
 
 def _lacking(what: str, missing: Sequence[Lack]) -> HostCheck:
-    return HostCheck(what, False, f"lacks {_named(missing)}", _mends(missing))
+    return HostCheck(what, False, f"lacks {_named(missing)}", native_requirements.mends(missing))
 
 
 def _named(missing: Sequence[Lack]) -> str:
     return ", ".join(one.what for one in missing)
-
-
-def _mends(missing: Sequence[Lack]) -> str:
-    """The mends, each once; packages that are to be installed in one command."""
-    mends = dict.fromkeys(one.mend for one in missing)
-    packages = [mend.removeprefix(APT) for mend in mends if mend.startswith(APT)]
-    return "; ".join([*([APT + " ".join(packages)] if packages else []), *(m for m in mends if not m.startswith(APT))])

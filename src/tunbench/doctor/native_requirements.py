@@ -24,6 +24,8 @@ from tunbench.runner.network.wires import NEGLIGIBLE_DELAY_SECONDS
 from tunbench.runner.tunnel import Tunnel
 from tunbench.runner.tunnels.shared import kernel_modules
 from tunbench.runner.workloads.shared import congestion_control
+from tunbench.toolbox import brought_programs
+from tunbench.toolbox.command import ToolError
 from tunbench.toolbox.tools import TOOLS
 
 APT = "apt-get install "
@@ -124,12 +126,34 @@ def of_stack(one: PlannedStack, files: Mapping[str, str | None] = MappingProxyTy
         needs, packages = layer.declared.needs, layer.declared.sources.packages
         found += _programs({name: packages.get(name, name) for name in needs.programs if not files.get(name)})
         found += [
-            Lack(f"the program {name}", f"tunbench run … --tool {name}=FILE")
+            Lack(f"the program {name}", _bring(name))
             for name in needs.brought
             if not (files.get(name) or shutil.which(name))
         ]
+        theirs = {name: file for name in (*needs.programs, *needs.brought) if (file := files.get(name))}
+        found += [lack for name, file in theirs.items() for lack in _unusable(name, file)]
         found += [lack for module in over(needs.modules, layer.context.outer) for lack in _module(module)]
     return list(dict.fromkeys(found))
+
+
+def _unusable(name: str, file: str) -> list[Lack]:
+    """A program whose file is named and cannot be used: no other takes its place."""
+    try:
+        brought_programs.check_usable(name, file)
+    except ToolError:
+        return [Lack(f"the program {name} ({file} cannot be used)", _bring(name))]
+    return []
+
+
+def _bring(name: str) -> str:
+    return f"tunbench run … --tool {name}=FILE"
+
+
+def mends(missing: Iterable[Lack]) -> str:
+    """The mends, each once; packages that are to be installed in one command."""
+    each = dict.fromkeys(one.mend for one in missing)
+    packages = [mend.removeprefix(APT) for mend in each if mend.startswith(APT)]
+    return "; ".join([*([APT + " ".join(packages)] if packages else []), *(m for m in each if not m.startswith(APT))])
 
 
 def layers_of(one: PlannedStack) -> Sequence[Tunnel]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunbench.doctor import runnable
-from tunbench.doctor.examine import NATIVE, TOOLBOX, HostCheck
+from tunbench.doctor.host_check import ADDON, CONFIGURATION, NATIVE, REPLACING, TOOLBOX, HostCheck
 from tunbench.runner import registry
 
 MAX_NAMED = 2
@@ -35,16 +35,23 @@ def summary(checks: Sequence[HostCheck]) -> Summary:
 
 
 def _in_vm(checks: Sequence[HostCheck]) -> list[str]:
-    """The tunnels that the vm lab has all programs of."""
+    """The tunnels that the vm lab has all images and programs of."""
     if not all(check.ok for check in checks if check.needed):
         return []
-    lacking = {check.what.removeprefix(TOOLBOX) for check in checks if check.what.startswith(TOOLBOX) and not check.ok}
-    return runnable.tunnels(lacking.__contains__)
+    lacking = {*_named(checks, TOOLBOX, False), *_named(checks, ADDON, False)}
+    return runnable.tunnels(lacking.__contains__, _named(checks, REPLACING, False))
 
 
 def _natively(checks: Sequence[HostCheck]) -> list[str]:
-    there = {check.what.removeprefix(NATIVE) for check in checks if check.ok and check.what.startswith(NATIVE)}
+    if any(check.what == CONFIGURATION and not check.ok for check in checks):
+        return []
+    there = _named(checks, NATIVE, True)
     return [name for name in registry.tunnel_names() if name in there]
+
+
+def _named(checks: Sequence[HostCheck], kind: str, ok: bool) -> set[str]:
+    """The names of one kind that are there, or that are not."""
+    return {check.what.removeprefix(kind) for check in checks if check.what.startswith(kind) and check.ok is ok}
 
 
 def _counted(names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """What each worker of a scheduler can run, as it says itself before it is handed anything."""
 
 from tunbench.doctor import runnable
-from tunbench.doctor.examine import HostCheck
+from tunbench.doctor.host_check import HostCheck
 from tunbench.executors.choice import DaskChoice
 from tunbench.executors.cluster import crew, on_worker_greeting, shipment
 from tunbench.executors.cluster.connection import connected

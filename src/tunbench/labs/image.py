@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -11,6 +12,10 @@ from typing import Any, Protocol
 STILL = 2.0
 """Seconds for which nobody has touched a file whose digest is remembered within a process, as long as its times stay:
 the base image has 470 MB. They move by a tick of the kernel, so that two changes at once could look like one."""
+
+
+MANIFEST = "manifest.json"
+"""The file that says what an image holds. It is written last."""
 
 
 class ImageError(Exception):
@@ -37,12 +42,26 @@ class Image(Protocol):
         """The command that builds it although something is there."""
 
 
+def is_there(definition: Image) -> bool:
+    """Whether an image was built, as far as this user may look; it may be damaged since."""
+    return os.access(definition.folder / MANIFEST, os.F_OK)
+
+
+def is_whole(definition: Image) -> bool:
+    """Whether its files are all there, at a glance: what is in them is looked at by `check`, which takes its time."""
+    try:
+        files = json.loads((definition.folder / MANIFEST).read_text())["files"]
+        return all((definition.folder / name).is_file() for name in files)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
 def check(definition: Image) -> dict[str, Any]:
     """The manifest of an image whose files are what it says. Raises ImageError."""
     folder = definition.folder
     mend = f"build it anew with: {definition.rebuild}"
     try:
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
         files = dict(manifest["files"])
         complete = isinstance(manifest["packages"], dict) and manifest["digest"] == _digest_of(files)
     except FileNotFoundError:
@@ -53,9 +72,9 @@ def check(definition: Image) -> dict[str, Any]:
             "readable, or name another cache with XDG_CACHE_HOME"
         ) from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ImageError(f"{folder}/manifest.json is damaged; {mend}") from None
+        raise ImageError(f"{folder / MANIFEST} is damaged; {mend}") from None
     if not complete:
-        raise ImageError(f"{folder}/manifest.json is damaged; {mend}")
+        raise ImageError(f"{folder / MANIFEST} is damaged; {mend}")
     for name, expected in files.items():
         try:
             found = _digest(folder / name)
@@ -73,7 +92,7 @@ def installed_packages(definitions: Iterable[Image]) -> dict[str, str]:
     versions: dict[str, str] = {}
     for definition in definitions:
         try:
-            versions |= json.loads((definition.folder / "manifest.json").read_text())["packages"]
+            versions |= json.loads((definition.folder / MANIFEST).read_text())["packages"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return versions
@@ -84,7 +103,7 @@ def write_manifest(folder: Path, head: dict[str, Any], packages: Mapping[str, st
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = {str(path.relative_to(folder)): _digest(path) for path in paths}
     manifest = {**head, "digest": _digest_of(files), "files": files, "packages": dict(sorted(packages.items()))}
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
 
 
 def _digest_of(files: dict[str, str]) -> str:

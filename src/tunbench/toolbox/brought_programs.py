@@ -10,7 +10,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +39,9 @@ LARGEST_CONFIGURATION = 256 << 10
 
 OF_THE_LAB = {"ethtool", "ip", "modprobe", "nft", "openssl", "pgrep", "python3", "sh"}
 """Programs that tunnels run as all else in the lab does: they stay Debian's."""
+
+ANOTHER_FOLDER = "name another folder with XDG_CONFIG_HOME"
+"""What helps where the configuration itself cannot be mended."""
 
 VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
@@ -85,7 +89,7 @@ def configured() -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ToolError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ToolError(f"{path}: cannot be read: {error.strerror}; mend it, or {ANOTHER_FOLDER}") from None
     except bounded_toml.TomlError as error:
         raise ToolError(str(error)) from None
     if unknown := sorted(data.keys() - {"tools"}):
@@ -172,25 +176,47 @@ def check_known(name: str, file: str) -> None:
         ) from None
 
 
-def _of(name: str, file: str) -> BroughtProgram:
-    """The program of that file. Raises ToolError."""
-    try:
+def check_usable(name: str, file: str) -> None:
+    """Raises ToolError where the program of that file cannot be brought. Its bytes are not read."""
+    with _refusing(name, file):
         path = _target(Path(file))
         with files.opened(path) as program:
             size = os.fstat(program.fileno()).st_size
-            if size > LARGEST_PROGRAM:
-                raise OSError(errno.EFBIG, f"it is larger than {LARGEST_PROGRAM >> 20} MiB")
-            if not size:
-                # So says the kernel of what it makes up as it is read, which may have no end.
-                raise OSError(errno.ENODATA, "it is empty")
-            sha256 = hashlib.file_digest(program, "sha256").hexdigest()
-    except OSError as error:
-        raise ToolError(f"{name}: {file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ToolError(f"{name}: {file} cannot be read: {error}") from None
+        if size > LARGEST_PROGRAM:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST_PROGRAM >> 20} MiB")
+        if not size:
+            # So says the kernel of what it makes up as it is read, which may have no end.
+            raise OSError(errno.ENODATA, "it is empty")
     if not os.access(path, os.X_OK):
         raise ToolError(f"{name}: {file} is not executable; make it so with: chmod +x {file}")
-    return BroughtProgram(name, path, sha256)
+
+
+def _of(name: str, file: str) -> BroughtProgram:
+    """The program of that file. Raises ToolError."""
+    check_usable(name, file)
+    with _refusing(name, file):
+        path = _target(Path(file))
+        with files.opened(path) as program:
+            return BroughtProgram(name, path, hashlib.file_digest(program, "sha256").hexdigest())
+
+
+@contextmanager
+def _refusing(name: str, file: str) -> Iterator[None]:
+    """Tells of a file that cannot be read, and of the configuration where that names it. Raises ToolError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        mend = f"; mend it in {config_file()}, which names it" if _names(name, file) else ""
+        raise ToolError(f"{name}: {file} cannot be read: {reason}{mend}") from None
+
+
+def _names(name: str, file: str) -> bool:
+    """Whether the configuration names this file for a program."""
+    try:
+        return configured().get(name) == file
+    except ToolError:
+        return False
 
 
 def _pack(one: BroughtProgram) -> None:

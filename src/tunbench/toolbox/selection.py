@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tunbench.labs import image
+from tunbench.labs import image, unbuilt
 from tunbench.labs.extras import Extra, ExtraKind, Needing, extras_of, programs_of
 from tunbench.labs.image import Image
 from tunbench.labs.vm.image_definition import ADDONS
@@ -26,11 +26,7 @@ class ToolboxNeeds(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """One line for what has to be installed, and one for each program that has to be brought, or needs not be."""
-        lines = []
-        if lacking := [name for name in self.tools if not TOOLS[name].installed]:
-            lines.append(
-                f"not installed: {', '.join(lacking)}; install with: tunbench toolbox install {' '.join(lacking)}"
-            )
+        lines = unbuilt.lines([TOOLS[name] for name in self.tools], unbuilt.TOOLBOX_INSTALL)
         lines += [
             f"not on PATH: {name}; bring it with: tunbench run … --tool {name}=FILE (docs/toolbox.md#bring-a-program)"
             for name, file in self.files.items()
@@ -61,8 +57,11 @@ def needs_of(needing: Iterable[Needing], given: Mapping[str, str]) -> ToolboxNee
 
 
 def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:
-    """What is there of it now; what comes later is not taken along. Raises ToolError and ImageError."""
-    tools = [TOOLS[name] for name in needs.tools if TOOLS[name].installed]
+    """What is there of it now; what comes later is not taken along. Raises ToolError and ImageError.
+
+    A damaged tool is taken along: the lab refuses it, and nobody measures without it by mistake.
+    """
+    tools = [TOOLS[name] for name in needs.tools if image.is_there(TOOLS[name])]
     programs = [brought_programs.packed_program(name, file) for name, file in needs.files.items() if file]
     return (*tools, *programs)
 

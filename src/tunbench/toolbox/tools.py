@@ -1,10 +1,10 @@
 """The tools: what tunnels and workloads say of how they are built, and where each lies when it is."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from tunbench.labs import image
 from tunbench.labs.extras import ExtraKind
 from tunbench.plan.cache_folder import cache
 from tunbench.plugins import taken
@@ -39,8 +39,8 @@ class Tool(Recipe):
 
     @property
     def installed(self) -> bool:
-        """Whether it is there, as far as this user may look."""
-        return os.access(self.folder / "manifest.json", os.F_OK)
+        """Whether it is there with all its files, as far as this user may look."""
+        return image.is_whole(self)
 
 
 def _recipes() -> Iterator[Recipe]:

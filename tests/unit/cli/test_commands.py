@@ -16,7 +16,7 @@ from rich.console import Console
 from tests.helpers.fakes import FakeExecution, FakeLab
 from tests.helpers.runs import PLAN, ScriptedLab, batches, events, finished, invoke, ordered, real_lab, runs_here
 from tunbench.doctor import examine
-from tunbench.doctor.examine import HostCheck
+from tunbench.doctor.host_check import HostCheck
 from tunbench.executors.pool import ShardEvent
 from tunbench.journal.events import PhaseBegan, ShardStarted
 from tunbench.journal.readers.registry import record_of

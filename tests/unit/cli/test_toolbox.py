@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.host import install_program
 from tests.helpers.runs import PLAN, ScriptedLab, invoke, runs_here
 from tunbench.cli import toolbox as command
 from tunbench.doctor import examine, native_requirements
 from tunbench.doctor.native_requirements import Lack
 from tunbench.labs import image, replaced_folder
 from tunbench.labs import registry as labs
+from tunbench.labs.vm import image_build
+from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.axes.stack import parse
 from tunbench.runner import registry
 from tunbench.toolbox import build_requirements, install, unfinished
@@ -31,6 +34,8 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     about = kind.about.needing(tools=("wesher",), brought=("zerotier-one",))
     monkeypatch.setattr(kind, "about", about)
     runs_here(monkeypatch, tmp_path)
+    install_program(tmp_path, "qemu-system-x86_64")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"vxlan"'))
     return tmp_path
 
@@ -54,6 +59,12 @@ def leave(tool: Tool) -> None:
     for program in tool.programs:
         (tool.folder / "bin" / program).write_text("code")
     image.write_manifest(tool.folder, {"name": tool.name, "version": tool.version}, {})
+
+
+def build_base() -> None:
+    """A base image without anything in it."""
+    BASE.folder.mkdir(parents=True)
+    image_build.write_manifest_of(BASE, BASE.folder, {})
 
 
 def test_tools_are_installed_in_the_order_that_was_asked_for(built: list[str]) -> None:
@@ -231,6 +242,8 @@ def test_names_are_completed() -> None:
     assert command._names("ne") == ["nebula", "netbird"]
 
 
+NO_IMAGE = "not built: base; build with: tunbench lab build base\n"
+
 MISSING = (
     "not installed: wesher; install with: tunbench toolbox install wesher\n"
     "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
@@ -240,7 +253,7 @@ MISSING = (
 
 def test_a_check_and_a_run_name_what_the_plan_lacks_and_the_run_goes_on() -> None:
     check = invoke("plan", "check", "plan.toml")
-    assert (check.exit_code, check.stderr) == (0, MISSING)
+    assert (check.exit_code, check.stderr) == (0, NO_IMAGE + MISSING)
     result = invoke("run", "plan.toml", "--out", "begun")
     assert result.exit_code == 0
     assert result.stderr.startswith(MISSING)
@@ -249,6 +262,7 @@ def test_a_check_and_a_run_name_what_the_plan_lacks_and_the_run_goes_on() -> Non
 
 def test_a_plan_that_lacks_nothing_is_told_nothing() -> None:
     Path("plan.toml").write_text(PLAN.replace('"wireguard"', '"ipip"'))
+    build_base()
     assert invoke("plan", "check", "plan.toml").stderr == ""
 
 
@@ -284,5 +298,17 @@ def test_doctor_looks_for_programs_of_tools_in_their_folders() -> None:
 def test_doctor_tells_of_a_wrong_configuration() -> None:
     Path("config/tunbench").mkdir(parents=True)
     Path("config/tunbench/config.toml").write_text("[tools")
-    found = {one.what: one for one in examine.host_checks()}["toolbox: zerotier-one"]
-    assert not found.ok and "config.toml:1:7: this is not TOML: " in found.found
+    build_base()
+    result = invoke("doctor")
+    assert result.exit_code == 2
+    assert result.stdout.splitlines()[2].startswith("do first    mend ")
+    assert result.stdout.count("config.toml:1:7: this is not TOML: ") == 1
+
+
+def test_a_damaged_tool_is_listed_as_not_installed_and_installed_anew(built: list[str]) -> None:
+    leave(TOOLS["vpncloud"])
+    (TOOLS["vpncloud"].folder / "bin" / "vpncloud").unlink()
+    rows = {row["name"]: row for row in json.loads(invoke("toolbox", "list", "--json").stdout)["rows"]}
+    assert rows["vpncloud"]["installed"] is False
+    assert invoke("toolbox", "install", "vpncloud").exit_code == 0
+    assert built == ["vpncloud"]

@@ -5,19 +5,20 @@ import pytest
 
 from tests.helpers.host import install_program
 from tunbench.doctor import examine, native_requirements
-from tunbench.doctor.examine import HostCheck
+from tunbench.doctor.host_check import HostCheck
 from tunbench.labs.vm import image_build, kvm
-from tunbench.labs.vm.image_definition import BASE
+from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.runner import registry
 from tunbench.toolbox.tools import TOOLS
 
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The only folder in which programs are looked for, and no images."""
+    """The only folder in which programs are looked for, no images, and no configuration."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path / "bin"
 
 
@@ -33,6 +34,8 @@ def test_a_bare_machine_lacks_what_the_vm_lab_needs_and_is_told_the_mend(monkeyp
         ("vm lab: QEMU", False, "apt-get install qemu-system-x86", True),
         ("vm lab: image", False, "tunbench lab build", True),
         ("vm lab: real clock", False, "first mend what is above", False),
+        *((f"vm lab: add-on {name}", False, f"tunbench lab build {name}", False) for name in ADDONS),
+        ("configuration", True, "", True),
         *((f"toolbox: {name}", False, f"tunbench toolbox install {name}", False) for name in TOOLS),
         *((f"toolbox: {name}", False, f"tunbench run … --tool {name}=FILE", False) for name in brought),
         ("native lab", False, "run it with sudo", False),
@@ -58,7 +61,7 @@ def test_a_machine_with_qemu_and_image_can_run_the_vm_lab(
     (BASE.folder / "vmlinux").write_bytes(b"kernel")
     image_build.write_manifest_of(BASE, BASE.folder, {"kmod": "30"})
     assert found("vm lab: QEMU").found == str(path / "qemu-system-x86_64")
-    assert found("vm lab: image").found.endswith(", 1 packages")
+    assert found("vm lab: image").found.endswith(", 1 package")
     assert word in found("vm lab: real clock").found
     assert all(one.ok for one in examine.host_checks() if one.needed)
 
@@ -68,8 +71,23 @@ def test_a_damaged_image_is_found(path: Path) -> None:
     (BASE.folder / "vmlinux").write_bytes(b"kernel")
     image_build.write_manifest_of(BASE, BASE.folder, {})
     (BASE.folder / "vmlinux").write_bytes(b"karnel")
-    assert not examine._image().ok
-    assert "damaged" in examine._image().found
+    row = found("vm lab: image")
+    assert (row.ok, row.mend) == (False, "tunbench lab build --force base")
+    assert "damaged" in row.found
+
+
+def test_an_add_on_has_a_row(path: Path) -> None:
+    addon = ADDONS["mosquitto"]
+    assert found("vm lab: add-on mosquitto").found == "the image mosquitto is not built"
+    addon.folder.mkdir(parents=True)
+    (addon.folder / "image.squashfs").write_bytes(b"broker")
+    image_build.write_manifest_of(addon, addon.folder, {"mosquitto": "2"})
+    assert found("vm lab: add-on mosquitto").ok
+    (addon.folder / "image.squashfs").unlink()
+    row = found("vm lab: add-on mosquitto")
+    assert (row.ok, row.mend) == (False, "tunbench lab build --force mosquitto")
+    assert row.found.startswith("the image mosquitto is damaged: [Errno 2]")
+    assert row.found.endswith("image.squashfs'")
 
 
 def only(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, without: str = "") -> None:

@@ -69,7 +69,13 @@ def test_every_axis_of_a_plan_is_looked_at_once(path: Path) -> None:
         "the program iperf3",
         "the kernel's congestion control bbr",
     ]
-    assert "the program hyprspace" not in lacking(text, hyprspace="/opt/hyprspace")
+    install_program(path, "mine")
+    assert not any("hyprspace" in what for what in lacking(text, hyprspace=str(path / "mine")))
+
+
+def test_a_file_that_cannot_be_used_is_lacking_whatever_is_on_path(path: Path) -> None:
+    install_program(path, "wg")
+    assert lacking(PLAN, wg="/nonexistent") == ["the program wg (/nonexistent cannot be used)"]
 
 
 @pytest.mark.parametrize(

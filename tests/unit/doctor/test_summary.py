@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunbench.doctor.examine import HostCheck
+from tunbench.doctor.host_check import HostCheck
 from tunbench.doctor.summary import summary
 from tunbench.runner import registry
 
@@ -21,6 +21,24 @@ NEBULA = HostCheck("native lab: nebula", True, "can run")
             f"vm lab: {COUNT - 1} of {COUNT} tunnels; native lab: 1 of {COUNT} tunnels",
             f"vm lab: wesher; native lab: {COUNT - 1} tunnels",
             "tunbench run quick; for more: tunbench toolbox install --all",
+        ),
+        (
+            [QEMU, HostCheck("vm lab: add-on mosquitto", False, "not built", "tunbench lab build mosquitto")],
+            f"vm lab: {COUNT - 1} of {COUNT} tunnels",
+            "vm lab: netmaker; the native lab",
+            "tunbench run quick",
+        ),
+        (
+            [QEMU, HostCheck("configuration: openvpn", False, "openvpn: /x cannot be read", "tunbench run …")],
+            f"vm lab: {COUNT - 1} of {COUNT} tunnels",
+            "vm lab: openvpn; the native lab",
+            "tunbench run quick",
+        ),
+        (
+            [QEMU, HostCheck("configuration", False, "this is not TOML", "mend config.toml", needed=True), NEBULA],
+            "nothing yet",
+            "the vm lab; the native lab",
+            "mend config.toml",
         ),
         (
             [QEMU._replace(ok=False, mend="apt-get install qemu-system-x86"), NEBULA],

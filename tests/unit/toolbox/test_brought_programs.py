@@ -1,5 +1,6 @@
 """Programs that the user brings: where they are found, and what the cache keeps of them."""
 
+import errno
 import hashlib
 import os
 import tarfile
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.toolboxes import configure, program, user_with_nothing
+from tunbench.journal import files
 from tunbench.labs import extras, image
 from tunbench.toolbox import brought_programs, libraries
 from tunbench.toolbox.brought_programs import BroughtProgram
@@ -65,8 +67,33 @@ def test_a_configuration_that_leads_nowhere_is_named(home: Path) -> None:
     configure(home, "")
     brought_programs.config_file().unlink()
     brought_programs.config_file().symlink_to(brought_programs.config_file())
-    with pytest.raises(ToolError, match=r"config\.toml: cannot be read: Too many levels of symbolic links$"):
+    with pytest.raises(
+        ToolError, match=r"config\.toml: cannot be read: Too many levels of symbolic links; mend it, or "
+    ):
         brought_programs.configured()
+
+
+def test_a_configuration_that_may_not_be_read_is_told_with_its_mend(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(home, "")
+
+    def refuse(path: Path, most: int) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(files, "text", refuse)
+    message = "Permission denied; mend it, or name another folder with XDG_CONFIG_HOME$"
+    with pytest.raises(ToolError, match=rf"config\.toml: cannot be read: {message}"):
+        brought_programs.configured()
+
+
+def test_a_file_that_cannot_be_read_is_told_with_the_configuration_that_names_it(home: Path) -> None:
+    reason = "zerotier-one: /nonexistent cannot be read: No such file or directory"
+    with pytest.raises(ToolError, match=rf"^{reason}$"):
+        brought_programs.packed_program("zerotier-one", "/nonexistent")
+    configure(home, '[tools]\nzerotier-one = "/nonexistent"\n')
+    with pytest.raises(ToolError, match=rf"^{reason}; mend it in {home}/config/tunbench/config.toml, which names it$"):
+        brought_programs.packed_program("zerotier-one", "/nonexistent")
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "a pipe"])

@@ -54,6 +54,14 @@ def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) ->
     assert line == "not installed: tailscale; install with: tunbench toolbox install tailscale"
 
 
+def test_a_damaged_tool_is_told_and_taken_along_for_the_lab_to_refuse(home: Path) -> None:
+    install("vpncloud")
+    (TOOLS["vpncloud"].folder / "bin" / "vpncloud").unlink()
+    needs = selection.needs_of([parse("vpncloud")], {})
+    assert needs.notes == ["damaged: vpncloud; install anew with: tunbench toolbox install --force vpncloud"]
+    assert selection.at_hand(needs) == (TOOLS["vpncloud"],)
+
+
 def test_the_tool_of_a_workload_is_told_and_taken_along_where_its_options_need_it() -> None:
     by_quinn, by_ngtcp2 = parse_workload("quic:impl=quinn"), parse_workload("quic")
     assert selection.needs_of([by_quinn], {}).notes == [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from tunbench.labs import image
+from tunbench.labs import image, unbuilt
 from tunbench.labs.carried import carried
 from tunbench.labs.execution import Execution
 from tunbench.labs.extras import DECIDING_EXTRAS, Extra, Needing, manifest_of, needed
@@ -82,7 +82,9 @@ class VmLab:
         stacks = [one for one in needing if isinstance(one, PlannedStack)]
         host_memory.check(stacks)
         addons = addons_of(name for some in (needing, accesses) for one in some for name in one.addons)
-        manifests = {definition.name: image.check(definition) for definition in (BASE, *addons)}
+        images = (BASE, *addons)
+        unbuilt.refuse_several(images, unbuilt.LAB_BUILD)
+        manifests = {definition.name: image.check(definition) for definition in images}
         base = manifests.pop(BASE.name)
         if (begins := templates.begins_with(self.clock)) == TEMPLATE:
             templates.shelf().check()

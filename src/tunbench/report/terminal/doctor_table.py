@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from tunbench.doctor.examine import HostCheck
+from tunbench.doctor.host_check import HostCheck
 from tunbench.doctor.summary import summary
 from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
 

@@ -1,8 +1,8 @@
 """Builds what shards need and is not there, as their run had it: images from Debian's packages, and tools."""
 
-import os
 from collections.abc import Callable, Mapping
 
+from tunbench.labs import image
 from tunbench.labs.image import ImageError
 from tunbench.labs.unwritable import in_cache
 from tunbench.labs.vm import image_build
@@ -29,7 +29,7 @@ def lacking(order: Order) -> list[Needed]:
     Raises LabError and ImageError where building would not help.
     """
     tools = [TOOLS[name] for name in order.toolbox.tools]
-    return [*_images(order), *(tool for tool in tools if not tool.installed)]
+    return [*_images(order), *(tool for tool in tools if not image.is_there(tool))]
 
 
 def _images(order: Order) -> list[Definition]:
@@ -43,7 +43,7 @@ def _images(order: Order) -> list[Definition]:
     except ImageError:
         names = {name for shard in order.shards for name in shard.addons}
         images = [BASE, *(ADDONS[name] for name in sorted(names))]
-        if missing := [one for one in images if not os.access(one.folder / "manifest.json", os.F_OK)]:
+        if missing := [one for one in images if not image.is_there(one)]:
             return missing
         raise
     return []

@@ -185,6 +185,8 @@ def test_the_add_on_of_a_workload_is_checked_too(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(image.ImageError, match="the image rist is not built"):
         VmLab("virtual").check(videos.needing)
     assert vm.images_of(videos, ()) == vm.addons_of(["rist"])
+    with pytest.raises(image.ImageError, match=r"^the images ngtcp2, rist are not built; build them with: "):
+        VmLab("virtual").check([*videos.needing, *shard("none", 1, "quic").needing])
 
 
 def test_stacks_that_need_add_ons_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
