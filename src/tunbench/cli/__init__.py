@@ -18,12 +18,13 @@ from tunbench.cli.report import report
 from tunbench.cli.run import run
 from tunbench.cli.samples import samples
 from tunbench.cli.shared import installed_plugins
-from tunbench.cli.shell import caller
+from tunbench.cli.shell import caller, completion_options
 from tunbench.cli.shell.broken_output import written
 from tunbench.cli.verify import verify
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,6 +37,7 @@ app.add_typer(study.app, name="study")
 app.add_typer(lab.app, name="lab")
 app.add_typer(machine.app, name="machine")
 app.add_typer(toolbox.app, name="toolbox")
+completion_options.know_shells()
 
 
 def _version(wanted: bool) -> None:
@@ -51,6 +53,8 @@ def tunbench(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     no_installed_plugins: installed_plugins.LeaveOutOption = False,
+    install_completion: completion_options.InstallOption = False,
+    show_completion: completion_options.ShowOption = False,
 ) -> None:
     """A laboratory for VPNs, tunnels and overlay networks.
 
