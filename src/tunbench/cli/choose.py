@@ -1,5 +1,6 @@
 """`tunbench choose`: which of some stacks is the better one over a line, from its data sheet and without a file."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +50,9 @@ def choose(
         ),
     ] = "",
     minutes: Annotated[float, typer.Option(min=0.1, max=10_000, help="After so many, no more repeats begin.")] = 10,
-    write: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the plan in this file, too.")] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also keep the plan in this file; it is run all the same.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="What is random follows from it.")] = 1,
     out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-choose.")] = None,
     workers: WorkersOption = None,
@@ -58,7 +61,8 @@ def choose(
     """Choose among stacks for a line between two sites: no file, and an answer within minutes.
 
     From the line it makes a plan, and says what that measures and for how long. It repeats in blocks until the
-    intervals are narrow enough or the time is over, and tells what was found as run does.
+    intervals are narrow enough or the time is over, and tells what was found as run does. With --write the plan is
+    kept in a file besides, to be changed and run again.
 
     \b
     Examples:
@@ -79,10 +83,12 @@ def choose(
         for told in cautions.lines(order.shards, order.lab.clock):
             say(console, told)
         if write:
-            _keep(text, write)
+            _check_kept(text, write)
         folder = out or default_folder(order.plan.name)
         with execution.machine_held(order):
             execution.create(folder, order)
+            if write:
+                _keep(text, write)
             changed = execute(folder, order, count, console, limit=60 * minutes)
         code = conclude(folder, order.loaded, changed, console)
         _answer(folder, order.loaded, asked)
@@ -108,10 +114,23 @@ def _answer(folder: Path, loaded: Loaded, asked: Choice) -> None:
         say(screen(stderr=True), f"{why}{left}; go on with: {resume_command(folder)}")
 
 
-def _keep(text: str, file: Path) -> None:
-    """Writes the plan to a file that is not there. Raises RunError."""
-    if file.exists() or file.is_symlink():
+def _check_kept(text: str, file: Path) -> None:
+    """Raises RunError where a file has anything else than the plan, or cannot be written."""
+    if os.path.lexists(file) and not _holds(file, text):
         raise RunError(f"--write: {file} is there already: name another file")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise RunError(f"--write: {file.parent} is no folder that you can write to; name another file")
+
+
+def _holds(file: Path, text: str) -> bool:
+    try:
+        return files.text(file, len(text.encode())) == text
+    except OSError:
+        return False
+
+
+def _keep(text: str, file: Path) -> None:
+    """Writes the plan to a file. Raises RunError."""
     try:
         files.write(file, text)
     except OSError as error:

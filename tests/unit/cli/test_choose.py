@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.metric_labs import measuring
-from tests.helpers.runs import ScriptedLab, batches, events, invoke, runs_here
+from tests.helpers.runs import ScriptedLab, batches, events, invoke, real_lab, runs_here
 from tunbench.journal.readers.registry import record_of
 from tunbench.labs import registry as labs
 from tunbench.plan import load
@@ -114,12 +114,41 @@ def test_the_plan_is_kept_and_no_file_is_lost() -> None:
     assert (
         "# Which of these is the better one? Made by: tunbench choose none wireguard" in Path("mine.toml").read_text()
     )
-    again = invoke("choose", "none", "wireguard", *LINE[:-1], "other", "--write", "mine.toml")
+    again = invoke("choose", "none", "openvpn", *LINE[:-1], "other", "--write", "mine.toml")
     assert (again.exit_code, again.stderr.splitlines()[-1]) == (
         2,
         "--write: mine.toml is there already: name another file",
     )
     assert not Path("other").exists()
+
+
+def test_no_plan_is_kept_of_a_run_that_could_not_be_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("begun").touch()
+    again = ("choose", "none", "wireguard", *LINE, "--write", "mine.toml")
+    assert invoke(*again).exit_code == 2
+    assert not Path("mine.toml").exists()
+    Path("begun").unlink()
+    with monkeypatch.context() as patch:
+        real_lab(patch)
+        assert invoke(*again).exit_code == 2
+    assert not Path("mine.toml").exists()
+    assert invoke(*again).exit_code == 0
+    assert Path("mine.toml").exists()
+
+
+def test_a_file_that_has_the_plan_already_is_as_good_as_written() -> None:
+    for folder in ("one", "two"):
+        again = ("choose", "none", "wireguard", *LINE[:-1], folder, "--write", "mine.toml")
+        assert invoke(*again).exit_code == 0
+
+
+def test_where_no_plan_can_be_kept_nothing_begins() -> None:
+    done = invoke("choose", "none", "wireguard", *LINE, "--write", "gone/mine.toml")
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (
+        2,
+        "--write: gone is no folder that you can write to; name another file",
+    )
+    assert not Path("begun").exists()
 
 
 @pytest.mark.parametrize(
