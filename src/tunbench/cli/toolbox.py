@@ -26,7 +26,8 @@ from tunbench.run.verify.listed import tools as tools_of
 from tunbench.toolbox import build_requirements
 from tunbench.toolbox import install as installing
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
+from tunbench.toolbox.selection import named_tools
+from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -134,7 +135,7 @@ def remove(
 def _chosen(names: Sequence[str] | None, every: bool, what: str) -> list[Tool]:
     if bool(names) == every:
         raise ToolError(f"name the tools to {what}, or give --all; tunbench toolbox list shows them")
-    return list(TOOLS.values()) if every else [tool(name) for name in dict.fromkeys(names or ())]
+    return list(TOOLS.values()) if every else named_tools(names or ())
 
 
 def _install_as(run: Path, names: Sequence[str], every: bool, force: bool, console: Console) -> None:

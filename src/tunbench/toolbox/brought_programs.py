@@ -121,6 +121,12 @@ def _target(path: Path) -> Path:
     return Path(os.path.realpath(path, strict=True))
 
 
+def how_to_bring(name: str) -> str:
+    """The ways in which a user brings a program, as a mend."""
+    ways = f"put it on PATH, name its file in config.toml, or bring it with: tunbench run … --tool {name}=FILE"
+    return f"{ways} (docs/toolbox.md#bring-a-program)"
+
+
 def declared_programs() -> set[str]:
     """The names of the programs that some tunnel wants brought."""
     return {program for name in registry.tunnel_names() for program in registry.tunnel(name).about.needs.brought}

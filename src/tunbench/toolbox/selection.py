@@ -10,7 +10,7 @@ from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.runner.declare.options import nearest
 from tunbench.toolbox import brought_programs
 from tunbench.toolbox.command import ToolError
-from tunbench.toolbox.tools import TOOLS
+from tunbench.toolbox.tools import TOOLS, Tool, UnknownTool, tool
 
 
 class ToolboxNeeds(NamedTuple):
@@ -28,7 +28,7 @@ class ToolboxNeeds(NamedTuple):
         """One line for what has to be installed, and one for each program that has to be brought, or needs not be."""
         lines = unbuilt.lines([TOOLS[name] for name in self.tools], unbuilt.TOOLBOX_INSTALL)
         lines += [
-            f"not on PATH: {name}; bring it with: tunbench run … --tool {name}=FILE (docs/toolbox.md#bring-a-program)"
+            f"not on PATH: {name}; {brought_programs.how_to_bring(name)}"
             for name, file in self.files.items()
             if file is None
         ]
@@ -64,6 +64,16 @@ def at_hand(needs: ToolboxNeeds) -> tuple[Extra, ...]:
     tools = [TOOLS[name] for name in needs.tools if image.is_there(TOOLS[name])]
     programs = [brought_programs.packed_program(name, file) for name, file in needs.files.items() if file]
     return (*tools, *programs)
+
+
+def named_tools(names: Iterable[str]) -> list[Tool]:
+    """The tools of these names, each once. Raises UnknownTool, also where a program is meant that a user brings."""
+    names = list(dict.fromkeys(names))
+    for name in names:
+        if name in brought_programs.declared_programs():
+            how = brought_programs.how_to_bring(name)
+            raise UnknownTool(f"{name} is no tool of the toolbox, but a program of yours: {how}")
+    return [tool(name) for name in names]
 
 
 def images(names: Iterable[str]) -> list[Image]:

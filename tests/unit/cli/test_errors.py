@@ -252,6 +252,7 @@ MISTAKES: dict[str, Case] = {
     "toolbox-install-no-name": (nothing, ["toolbox", "install"]),
     "toolbox-install-name-and-all": (nothing, ["toolbox", "install", "nebula", "--all"]),
     "toolbox-install-unknown": (nothing, ["toolbox", "install", "headscal"]),
+    "toolbox-install-brought": (nothing, ["toolbox", "install", "zerotier-one"]),
     "toolbox-remove-no-name": (nothing, ["toolbox", "remove"]),
     "toolbox-remove-unknown": (nothing, ["toolbox", "remove", "x"]),
 }

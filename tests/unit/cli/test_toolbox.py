@@ -246,8 +246,8 @@ NO_IMAGE = "not built: base; build with: tunbench lab build base\n"
 
 MISSING = (
     "not installed: wesher; install with: tunbench toolbox install wesher\n"
-    "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
-    "(docs/toolbox.md#bring-a-program)\n"
+    "not on PATH: zerotier-one; put it on PATH, name its file in config.toml, or bring it with: "
+    "tunbench run … --tool zerotier-one=FILE (docs/toolbox.md#bring-a-program)\n"
 )
 
 

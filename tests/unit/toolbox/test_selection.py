@@ -42,8 +42,8 @@ def test_what_a_plan_lacks_is_told_with_the_command_that_mends_it(home: Path) ->
     both = {parse("wireguard+ipip"), parse("ipip")}
     assert selection.needs_of(both, {}).notes == [
         "not installed: headscale, tailscale; install with: tunbench toolbox install headscale tailscale",
-        "not on PATH: zerotier-one; bring it with: tunbench run … --tool zerotier-one=FILE "
-        "(docs/toolbox.md#bring-a-program)",
+        "not on PATH: zerotier-one; put it on PATH, name its file in config.toml, or bring it with: "
+        "tunbench run … --tool zerotier-one=FILE (docs/toolbox.md#bring-a-program)",
     ]
     assert selection.needs_of({parse("vxlan")}, {}) == ToolboxNeeds((), {})
     unneeded = selection.needs_of({parse("vxlan")}, {"zerotier-one": str(home / "zt")})
