@@ -193,6 +193,11 @@ class OverheadCheck(NamedTuple):
     bound: bool = False
 
     @property
+    def anything(self) -> bool:
+        """Whether anything was measured at all."""
+        return self.measured is not None or any(row.measured for row in self.rows)
+
+    @property
     def agrees(self) -> bool:
         """Whether all that was computed was measured, and came out equal, or smaller where that is allowed.
 

@@ -8,8 +8,8 @@ import typer
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
-from tunbench.cli.shell.console import screen
-from tunbench.cli.shell.errors import bad_input_exits
+from tunbench.cli.shell.console import say, screen
+from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits
 from tunbench.cli.shell.listing import print_json
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.estimate.duration import MAX_WORKERS, default_workers
@@ -17,7 +17,7 @@ from tunbench.report.export import overhead as exported
 from tunbench.report.terminal.overhead_table import rendered
 from tunbench.run import execution
 from tunbench.run import overhead as measuring
-from tunbench.run.order import default_folder, read_order
+from tunbench.run.order import default_folder, order_of
 
 
 def overhead(
@@ -41,7 +41,8 @@ def overhead(
 
     Echo requests of several sizes pass through each stack in the vm lab. Captures between the nodes and below each
     layer show how large they are there. Then probing finds the largest packet that passes unfragmented, and a TCP
-    connection tells its MSS. The exit code is 1 where anything differs from what was computed.
+    connection tells its MSS. The exit code is 1 where anything differs from what was computed, and 2 where nothing
+    could be measured.
 
     \b
     Examples:
@@ -55,8 +56,10 @@ def overhead(
     payloads = tuple(sorted(set(payload or measuring.PAYLOADS)))
     with bad_input_exits(ValueError, *MISTAKES):
         names = list(dict.fromkeys(read_stack(stack).name for stack in stacks))
-        order = read_order(measuring.plan(names, payloads), "overhead", {})
-        folder = out or default_folder("overhead")
+        order = order_of(measuring.loaded(measuring.plan(names, payloads)), {})
+        for told in order.toolbox.notes:
+            say(console, told)
+        folder = out or default_folder(measuring.NAME)
         execution.create(folder, order)
         execute(folder, order, workers or default_workers(order.lab.clock), console)
         finish(folder)
@@ -66,4 +69,6 @@ def overhead(
     else:
         for check in found:
             screen().print(rendered(check))
-    raise typer.Exit(0 if all(check.agrees for check in found) else SOME_FAILED)
+    if all(check.agrees for check in found):
+        return
+    raise typer.Exit(SOME_FAILED if any(check.anything for check in found) else BAD_INPUT)

@@ -221,9 +221,20 @@ def test_json_says_null_where_nothing_was_measured(lab: Callable[[Change], None]
     assert {packet["measured"] for packet in found["packets"]} == {None}
 
 
+def test_where_nothing_is_measured_the_machine_lacks_something(lab: Callable[[Change], None]) -> None:
+    lab(lambda shard, trial: without(trial, "unsupported", "mycelium is not installed"))
+    result = invoke("overhead", "mycelium", "--out", "begun")
+    assert result.exit_code == 2
+    first = result.stderr.splitlines()[0]
+    assert first.startswith("not on PATH: mycelium; put it on PATH, name its file in config.toml, or bring it with: ")
+    lab(lambda shard, trial: without(trial, "failed", "it broke") if trial["workload"] != "pmtu" else trial)
+    assert invoke("overhead", "ipip", "--out", "again").exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["calico"], "STACKS: the endpoints of calico are pods of a cluster, and pair is none: take one of them away"),
         (["wiregaurd"], 'unknown tunnel "wiregaurd"; did you mean "wireguard"?'),
         (["ipip+macvlan"], "macvlan needs Ethernet below it"),
     ],
@@ -232,4 +243,5 @@ def test_what_is_no_stack_is_bad_input(arguments: list[str], message: str) -> No
     result = invoke("overhead", *arguments, "--out", "begun")
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
+    assert "overhead.toml" not in result.stderr and "exclude" not in result.stderr
     assert not Path("begun").exists()

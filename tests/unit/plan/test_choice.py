@@ -111,7 +111,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         (
             {"stacks": ["none", "macsec"], "line_b": "1G/1G"},
             "--line-b: macsec needs Ethernet between its endpoints, and a gateway passes IP packets: "
-            'take one of them away, or exclude = [{ access = "none,a=line-300m-40m,b=line-1g-1g", stack = "macsec" }]',
+            "take one of them away",
         ),
     ],
 )

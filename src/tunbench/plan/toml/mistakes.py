@@ -1,5 +1,6 @@
 """The mistakes of a plan's file: where each is, what is wrong in one sentence, and all of them as lines of text."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -8,6 +9,9 @@ from tunbench import plain_text
 from tunbench.plan.toml import positions
 from tunbench.plan.toml.bounds import MAX_MISTAKES_SHOWN, MAX_SHOWN_CHARACTERS, MAX_SHOWN_NESTING
 from tunbench.plan.toml.positions import Path
+
+OF_A_FILE = re.compile(r", or exclude = \[\{ [^}]* \}\]")
+"""A mend that nobody has who wrote no file."""
 
 
 class Mistake(NamedTuple):
@@ -62,8 +66,9 @@ def in_lines(mistakes: Iterable[Mistake], text: str, file: str, options: Mapping
         option = next((options[one.path[:end]] for end in range(len(one.path), 0, -1) if one.path[:end] in options), "")
         line = None if option or (one.missing and len(one.path) == 1) else positions.line_of(one.path, lines)
         place = option if option else f"{file}:{line}" if line else file
+        sentence = OF_A_FILE.sub("", one.sentence) if option else one.sentence
         key = "" if option or not one.path or one.unnamed else f"{positions.written(one.path)}: "
-        found.append((line or 0, f"{place}: {plain_text.line(key + one.sentence)}"))
+        found.append((line or 0, f"{place}: {plain_text.line(key + sentence)}"))
     ordered = list(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: pair[0])))
     beyond = len(ordered) - MAX_MISTAKES_SHOWN
     return "\n".join([*ordered[:MAX_MISTAKES_SHOWN], *([f"{file}: and {beyond} more mistakes"] if beyond > 0 else [])])
