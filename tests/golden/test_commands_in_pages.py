@@ -59,6 +59,13 @@ def codes() -> set[int]:
     return found | {importlib.import_module("tunbench.cli.shared.executing").SOME_FAILED}
 
 
+def test_the_page_names_all_that_a_signal_ends_in_order() -> None:
+    [told] = [cells[1] for cells in rows(page("commands.md"), "code") if cells[0] == "130"]
+    files = Path(str(cli.__file__)).parent.glob("*.py")
+    ending = {file.stem for file in files if re.search(r"interruptible|ended_in_order|execute\(", file.read_text())}
+    assert {name.split()[0] for name in named(told)} == ending
+
+
 def test_how_many_labs_may_run_at_a_time_is_said() -> None:
     assert f"at a time (at most {MAX_WORKERS:,})" in page("commands.md")
 

@@ -29,6 +29,12 @@ def rows(text: str, heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for table in tables for line in table.splitlines()]
 
 
+def json_keys(command: str) -> tuple[set[str], set[str]]:
+    """The keys that a command prints as JSON, always and at times, as its page tells."""
+    [cells] = [cells for cells in rows(page("commands.md"), "JSON of") if command in named(cells[0])]
+    return {"schema", *named(cells[1])}, set(named(cells[2]))
+
+
 def having(what: Callable[[About], object]) -> set[str]:
     """The tunnels that declare something: by name where they always do, else the variants that do."""
     every = {name: variants(name) for name in registry.tunnel_names()}

@@ -19,7 +19,7 @@ from tunbench.plan.axes.profile import shipped
 from tunbench.plan.axes.tuning import shipped as shipped_tunings
 from tunbench.plan.load import shipped_plans
 from tunbench.report.export import tunnel_pages as page
-from tunbench.report.export.declarations import plan, probe, topology, tunnel, workload
+from tunbench.report.export.declarations import access, plan, probe, topology, tunnel, workload
 from tunbench.report.terminal import listings
 from tunbench.runner import registry
 from tunbench.runner.declare.netem_terms import TERMS
@@ -27,7 +27,8 @@ from tunbench.runner.declare.topology import SUMMARIES
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="List what there is: tunnels, workloads, profiles, links, accesses, tunings, machines, plans.",
+    help="List what there is: tunnels, workloads, probes, profiles, links, accesses, topologies, tunings, machines, "
+    "plans.",
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -127,7 +128,7 @@ def accesses(as_json: AsJson = False) -> None:
       tunbench list accesses
       tunbench list accesses --json
     """
-    rows = [access.spec() for access in shipped_accesses().values() if access]
+    rows = [access(one) for one in shipped_accesses().values() if one]
     columns = ("name", "down, up; queue", "delay", "what it does")
     print_rows(rows, as_json, columns, listings.access_row)
 

@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 import typer
 
-from tests.helpers.runs import finished, invoke, runs_here
+from tests.helpers.documentation import json_keys
+from tests.helpers.runs import PLAN, finished, invoke, runs_here
 from tunbench.cli import app
+from tunbench.labs.vm import image_build
+from tunbench.labs.vm.image_definition import BASE
 from tunbench.report.export.json_text import SCHEMA
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "json.txt"
@@ -93,3 +96,35 @@ def test_every_object_carries_the_version_of_a_schema_that_keeps_its_keys() -> N
     if os.environ.get("TUNBENCH_UPDATE_GOLDEN"):
         GOLDEN.write_text(text)
     assert text == GOLDEN.read_text(), "raise SCHEMA where a key is gone or means another thing"
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "lab info"])
+def test_the_page_tells_the_keys_of_every_object(name: str) -> None:
+    finished(Path("run"))
+    BASE.folder.mkdir(parents=True)
+    image_build.write_manifest_of(BASE, BASE.folder, {})
+    of = "list …" if name.startswith("list ") else name
+    for one in printed(COMMANDS.get(name, tuple(name.split()))):
+        assert set(one) == json_keys(of)[0]
+
+
+@pytest.mark.parametrize(
+    ("case", "always", "never"),
+    [
+        ("equal-json", set(), set()),
+        ("another-qemu-medians-json", {"agrees", "facts", "medians"}, {"differences", "changed"}),
+    ],
+)
+def test_the_page_tells_the_keys_of_a_verification(case: str, always: set[str], never: set[str]) -> None:
+    text = (GOLDEN.parent / "verify" / f"{case}.txt").read_text()
+    told, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    usual, others = json_keys("verify")
+    assert set(told) == (usual | always) - never
+    assert always <= others
+
+
+def test_the_page_tells_what_a_plan_prints_besides() -> None:
+    Path("plan.toml").write_text(PLAN + 'until = { width = "10%", max = 10 }\n[scale.small]\nrepeats = 2\n')
+    [told] = printed(("plan", "show", "plan.toml"))
+    usual, others = json_keys("plan show")
+    assert usual < set(told) <= usual | others

@@ -3,10 +3,13 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from tests.helpers.runs import invoke, runs_here
+from tunbench.cli import app
 from tunbench.labs.vm import image_build
 from tunbench.labs.vm.image_definition import BASE
 from tunbench.plan.axes.access import shipped as shipped_accesses
@@ -107,6 +110,19 @@ def test_a_bound_that_is_not_there_is_null() -> None:
 
 def test_the_page_is_printed_as_it_is() -> None:
     assert invoke("list", "tunnels", "--markdown").stdout == page.markdown()
+
+
+def test_accesses_have_the_firewall_of_the_table_in_json_too() -> None:
+    rows = {row["name"]: row["firewall"] for row in json.loads(invoke("list", "accesses", "--json").stdout)["rows"]}
+    told = {name: access.firewall_over(4) for name, access in shipped_accesses().items() if access}
+    assert rows == told
+    assert rows["home-fibre"] == "stateful"
+
+
+def test_the_help_names_everything_that_is_listed() -> None:
+    group: Any = typer.main.get_command(app)
+    listing = group.commands["list"]
+    assert set(listing.commands) == set(listing.help.partition(": ")[2].rstrip(".").split(", "))
 
 
 def test_accesses_are_read_on_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.documentation import json_keys
 from tests.helpers.fakes import FakeExecution
 from tests.helpers.runs import ScriptedLab, batches, invoke, runs_here
 from tunbench.calibrate import host_features, requirements, sides
@@ -118,6 +119,7 @@ def test_the_vm_lacks_what_this_host_lacks(host: FakeHost) -> None:
 
 def test_every_number_is_there_as_json() -> None:
     told = json.loads(invoke("machine", "measure", "--json").stdout)
+    assert set(told) == json_keys("machine measure")[0]
     assert told["machine"] == {"name": "this-host", "speed": 3000, "without": ["vaes"]}
     assert [one["speed"] for one in told["items"]] == [3000] * 3 + [2000] * 3
     assert told["missing"] == []

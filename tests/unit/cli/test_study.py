@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from tests.helpers import studies
+from tests.helpers.documentation import json_keys
 from tests.helpers.records import record
 from tests.helpers.runs import invoke, runs_here
 from tunbench.analysis.run_analysis import analyse
@@ -95,6 +96,7 @@ def test_what_stands_below_the_table_of_a_run(here: Path) -> None:
 
 def test_agreement_as_json(here: Path) -> None:
     told = json.loads(json_text(study.as_json(of(here, "quick"), 3)))
+    assert set(told) == json_keys("study agree")[0]
     assert [claim["verdict"] for claim in told["claims"]][2] == "not run"
     assert told["tables"][0]["agreement"]["n"] == 4 and told["scale"] == "quick"
     lan, wan = told["clusters"]

@@ -1,4 +1,4 @@
-"""The option that names plug-ins, of every command that reads a plan or a run, or lists what there is."""
+"""The option that names plug-ins, of every command that reads a plan or a run, or lists what plug-ins bring."""
 
 from pathlib import Path
 from typing import Annotated

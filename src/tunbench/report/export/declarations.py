@@ -9,6 +9,7 @@ from tunbench.plan.load import load
 from tunbench.plugins import taken
 from tunbench.runner import invocation, registry
 from tunbench.runner.declare import topology as topologies
+from tunbench.runner.declare.access import Access
 from tunbench.runner.declare.metrics import Metric
 from tunbench.runner.declare.options import Option
 from tunbench.runner.declare.tunnel import About
@@ -45,6 +46,11 @@ def tunnel(name: str, installed: Mapping[str, str]) -> dict[str, Any]:
 def _packages(about: About) -> tuple[str, ...]:
     """Debian's packages that decide on a tunnel; where there is nothing else, it is the kernel's."""
     return about.packages or (() if about.needs.tools or about.needs.brought else ("linux-image-amd64",))
+
+
+def access(one: Access) -> dict[str, Any]:
+    """What an access is; its firewall is that over IPv4, also where nobody wrote one."""
+    return {**one.spec(), "firewall": one.firewall_over(4)}
 
 
 def workload(name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from tunbench.plan.extent import duration_in_words
 from tunbench.report import units
 from tunbench.report.terminal.grid import Grid, GridColumn, rows_of
-from tunbench.runner.declare.access import Access, access_of_spec
+from tunbench.runner.declare.access import Access
 from tunbench.runner.declare.link import DEFAULT_QUEUE_PACKETS
 from tunbench.runner.declare.netem_terms import TERMS
 
@@ -131,7 +131,7 @@ def access_row(row: Mapping[str, Any]) -> list[str]:
     link = row["link"]
     delay = [units.plain(row["delay"], "s"), *([f"± {units.plain(row['jitter'], 's')}"] if row["jitter"] else [])]
     lists = [f"{way} {', '.join(row[way])}" for way in ("allow", "deny") if row[way]]
-    done = [f"nat {row['nat']}", f"firewall {access_of_spec(row).firewall_over(4)}", *lists, *_unusual(row)]
+    done = [f"nat {row['nat']}", f"firewall {row['firewall']}", *lists, *_unusual(row)]
     return [
         row["name"],
         "\n".join(_rate_and_queue(link[way]) for way in ("down", "up")),
