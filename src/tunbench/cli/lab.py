@@ -52,7 +52,9 @@ Names = Annotated[
 @app.command()
 def build(
     names: Names = None,
-    mirror: Annotated[str, typer.Option(help="Build it from this Debian mirror or sources.list.")] = "",
+    mirror: Annotated[
+        str, typer.Option(help="Build it from this mirror of Debian, a URL, or this sources.list, a file.")
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
     as_run: Annotated[
         Path | None, typer.Option("--as", metavar="RUN", help="Build it with exactly the versions that this run had.")

@@ -20,6 +20,8 @@ Progress = Callable[[str], None]
 Versions = Mapping[str, str]
 """Of each package, by its name."""
 
+NAME_A_MIRROR = "name a mirror of Debian, with: tunbench lab build --mirror URL"
+
 MAX_NAMED = 10
 """Packages that a message names."""
 
@@ -65,10 +67,10 @@ class Mirror:
         for keys, pattern in KEYRINGS.items():
             for file in Path(keys).glob(pattern):
                 shutil.copy(file, folder / "keys")
-        self.apt("apt-get", "update", "--error-on=any")
+        self.apt("apt-get", "update", "--error-on=any", mend=f"\n{NAME_A_MIRROR}")
 
-    def apt(self, *argv: str, folder: Path | None = None) -> str:
-        """What a command of apt prints. Raises ImageError where it fails."""
+    def apt(self, *argv: str, folder: Path | None = None, mend: str = "") -> str:
+        """What a command of apt prints. Raises ImageError where it fails, with the mend, if there is one."""
         environment = os.environ | {"APT_CONFIG": str(self.folder / "conf"), "LC_ALL": "C"}
         try:
             done = subprocess.run(
@@ -85,7 +87,7 @@ class Mirror:
             ) from None
         if done.returncode != 0:
             words = "\n".join(done.stderr.splitlines()[-20:])
-            raise ImageError(f"{' '.join(argv[:2])} ended with status {done.returncode}:\n{words}")
+            raise ImageError(f"{' '.join(argv[:2])} ended with status {done.returncode}:\n{words}{mend}")
         return done.stdout
 
     def newest(self, packages: Iterable[str]) -> dict[str, str]:
@@ -143,8 +145,10 @@ def _control_of(file: Path) -> str:
 def _write_sources(folder: Path, suite: str, mirror: str) -> None:
     """A mirror is a URL, a line of a sources.list, or such a file, in one of its two forms.
 
-    Without one they are the machine's own. Raises ImageError where it has none.
+    Without one they are the machine's own. Raises ImageError where it has none, or where there is no such file.
     """
+    if mirror.startswith(("/", ".")) and not Path(mirror).is_file():
+        raise ImageError(f"--mirror {mirror}: there is no such file; {NAME_A_MIRROR}")
     if Path(mirror).is_file():
         named = "sources.list.d/named.sources" if mirror.endswith(".sources") else "sources.list"
         shutil.copy(mirror, folder / named)

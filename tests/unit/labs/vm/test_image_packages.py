@@ -68,8 +68,17 @@ def test_whoever_installs_may_read_the_packages_whatever_the_mask(tmp_path: Path
 
 @APT
 def test_a_mirror_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match="apt-get update ended with status"):
+    with pytest.raises(
+        ImageError, match=r"(?s)^apt-get update ended with status .*\nname a mirror of Debian, with: "
+    ):
         Mirror(SMALL, tmp_path / "apt", f"file:{tmp_path}/nowhere")
+
+
+@pytest.mark.parametrize("mirror", ["/nonexistent", "./gone.sources", "."])
+def test_a_path_that_leads_to_no_file_is_no_mirror(mirror: str, tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match=r"^--mirror \S+: there is no such file; name a mirror of Debian, with: "):
+        image_packages._write_sources(tmp_path, "bookworm", mirror)
+    assert not list(tmp_path.iterdir())
 
 
 # What `apt-get indextargets` printed on a Debian 12 with updates, security and a source of somebody else.
