@@ -45,7 +45,10 @@ OTHER_IMAGE = 1
 """Exit code of an image that was built as a run had it, and is another one."""
 
 Names = Annotated[
-    list[str] | None, typer.Argument(help=f"base (the default; with --as all that RUN has), {', '.join(ADDONS)}.")
+    list[str] | None,
+    typer.Argument(
+        autocompletion=completion.images, help=f"base (the default; with --as all that RUN has), {', '.join(ADDONS)}."
+    ),
 ]
 
 
@@ -57,7 +60,13 @@ def build(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
     as_run: Annotated[
-        Path | None, typer.Option("--as", metavar="RUN", help="Build it with exactly the versions that this run had.")
+        Path | None,
+        typer.Option(
+            "--as",
+            metavar="RUN",
+            autocompletion=completion.packed_runs,
+            help="Build it with exactly the versions that this run had.",
+        ),
     ] = None,
     plugin: PluginOption = None,
 ) -> None:
@@ -155,6 +164,7 @@ def shell(
         typer.Option(
             "--with",
             metavar="NAME",
+            autocompletion=completion.beyond_base,
             help="What a stack needs beyond the base: an add-on image, an installed tool, a program that you bring.",
         ),
     ] = None,

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
 from tunbench.cli.shell.listing import print_rows
@@ -35,13 +36,9 @@ app = typer.Typer(
 )
 
 
-def _names(incomplete: str) -> list[str]:
-    return [name for name in TOOLS if name.startswith(incomplete)]
-
-
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="NAME", help=f"{', '.join(TOOLS)}.", autocompletion=_names, show_default=False),
+    typer.Argument(metavar="NAME", help=f"{', '.join(TOOLS)}.", autocompletion=completion.tools, show_default=False),
 ]
 OTHER_TOOL = 1
 """Exit code of a tool that was built as a run had it, and is another one."""
@@ -55,7 +52,13 @@ def install(
     every: Annotated[bool, typer.Option("--all", help="Install every tool.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
     as_run: Annotated[
-        Path | None, typer.Option("--as", metavar="RUN", help="Install the tools that this run had, as it had them.")
+        Path | None,
+        typer.Option(
+            "--as",
+            metavar="RUN",
+            autocompletion=completion.packed_runs,
+            help="Install the tools that this run had, as it had them.",
+        ),
     ] = None,
     plugin: PluginOption = None,
 ) -> None:

@@ -7,8 +7,12 @@ from typer.testing import CliRunner
 
 from tests.helpers.runs import finished, runs_here
 from tunbench import cli
+from tunbench.labs.vm.image_definition import ADDONS
 from tunbench.plan.load import shipped_plans, shipped_studies
+from tunbench.plan.model import CLOCKS
 from tunbench.runner import registry
+from tunbench.toolbox.brought_programs import declared_programs
+from tunbench.toolbox.tools import TOOLS
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +50,23 @@ def test_patterns_are_those_of_the_plan_on_the_line() -> None:
     assert completed("tunbench run quick --profile ") == ["baseline", "medium"]
     assert completed("tunbench study show openwrt-2016 --profile ") == ["baseline"]
     assert completed("tunbench run openwrt-2016 --scale q") == ["quick"]
+
+
+def test_images_tools_and_programs_are_offered() -> None:
+    assert completed("tunbench lab build ") == ["base", *ADDONS]
+    assert completed("tunbench lab shell --with t") == ["tayga", "tailscale"]
+    assert set(completed("tunbench lab shell --with ")) == {*ADDONS, *TOOLS, *declared_programs()}
+    assert completed("tunbench toolbox install ne") == ["nebula", "netbird"]
+
+
+@pytest.mark.parametrize("command", ["run quick", "plan check quick", "plan show quick"])
+def test_clocks_are_offered(command: str) -> None:
+    assert completed(f"tunbench {command} --clock ") == list(CLOCKS)
+
+
+@pytest.mark.parametrize("command", ["lab build", "toolbox install"])
+def test_runs_and_archives_are_offered_for_what_they_had(command: str) -> None:
+    assert {"runs/one", "packed.tar.bz2"} <= set(completed(f"tunbench {command} --as "))
 
 
 def test_without_a_plan_all_are_offered() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from tests.helpers.host import install_program
 from tests.helpers.runs import PLAN, ScriptedLab, invoke, runs_here
-from tunbench.cli import toolbox as command
 from tunbench.doctor import examine, native_requirements
 from tunbench.doctor.native_requirements import Lack
 from tunbench.labs import image, replaced_folder
@@ -236,10 +235,6 @@ def test_tools_are_removed() -> None:
     (tools_folder() / "brought").mkdir()
     assert invoke("toolbox", "remove", "--all").exit_code == 0
     assert not tools_folder().exists()
-
-
-def test_names_are_completed() -> None:
-    assert command._names("ne") == ["nebula", "netbird"]
 
 
 NO_IMAGE = "not built: base; build with: tunbench lab build base\n"

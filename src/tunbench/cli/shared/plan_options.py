@@ -27,7 +27,13 @@ LabOption = Annotated[
     ),
 ]
 ClockOption = Annotated[
-    str | None, typer.Option("--clock", metavar="CLOCK", help=f"{alternatives(CLOCKS)}, instead of the plan's.")
+    str | None,
+    typer.Option(
+        "--clock",
+        metavar="CLOCK",
+        help=f"{alternatives(CLOCKS)}, instead of the plan's.",
+        autocompletion=lambda: list(CLOCKS),
+    ),
 ]
 ScaleOption = Annotated[
     str | None,

@@ -9,8 +9,11 @@ import typer
 
 from tunbench.executors import choice
 from tunbench.journal import journal
+from tunbench.labs.vm.image_definition import ADDONS, BASE
 from tunbench.plan.load import PlanError, load, shipped_plans, shipped_studies
 from tunbench.runner import registry
+from tunbench.toolbox.brought_programs import declared_programs
+from tunbench.toolbox.tools import TOOLS
 
 MOST_FOLDERS = 1_000
 """Entries of a folder that are looked at: whoever presses a key does not wait."""
@@ -40,6 +43,21 @@ def packed_runs(incomplete: str) -> list[str]:
 def executors(incomplete: str) -> list[str]:
     """Ways to hand out shards, as far as they can be written before an address is known."""
     return _beginning(incomplete, choice.BEGINNINGS)
+
+
+def images(incomplete: str) -> list[str]:
+    """Images that can be built."""
+    return _beginning(incomplete, [BASE.name, *ADDONS])
+
+
+def tools(incomplete: str) -> list[str]:
+    """Tools of the toolbox."""
+    return _beginning(incomplete, TOOLS)
+
+
+def beyond_base(incomplete: str) -> list[str]:
+    """What a VM may have beyond the base image: add-ons, tools, and programs that a user brings."""
+    return _beginning(incomplete, [*ADDONS, *TOOLS, *sorted(declared_programs())])
 
 
 def tunnels(incomplete: str) -> list[str]:
