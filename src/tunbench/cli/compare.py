@@ -7,6 +7,7 @@ import typer
 
 from tunbench.cli.shared.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shared.run_name import run_named
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen, show
 from tunbench.cli.shell.errors import one_of
@@ -15,10 +16,16 @@ from tunbench.cli.shell.listing import print_json
 
 def compare(
     a: Annotated[
-        Path, typer.Argument(metavar="A", help="A run's folder: what it was.", autocompletion=completion.runs)
+        Path,
+        typer.Argument(
+            metavar="A", help="A run's folder: what it was.", parser=run_named, autocompletion=completion.runs
+        ),
     ],
     b: Annotated[
-        Path, typer.Argument(metavar="B", help="A run's folder: what it has become.", autocompletion=completion.runs)
+        Path,
+        typer.Argument(
+            metavar="B", help="A run's folder: what it has become.", parser=run_named, autocompletion=completion.runs
+        ),
     ],
     metric: Metrics = "",
     stack: Stacks = "*",

@@ -11,6 +11,7 @@ from rich.console import Console
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.narrowing import ProfileOption, StackOption
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shared.run_name import run_named
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
@@ -64,6 +65,7 @@ def build(
         typer.Option(
             "--as",
             metavar="RUN",
+            parser=run_named,
             autocompletion=completion.packed_runs,
             help="Build it with exactly the versions that this run had.",
         ),

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.plugin_option import PluginOption
+from tunbench.cli.shared.run_name import run_named
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
@@ -56,6 +57,7 @@ def install(
         typer.Option(
             "--as",
             metavar="RUN",
+            parser=run_named,
             autocompletion=completion.packed_runs,
             help="Install the tools that this run had, as it had them.",
         ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tunbench.plan import load
-from tunbench.plan.axes import link, profile
+from tunbench.plan.axes import profile
 from tunbench.plan.axes.stack import read_stack
 from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.toml import positions
@@ -208,10 +208,11 @@ def _line(option: str, value: str) -> Line:
     slowest, fastest = quantity.rate(SLOWEST), quantity.rate(FASTEST)
     for rate in line:
         _checked(option, quantity.rate, rate)
-        if rate[-1].isalpha() and not slowest <= quantity.rate(rate) <= fastest:
+        # Whoever writes 100 has megabits in mind.
+        if not rate[-1].isalpha():
+            raise PlanError(f'{option}: "{rate}" has no unit: {LINE_EXAMPLE}')
+        if not slowest <= quantity.rate(rate) <= fastest:
             raise PlanError(f'{option}: "{rate}" is out of range: a line has {SLOWEST} to {FASTEST}; {LINE_EXAMPLE}')
-        # Without a unit it is no rate of a link.
-        _checked(option, link.from_table, {"name": "line", "rate": rate, "queue": QUEUE})
     return line
 
 

@@ -114,6 +114,8 @@ def reference_of(loaded: Loaded) -> Path | None:
 
 def find(plan: str) -> Path:
     """The file of a plan: a path, or else the name of a shipped plan. Raises PlanError."""
+    if not plan:
+        raise PlanError("the name of the plan is empty: name its file, or a shipped plan")
     path, known = Path(plan), {**shipped_plans(), **shipped_studies()}
     try:
         if path.is_file():

@@ -253,6 +253,10 @@ MISTAKES: dict[str, Case] = {
     "toolbox-install-name-and-all": (nothing, ["toolbox", "install", "nebula", "--all"]),
     "toolbox-install-unknown": (nothing, ["toolbox", "install", "headscal"]),
     "toolbox-install-brought": (nothing, ["toolbox", "install", "zerotier-one"]),
+    "plan-without-a-name": (nothing, ["plan", "check", ""]),
+    "run-without-a-name": (nothing, ["digest", ""]),
+    "lab-build-as-without-a-name": (nothing, ["lab", "build", "--as", ""]),
+    "toolbox-install-as-without-a-name": (nothing, ["toolbox", "install", "--as", ""]),
     "toolbox-remove-no-name": (nothing, ["toolbox", "remove"]),
     "toolbox-remove-unknown": (nothing, ["toolbox", "remove", "x"]),
 }
