@@ -68,9 +68,7 @@ def test_whoever_installs_may_read_the_packages_whatever_the_mask(tmp_path: Path
 
 @APT
 def test_a_mirror_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(
-        ImageError, match=r"(?s)^apt-get update ended with status .*\nname a mirror of Debian, with: "
-    ):
+    with pytest.raises(ImageError, match=r"(?s)^apt-get update ended with status .*\nname a mirror of Debian, with: "):
         Mirror(SMALL, tmp_path / "apt", f"file:{tmp_path}/nowhere")
 
 
