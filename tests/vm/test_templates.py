@@ -176,7 +176,10 @@ def test_kill_9_while_a_template_is_made_leaves_nothing_that_is_used(
     program = "import sys; from pathlib import Path; from tunbench.labs.vm import explore; "
     program += "explore.script(Path(sys.argv[1]), 1, 'virtual')"
     (tmp_path / "script").write_text(SCRIPT)
-    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "script")], env=os.environ)
+    # The folder of the VM lies there, so that its command names it.
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "script")], env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
     assert wait_until(lambda: any(other_cache.glob(".making-*/memory")), 60)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()

@@ -193,7 +193,7 @@ class OverheadCheck(NamedTuple):
     bound: bool = False
 
     @property
-    def anything(self) -> bool:
+    def was_measured(self) -> bool:
         """Whether anything was measured at all."""
         return self.measured is not None or any(row.measured for row in self.rows)
 

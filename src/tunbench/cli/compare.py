@@ -7,8 +7,7 @@ import typer
 
 from tunbench.cli.shared.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.shared.plugin_option import PluginOption
-from tunbench.cli.shared.run_name import run_named
-from tunbench.cli.shell import completion
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell.console import screen, show
 from tunbench.cli.shell.errors import one_of
 from tunbench.cli.shell.listing import print_json
@@ -17,15 +16,11 @@ from tunbench.cli.shell.listing import print_json
 def compare(
     a: Annotated[
         Path,
-        typer.Argument(
-            metavar="A", help="A run's folder: what it was.", parser=run_named, autocompletion=completion.runs
-        ),
+        run_argument("A run's folder: what it was.", "A"),
     ],
     b: Annotated[
         Path,
-        typer.Argument(
-            metavar="B", help="A run's folder: what it has become.", parser=run_named, autocompletion=completion.runs
-        ),
+        run_argument("A run's folder: what it has become.", "B"),
     ],
     metric: Metrics = "",
     stack: Stacks = "*",

@@ -7,14 +7,13 @@ import typer
 
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.read_runs import record_told
-from tunbench.cli.shared.run_name import run_named
-from tunbench.cli.shell import completion
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal.journal import JournalError
 
 
 def digest(
-    run: Annotated[Path, typer.Argument(help="A run's folder.", parser=run_named, autocompletion=completion.runs)],
+    run: Annotated[Path, run_argument()],
     plugin: PluginOption = None,
 ) -> None:
     """Print the fingerprint of a run: one SHA-256 over all of its samples and verdicts.

@@ -7,8 +7,7 @@ import typer
 
 from tunbench.cli.shared.comparing import Metrics, Stacks, Workloads, comparison
 from tunbench.cli.shared.plugin_option import PluginOption
-from tunbench.cli.shared.run_name import run_named
-from tunbench.cli.shell import completion
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell.console import screen, show
 from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
 from tunbench.cli.shell.listing import print_json
@@ -24,15 +23,11 @@ MEND = "name another file"
 def gate(
     base: Annotated[
         Path,
-        typer.Argument(
-            metavar="BASE", help="The run's folder of what is in use.", parser=run_named, autocompletion=completion.runs
-        ),
+        run_argument("The run's folder of what is in use.", "BASE"),
     ],
     new: Annotated[
         Path,
-        typer.Argument(
-            metavar="NEW", help="The run's folder of what shall be.", parser=run_named, autocompletion=completion.runs
-        ),
+        run_argument("The run's folder of what shall be.", "NEW"),
     ],
     tolerance: Annotated[str, typer.Option(metavar="PERCENT", help="By how much a cell may get worse.")] = "2%",
     metric: Metrics = "",

@@ -11,7 +11,7 @@ from rich.console import Console
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.narrowing import ProfileOption, StackOption
 from tunbench.cli.shared.plugin_option import PluginOption
-from tunbench.cli.shared.run_name import run_named
+from tunbench.cli.shared.run_name import run_option
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import BAD_INPUT, bad_input_exits, complain
@@ -62,13 +62,7 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Build it although it is there.")] = False,
     as_run: Annotated[
         Path | None,
-        typer.Option(
-            "--as",
-            metavar="RUN",
-            parser=run_named,
-            autocompletion=completion.packed_runs,
-            help="Build it with exactly the versions that this run had.",
-        ),
+        run_option("--as", "Build it with exactly the versions that this run had.", completion.packed_runs),
     ] = None,
     plugin: PluginOption = None,
 ) -> None:

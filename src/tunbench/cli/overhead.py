@@ -71,4 +71,4 @@ def overhead(
             screen().print(rendered(check))
     if all(check.agrees for check in found):
         return
-    raise typer.Exit(SOME_FAILED if any(check.anything for check in found) else BAD_INPUT)
+    raise typer.Exit(SOME_FAILED if any(check.was_measured for check in found) else BAD_INPUT)

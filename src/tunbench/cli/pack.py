@@ -7,8 +7,7 @@ import typer
 
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.read_runs import tell_missing
-from tunbench.cli.shared.run_name import run_named
-from tunbench.cli.shell import completion
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.errors import bad_input_exits
 from tunbench.journal.journal import JournalError
@@ -17,9 +16,7 @@ from tunbench.run.verify import pack as packing
 
 
 def pack(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run's folder.", parser=run_named, autocompletion=completion.runs)
-    ],
+    run: Annotated[Path, run_argument()],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive, whose name ends in .tar.bz2.")],
 ) -> None:
     """Pack a run for others: its plan, manifest, journal and digests, as one archive that `verify` takes.

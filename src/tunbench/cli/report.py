@@ -7,8 +7,7 @@ import typer
 
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.read_runs import record_told, tell_study
-from tunbench.cli.shared.run_name import run_named
-from tunbench.cli.shell import completion
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell.errors import bad_input_exits, unwritable_exits
 from tunbench.journal import files
 from tunbench.journal.journal import JournalError
@@ -18,9 +17,7 @@ from tunbench.plain_text import plain
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN…", help="A run's folder, or several.", parser=run_named, autocompletion=completion.runs
-        ),
+        run_argument("A run's folder, or several.", "RUN…"),
     ],
     out: Annotated[
         Path | None,

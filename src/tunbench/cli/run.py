@@ -19,7 +19,7 @@ from tunbench.cli.shared.plan_options import (
     WorkersOption,
 )
 from tunbench.cli.shared.plugin_option import PluginOption
-from tunbench.cli.shared.run_name import run_named
+from tunbench.cli.shared.run_name import run_option
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
 from tunbench.cli.shell.errors import bad_input_exits
@@ -65,12 +65,7 @@ def run(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN",
-            help="Go on with a run that was interrupted.",
-            parser=run_named,
-            autocompletion=completion.runs,
-        ),
+        run_option("--resume", "Go on with a run that was interrupted."),
     ] = None,
     plugin: PluginOption = None,
 ) -> None:

@@ -9,8 +9,7 @@ import typer
 
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.read_runs import record_told
-from tunbench.cli.shared.run_name import run_named
-from tunbench.cli.shell import completion
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell.errors import bad_input_exits, one_of
 from tunbench.journal.journal import JournalError
 from tunbench.report.export.json_text import SCHEMA
@@ -31,7 +30,7 @@ class Format(StrEnum):
 
 
 def samples(
-    run: Annotated[Path, typer.Argument(help="A run's folder.", parser=run_named, autocompletion=completion.runs)],
+    run: Annotated[Path, run_argument()],
     format: Annotated[
         Format | None, typer.Option(help="csv, json (one object a line) or parquet.", show_default="csv")
     ] = None,

@@ -9,7 +9,7 @@ import typer
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.read_runs import record_told, tell_study
-from tunbench.cli.shared.run_name import run_named
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import screen
 from tunbench.cli.shell.console import show as show_parts
@@ -77,9 +77,7 @@ def show(
 
 @app.command()
 def agree(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run's folder.", parser=run_named, autocompletion=completion.runs)
-    ],
+    run: Annotated[Path, run_argument()],
     every: Annotated[bool, typer.Option("--all", help="Tell of every claim, also those without a verdict.")] = False,
     as_json: AsJson = False,
     plugin: PluginOption = None,

@@ -12,7 +12,7 @@ from rich.text import Text
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
 from tunbench.cli.shared.plugin_option import PluginOption
-from tunbench.cli.shared.run_name import run_named
+from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen, show
 from tunbench.cli.shell.errors import bad_input_exits
@@ -42,12 +42,7 @@ BUILT_BY = {"image": "lab build", "addons": "lab build", "tools": "toolbox insta
 def verify(
     run: Annotated[
         Path,
-        typer.Argument(
-            metavar="RUN",
-            help="A run's folder, or what tunbench pack made of it.",
-            parser=run_named,
-            autocompletion=completion.packed_runs,
-        ),
+        run_argument("A run's folder, or what tunbench pack made of it.", completed=completion.packed_runs),
     ],
     shards: Annotated[
         str,

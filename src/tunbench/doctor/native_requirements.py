@@ -126,7 +126,7 @@ def of_stack(one: PlannedStack, files: Mapping[str, str | None] = MappingProxyTy
         needs, packages = layer.declared.needs, layer.declared.sources.packages
         found += _programs({name: packages.get(name, name) for name in needs.programs if not files.get(name)})
         found += [
-            Lack(f"the program {name}", _bring(name))
+            Lack(f"the program {name}", brought_programs.bring(name))
             for name in needs.brought
             if not (files.get(name) or shutil.which(name))
         ]
@@ -141,12 +141,8 @@ def _unusable(name: str, file: str) -> list[Lack]:
     try:
         brought_programs.check_usable(name, file)
     except ToolError:
-        return [Lack(f"the program {name} ({file} cannot be used)", _bring(name))]
+        return [Lack(f"the program {name} ({file} cannot be used)", brought_programs.bring(name))]
     return []
-
-
-def _bring(name: str) -> str:
-    return f"tunbench run … --tool {name}=FILE"
 
 
 def mends(missing: Iterable[Lack]) -> str:

@@ -38,7 +38,7 @@ def _not_looked_for(names: Iterable[str]) -> list[HostCheck]:
 
 def _program(kind: str, name: str) -> HostCheck:
     """The file of a program that is at hand, and whether it can be used."""
-    bring = f"tunbench run … --tool {name}=FILE"
+    bring = brought_programs.bring(name)
     file = brought_programs.files_at_hand([name], {}).get(name)
     if not file:
         return HostCheck(f"{kind}{name}", False, "not on PATH", bring)

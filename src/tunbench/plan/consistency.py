@@ -10,7 +10,7 @@ from tunbench.plan.axes import access_misfit
 from tunbench.plan.axes.topology import misfit
 from tunbench.plan.model import Plan
 from tunbench.plan.toml.bounds import MAX_SHARDS, MAX_TRIALS
-from tunbench.plan.toml.mistakes import MistakeAt
+from tunbench.plan.toml.mistakes import MistakeAt, or_exclude
 
 
 def check(plan: Plan) -> None:
@@ -57,7 +57,7 @@ def _check_topologies(plan: Plan) -> None:
     stacks: Any = plan.values["stack"]
     for layout, stack in product(layouts, stacks):
         if (reason := misfit(stack, layout)) and _any_has(left, topology=layout.name, stack=stack.name):
-            mend = f'take one of them away, or exclude = [{{ topology = "{layout.name}", stack = "{stack.name}" }}]'
+            mend = f"take one of them away{or_exclude(topology=layout.name, stack=stack.name)}"
             raise MistakeAt(f"{reason}: {mend}", "stacks")
 
 

@@ -123,8 +123,13 @@ def _target(path: Path) -> Path:
 
 def how_to_bring(name: str) -> str:
     """The ways in which a user brings a program, as a mend."""
-    ways = f"put it on PATH, name its file in config.toml, or bring it with: tunbench run … --tool {name}=FILE"
+    ways = f"put it on PATH, name its file in config.toml, or bring it with: {bring(name)}"
     return f"{ways} (docs/toolbox.md#bring-a-program)"
+
+
+def bring(name: str) -> str:
+    """The command that brings a program for one run."""
+    return f"tunbench run … --tool {name}=FILE"
 
 
 def declared_programs() -> set[str]:

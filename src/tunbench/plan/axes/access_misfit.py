@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tunbench.plan.axes.link import BUNDLES_ARE_POLICED
 from tunbench.plan.axes.stack import BARE_ON, PlannedStack
 from tunbench.plan.axes.topology import Layout
+from tunbench.plan.toml.mistakes import or_exclude
 from tunbench.runner.declare.access import FAMILIES, NAT64, NONE, ONLY_RELAY, Access, Accesses
 from tunbench.runner.declare.link import Link
 from tunbench.runner.declare.options import nearest
@@ -32,7 +33,7 @@ def lacking_role(accesses: Accesses, stacks: Sequence[PlannedStack]) -> str:
 
 def misfit(accesses: Accesses, stack: PlannedStack, layout: Layout) -> str:
     """Why a stack cannot come up behind these accesses, with the mend; empty where a plan cannot tell."""
-    mend = f'take one of them away, or exclude = [{{ access = "{accesses.name}", stack = "{stack.name}" }}]'
+    mend = f"take one of them away{or_exclude(access=accesses.name, stack=stack.name)}"
     if stack.underlay == "ethernet":
         return f"{stack.name} needs Ethernet between its endpoints, and a gateway passes IP packets: {mend}"
     family = 6 if stack.underlay == "ip6" else 4
@@ -136,5 +137,5 @@ def bundles(accesses: Accesses, outer: Link) -> str:
         return ""
     return (
         f'{BUNDLES_ARE_POLICED}: "{one.name}" has a policer, and "{outer.name}" cuts nothing before it; take one '
-        f'of them away, or exclude = [{{ access = "{accesses.name}", link = "{outer.name}" }}]'
+        f"of them away{or_exclude(access=accesses.name, link=outer.name)}"
     )

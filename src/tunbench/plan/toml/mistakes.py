@@ -11,7 +11,7 @@ from tunbench.plan.toml.bounds import MAX_MISTAKES_SHOWN, MAX_SHOWN_CHARACTERS, 
 from tunbench.plan.toml.positions import Path
 
 OF_A_FILE = re.compile(r", or exclude = \[\{ [^}]* \}\]")
-"""A mend that nobody has who wrote no file."""
+"""What `or_exclude` writes: nobody has that mend who wrote no file."""
 
 
 class Mistake(NamedTuple):
@@ -53,6 +53,12 @@ def mistakes_of(error: ValueError, *at: str | int) -> list[Mistake]:
         case _:
             below = [Mistake((), str(error))]
     return [one._replace(path=(*at, *one.path)) for one in below]
+
+
+def or_exclude(**names: str) -> str:
+    """The end of a mend: a cell may be taken out of the plan as well, by the names that it has on these axes."""
+    cell = ", ".join(f'{axis} = "{name}"' for axis, name in names.items())
+    return f", or exclude = [{{ {cell} }}]"
 
 
 def in_lines(mistakes: Iterable[Mistake], text: str, file: str, options: Mapping[Path, str]) -> str:
