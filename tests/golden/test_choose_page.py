@@ -11,7 +11,7 @@ from tests.helpers.documentation import DOCS, named, rows
 from tests.helpers.metric_labs import measuring
 from tests.helpers.runs import invoke, runs_here
 from tunbench.analysis import e_model
-from tunbench.plan.choice import PURPOSES, QUEUE
+from tunbench.plan.choice import PURPOSES, QUEUE_MILLISECONDS
 from tunbench.plan.estimate import host_pace
 from tunbench.plan.expand import expand
 from tunbench.plan.load import check
@@ -65,4 +65,4 @@ def test_the_call_of_the_page_has_the_rating_of_its_delay_and_loss() -> None:
 
 
 def test_the_queue_of_the_page_is_the_one_of_the_plan() -> None:
-    assert f"a queue of {QUEUE.replace('ms', ' ms')}" in PAGE
+    assert f"a queue of {QUEUE_MILLISECONDS} ms" in PAGE

@@ -131,8 +131,9 @@ def judges_bundles(profile: Profile, link: Link, terms: Iterable[str] = JUDGEMEN
 
 def _of(one: Condition) -> Iterator[Caution]:
     if judges_bundles(one.profile, one.link):
-        why = f"netem sits above the cut ({one.profile.placement})" if one.link.cuts else "the link cuts none"
-        text = f"{why}; no ratio to none is given where packets are lost"
+        above = f"netem sits above the cut ({one.profile.placement})" if one.profile.placement != "router" else ""
+        uncut = "" if one.link.cuts else "the link cuts none"
+        text = f"{', and '.join(filter(None, (above, uncut)))}; no ratio to none is given where packets are lost"
         yield Caution(WarningKind.GSO_AGGREGATES, one.of_network, text)
     if _jitter(one.profile) and one.base_round_trip < LEAST_BASE_ROUND_TRIP:
         text = f"a round trip takes {one.base_round_trip * 1e6:g} µs at least"
@@ -165,7 +166,8 @@ def _of_machine(links: Sequence[Link], machine: Machine) -> Iterator[tuple[Warni
         yield WarningKind.UNSPREAD_BURSTS, text
     if rates and min(rates) > served:
         least = ceil(min(rates) / SERVED_BITS_A_MILLION_INSTRUCTIONS)
-        need = f"a speed of {least}" if least <= MAX_SPEED else f"more than the fastest one, {MAX_SPEED}"
+        beyond = f"more than the fastest one, {MAX_SPEED}, so that only a slower link helps"
+        need = f"a speed of {least}" if least <= MAX_SPEED else beyond
         text = f"the machine carries some {_megabits(served)} Mbit/s at most: {min(rates) / 1e6:.10g} need {need}"
         yield WarningKind.RATE_NOT_SERVED, text
 

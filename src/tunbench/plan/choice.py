@@ -1,6 +1,7 @@
 """A plan from a line's data sheet: which of some stacks is the better one between two sites."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -20,8 +21,11 @@ from tunbench.runner.declare.options import nearest
 NAME = "choose"
 """The plan's name, and how its run's folder ends."""
 
-QUEUE = "50ms"
+QUEUE_MILLISECONDS = 50
 """How much waits for a line, which no data sheet tells: chosen, between a good router's and a bloated one's."""
+
+FULL_FRAME_BYTES = 1538
+"""What a packet of 1500 bytes takes on Ethernet; a line that is slower than one in that time has room for one."""
 
 MOST_REPEATS = 30
 
@@ -32,7 +36,7 @@ DELAYS = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}
 LINE = re.compile(r"([^/]+)/([^/]+)")
 
 SLOWEST, FASTEST = "1K", "600G"
-"""The rates that a line can have: a link's, as far as the kernel counts what waits in QUEUE."""
+"""The rates that a line can have: a link's, as far as the kernel counts what waits in that time."""
 
 LINE_EXAMPLE = "write what comes down and what goes up, such as --line 300M/40M"
 
@@ -196,7 +200,13 @@ def _whole(value: Decimal, units: Mapping[str, str]) -> str:
 
 def _rates(line: Line) -> str:
     ways = {"down": line.down, "up": line.up}
-    return ", ".join(f'{way} = {{ rate = "{rate}", queue = "{QUEUE}" }}' for way, rate in ways.items())
+    return ", ".join(
+        f'{way} = {{ rate = "{rate}", queue = "{_queue_milliseconds(rate)}ms" }}' for way, rate in ways.items()
+    )
+
+
+def _queue_milliseconds(rate: str) -> int:
+    return max(QUEUE_MILLISECONDS, math.ceil(8e3 * FULL_FRAME_BYTES / quantity.rate(rate)))
 
 
 def _line(option: str, value: str) -> Line:

@@ -50,6 +50,8 @@ def test_bundles_that_netem_judges_are_told(term: str) -> None:
     assert [one.text for one in cautions([condition(above)])] == [
         "netem sits above the cut (endpoints); no ratio to none is given where packets are lost"
     ]
+    [line] = warned(f'{above}\nlink = "aggregates"')
+    assert "netem sits above the cut (endpoints), and the link cuts none; no ratio" in line, "each is a reason"
 
 
 def test_a_delay_alone_judges_no_packet() -> None:
@@ -125,9 +127,11 @@ def test_a_rate_that_is_never_served_is_told_with_the_speed_that_would() -> None
 
 def test_a_rate_beyond_every_machine_names_no_speed_that_is_refused() -> None:
     [found] = cautions([condition('link = "10G"\nmachine = { name = "m", cpu.speed = 20000 }')])
-    assert found.text == "the machine carries some 9000 Mbit/s at most: 10000 need more than the fastest one, 20000"
+    carried = "the machine carries some 9000 Mbit/s at most: 10000 need more than the fastest one, 20000"
+    assert found.text == f"{carried}, so that only a slower link helps"
     [found] = cautions([condition('link = { name = "x", rate = "1000G" }\nmachine = { name = "m", cpu.speed = 3000 }')])
-    assert found.text == "the machine carries some 1350 Mbit/s at most: 1000000 need more than the fastest one, 20000"
+    carried = "the machine carries some 1350 Mbit/s at most: 1000000 need more than the fastest one, 20000"
+    assert found.text == f"{carried}, so that only a slower link helps"
 
 
 def test_of_many_findings_the_first_are_told() -> None:
