@@ -16,6 +16,7 @@ from tunbench.plan.load import Loaded, PlanError
 from tunbench.plan.toml import positions
 from tunbench.plan.toml.mistakes import MistakeAt
 from tunbench.runner.declare import quantity
+from tunbench.runner.declare.link import ETHERNET_HEADER, FRAMINGS
 from tunbench.runner.declare.options import nearest
 
 NAME = "choose"
@@ -24,8 +25,8 @@ NAME = "choose"
 QUEUE_MILLISECONDS = 50
 """How much waits for a line, which no data sheet tells: chosen, between a good router's and a bloated one's."""
 
-FULL_FRAME_BYTES = 1538
-"""What a packet of 1500 bytes takes on Ethernet; a line that is slower than one in that time has room for one."""
+FULL_FRAME_BYTES = FRAMINGS["ethernet"].wire_bytes(FRAMINGS["ethernet"].mtu + ETHERNET_HEADER)
+"""A line that carries no such frame in that time has room for one."""
 
 MOST_REPEATS = 30
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from tunbench.plan.axes import named_table
+from tunbench.plan.axes import named_table, profile
 from tunbench.plan.axes.link_queue import WHOLE, check_queues, with_burst, with_queue
 from tunbench.plan.axes.named_table import TableForm
 from tunbench.plan.axes.reader import AxisReader
@@ -32,8 +32,6 @@ OF_ACCESS = ("nat", "mapping", "firewall", "icmp", "fragments", "mss", "dscp", "
 OF_PROFILE = tuple(term for term in TERMS if term not in OF_DIRECTION)
 """What the network between does, and no link."""
 
-PROFILED = 'delay = "20ms", jitter = "2ms", loss = "0.1%"'
-
 FORM = TableForm(
     "link",
     '{ name = "line", rate = "50M" }',
@@ -45,7 +43,7 @@ FORM = TableForm(
             for key in OF_ACCESS
         },
         **{
-            key: f'{key} belongs to a profile: write for example profiles = [{{ name = "wan", {PROFILED} }}]'
+            key: f"{key} belongs to a profile: write for example profiles = [{profile.FORM.example}]"
             for key in OF_PROFILE
         },
     },

@@ -11,6 +11,7 @@ from tunbench.runner.declare.link import FIFO, POLICER, QUEUES, Direction, Link
 WHOLE = re.compile(r"[0-9]+")
 
 MAX_QUEUE_SECONDS = 60.0
+"""As long as a delay may be."""
 
 MAX_QUEUE_PACKETS = 10_000_000
 
@@ -112,9 +113,11 @@ def _misfit(link: Link, direction: Direction, frame: int) -> str:
     held = link.queue_bytes(direction)
     # The queue is one of whole frames, to which its time is rounded.
     if 1e3 * direction.queue_seconds < frame_milliseconds / 2:
-        least = f'write queue = "{math.ceil(frame_milliseconds)}ms" at least'
+        mend = "write queue = 1, for one frame"
+        if frame_milliseconds < 1e3 * MAX_QUEUE_SECONDS:
+            mend += f', or queue = "{math.ceil(frame_milliseconds)}ms"'
         return (
-            f"at this rate a full frame of {frame} B takes {frame_milliseconds / 1e3:.3g} s, and finds no room: {least}"
+            f"at this rate a full frame of {frame} B takes {frame_milliseconds / 1e3:.3g} s, and finds no room: {mend}"
         )
     if held > MAX_QUEUE_BYTES:
         most = math.floor(frame_milliseconds * (MAX_QUEUE_BYTES // link.largest_frame))

@@ -88,8 +88,8 @@ def written(value: object) -> str:
     """A swept value as it stands in the name of a result: a number with its unit has no space in it, and 2.0 is 2."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+    if isinstance(value, float):
+        return str(value).removesuffix(".0")
     quantity = NUMBER.fullmatch(str(value).strip())
     return quantity["number"] + quantity["unit"] if quantity else str(value)
 
