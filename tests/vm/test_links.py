@@ -79,8 +79,10 @@ def test_a_frame_of_a_narrow_link_takes_its_time_to_be_sent(tmp_path: Path) -> N
             ("atm", 4 * cells / 2e6),
             ("asymmetric", 2 * bits / 1e6 + 2 * bits / 16e6),
         ):
-            for found in values(record, "rtt", "none", whole=False, workload=ping, link=link):
-                assert sent + 4 * 75e-6 <= found < sent + 4 * 75e-6 + processing
+            found = sorted(values(record, "rtt", "none", whole=False, workload=ping, link=link))
+            assert len(found) == 5
+            # One of five may wait for what a kernel sends of its own, such as a solicitation of IPv6.
+            assert sent + 4 * 75e-6 <= found[0] <= found[-2] < sent + 4 * 75e-6 + processing
 
 
 def test_a_rate_counts_what_ethernet_does(tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_bundles_pass_uncut_where_a_link_says_so(tmp_path: Path) -> None:
     workload = "iperf3-tcp:duration=3"
     execute(tmp_path / "run", plan(["none", "vxlan"], '["low"]', [workload], link='"aggregates"'))
     of_netem = [one["netem"] for one in counted(tmp_path / "run", workload) if one["interface"] == "to-b"]
-    # Counted are segments, and judged were bundles: a loss of 0.25 % drops far fewer than that.
-    for netem in of_netem:
-        low, _ = drawn(netem["packets"], 0.0025)
-        assert netem["drops"] < low / 4
+    # Counted are segments, and judged were bundles: a loss of 0.25 % drops far fewer than that. One stack alone has
+    # 3 to 13 drops, too few to tell a quarter from less.
+    low, _ = drawn(sum(netem["packets"] for netem in of_netem), 0.0025)
+    assert sum(netem["drops"] for netem in of_netem) < low / 4
