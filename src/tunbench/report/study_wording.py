@@ -81,8 +81,9 @@ def remarks_on_number(row: ComparedNumber, table: TableAgreement, predicted: Tab
     """What is to be said of a row of a table: why a number is missing, how it was scaled, what else it is for."""
     trials = row.found.trials.in_words if row.found and row.measured else ""
     scaled = f"measured × {table.table.scaled_by:g}" if row.measured and table.table.scaled_by != 1 else ""
+    summed = f"sum of {row.found.summed} pairs and nodes" if row.found and row.measured and row.found.summed > 1 else ""
     calibrates = CALIBRATES if predicted and row in predicted.calibrating else ""
-    return "; ".join(part for part in (row.why, trials, scaled, calibrates) if part)
+    return "; ".join(part for part in (row.why, trials, summed, scaled, calibrates) if part)
 
 
 def with_predictions(of: Assessment) -> list[tuple[TableAgreement, TablePrediction | None]]:

@@ -7,10 +7,10 @@ import polars as pl
 
 from tunbench.analysis.cells import WHOLE
 from tunbench.analysis.run_analysis import RunAnalysis
-from tunbench.analysis.study.trial_series import of_series, spread
+from tunbench.analysis.study.trial_series import added_up, of_series, spread
 from tunbench.journal.record import TrialResult
 from tunbench.plan.model import Plan
-from tunbench.plan.study.cell import OF_SERIES, SPREAD, Cell
+from tunbench.plan.study.cell import OF_SERIES, OVER_PLACES, SUM, Cell
 from tunbench.plan.study.grid import Grid, NoCell, grid, metric_of, resolve
 from tunbench.runner.declare import axes
 from tunbench.runner.declare.verdicts import Verdict
@@ -58,6 +58,7 @@ class CellValues(NamedTuple):
     """The cell that was meant, with its unit and its trials' values; or `why` there are none.
 
     It is `absent` where the run's plan does not have it. `varied` are the axes of which the plan has several values.
+    Each value is the sum of so many places as `summed` says.
     """
 
     cell: Mapping[str, str]
@@ -68,6 +69,7 @@ class CellValues(NamedTuple):
     absent: bool = False
     varied: tuple[str, ...] = ()
     trials: TrialCounts = TrialCounts()
+    summed: int = 1
 
 
 def measured(analysis: RunAnalysis, plan: Plan) -> MeasuredCells:
@@ -115,15 +117,15 @@ def look_up(cell: Cell, run: MeasuredCells) -> CellValues:
     statistic = resolved.setdefault("statistic", _central(rows))
     if statistic in OF_SERIES:
         rows = of_series(run.samples, key, resolved["metric"], statistic)
-    rows = rows.filter(pl.col("statistic") == (_central(rows) if statistic == SPREAD else statistic))
+    rows = rows.filter(pl.col("statistic") == (_central(rows) if statistic in OVER_PLACES else statistic))
     for column in ("pair", "node"):
         if column in resolved:
             rows = rows.filter(pl.col(column) == resolved[column])
     places = rows.select("pair", "node").unique().sort("pair", "node").rows()
     if not places:
         return nothing._replace(why="its trials have no such statistic, node or pair")
-    if statistic == SPREAD:
-        return _spread(nothing, rows, len(places))
+    if statistic in OVER_PLACES:
+        return _over_places(nothing, statistic, rows, len(places))
     if len(places) > 1:
         where = "; ".join(f"pair {pair}, node {node}" for pair, node in places)
         return nothing._replace(why=f"it was measured at several places, name one: {where}")
@@ -144,8 +146,10 @@ def _shared(resolved: Mapping[str, str], varied: tuple[str, ...], verdicts: Mapp
     return CellValues(resolved, "ratio", None, values, why, varied=varied)
 
 
-def _spread(nothing: CellValues, rows: pl.DataFrame, places: int) -> CellValues:
-    """How far apart the places of each trial are."""
+def _over_places(nothing: CellValues, statistic: str, rows: pl.DataFrame, places: int) -> CellValues:
+    """How far apart the places of each trial are, or what they come to together."""
     if places < 2:
-        return nothing._replace(why="it was measured at one place alone, which has no spread")
+        return nothing._replace(why=f"it was measured at one place alone, which has no {statistic}")
+    if statistic == SUM:
+        return nothing._replace(values=added_up(rows), summed=places)
     return nothing._replace(unit="ratio", values=spread(rows))

@@ -124,7 +124,8 @@ def _in_terms_of(table: TableAgreement, calibrating: ComparedNumber, of: TableAg
     published = calibrating.published
     if published.value is None or kinds != {(published.metric, published.unit)}:
         return None
-    return published.value * table.table.scaled_by / of.table.scaled_by
+    summed = next((row.found.summed for row in table.rows if row.found and row.measured), 1)
+    return published.value * summed * table.table.scaled_by / of.table.scaled_by
 
 
 def _errors(rows: Sequence[ComparedNumber], table: TableAgreement, number: float | None) -> Errors:

@@ -1,4 +1,4 @@
-"""What a claim or a table asks of a trial besides what every report shows of it: more of its series, and its spread."""
+"""What a claim or a table asks of a trial besides what every report shows of it: more of its series, spread and sum."""
 
 import math
 from collections.abc import Sequence
@@ -27,6 +27,12 @@ def spread(rows: pl.DataFrame) -> dict[tuple[int, int], float]:
     )
     several = found.filter(pl.col("places") > 1).sort("repeat", "seed")
     return {(repeat, seed): _ratio(most, least) for repeat, seed, most, least, _ in several.iter_rows()}
+
+
+def added_up(rows: pl.DataFrame) -> dict[tuple[int, int], float]:
+    """The sum of each trial's values, by repeat and seed."""
+    found = rows.group_by("repeat", "seed").agg(pl.col("value").sum()).sort("repeat", "seed")
+    return {(repeat, seed): value for repeat, seed, value in found.iter_rows()}
 
 
 def _ratio(most: float, least: float) -> float:

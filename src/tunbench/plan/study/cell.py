@@ -24,7 +24,12 @@ SPREAD = "spread"
 OF_SERIES = ("mean", "max", "sd")
 """What a claim or a table may ask of a trial's series besides its quantiles; reports of a run do not show it."""
 
-STATISTICS = ("value", "median", "p95", "p99", *OF_SERIES, SPREAD)
+SUM = "sum"
+"""The sum of what a trial measured at several pairs and nodes, such as of all streams at once."""
+
+OVER_PLACES = (SPREAD, SUM)
+
+STATISTICS = ("value", "median", "p95", "p99", *OF_SERIES, *OVER_PLACES)
 """What a trial gives: one value, quantiles of its series, and more for those who name it."""
 
 VERDICTS = (Verdict.OK, Verdict.FAILED)

@@ -261,6 +261,25 @@ def test_the_spread_over_pairs_is_the_largest_by_the_smallest(tmp_path: Path) ->
     assert alone.why == "it was measured at one place alone, which has no spread"
 
 
+def test_the_sum_over_pairs_and_nodes_is_that_of_each_trial(tmp_path: Path) -> None:
+    places = (("a-b", "a", 6e6), ("a-b", "b", 2e6), ("b-c", "c", 1e6))
+    both = [
+        trial(
+            cell("ipip", "baseline", studies.TCP, repeat),
+            [("throughput", "bit/s", repeat * value, None, node, pair) for pair, node, value in places],
+        )
+        for repeat in (1, 2, 3)
+    ]
+    run = studies.run(tmp_path, analyse(record(both)))
+    found = compare(comparison("> 2", right=None, statistic="sum"), run)
+    assert found.verdict == REPRODUCED and found.estimate and found.estimate.median == 18e6
+    assert (found.left.summed, sorted(found.left.values.values())) == (3, [9e6, 18e6, 27e6])
+    of_one_pair = compare(comparison("> 2", right=None, statistic="sum", pair="a-b"), run)
+    assert of_one_pair.estimate and of_one_pair.estimate.median == 16e6
+    alone = compare(comparison("> 2", right=None, statistic="sum"), studies.run(tmp_path, studies.found()))
+    assert alone.why == "it was measured at one place alone, which has no sum"
+
+
 def of_verdicts(tmp_path: Path, verdicts: str) -> MeasuredCells:
     """A run of one cell: each letter is a trial that is ok, failed or unsupported."""
     words = {"o": "ok", "f": "failed", "u": "unsupported"}

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import calibrated, studies
-from tests.helpers.records import record
+from tests.helpers.records import cell, record, trial
 from tunbench.analysis.run_analysis import analyse
 from tunbench.analysis.study.assessment import Assessment
 from tunbench.analysis.study.prediction import Errors, Prediction
+from tunbench.report import study_wording
 
 # The median of a trial's values is 7 % above these: six seeds move them by 2, 4, … 12 %.
 MOVED = 1.07
@@ -105,6 +106,20 @@ def test_what_is_measured_is_scaled_and_what_calibrates_with_it(tmp_path: Path) 
     text = calibrated.TEXT + again + 'conditions = { "LAN" = { profile = "baseline" } }\n'
     rows = "six,GRE,LAN,throughput,sum,Mbit/s,300,Table 3\n"
     assert prediction(assessed(tmp_path, text, studies.REFERENCE + rows)).tables[2].number == pytest.approx(6 * 40.5e6)
+
+
+def test_what_is_added_up_over_pairs_is_beside_as_many_of_the_number_that_calibrates(tmp_path: Path) -> None:
+    again = '\n[[study.table]]\ntable = "both"\nmetric = "throughput"\ncell = { statistic = "sum" }\n'
+    text = calibrated.TEXT + again + 'conditions = { "LAN" = { profile = "baseline" } }\n'
+    pairs = [("throughput", "bit/s", value, None, "b", pair) for pair, value in (("a-b", 60e6), ("b-c", 20e6))]
+    run = analyse(record([trial(cell("gre", "baseline", studies.TCP, repeat), pairs) for repeat in (1, 2)]))
+    reference = studies.REFERENCE + "both,GRE,LAN,throughput,sum,Mbit/s,100,Table 3\n"
+    assessment = studies.assessed(run, calibrated.loaded(tmp_path, text=text, reference=reference))
+    found = prediction(assessment).tables[2]
+    assert found.number == 2 * 40.5e6
+    assert found.whole.median == pytest.approx(0.2)
+    table, row = assessment.tables[2], assessment.tables[2].rows[0]
+    assert study_wording.remarks_on_number(row, table, found) == "sum of 2 pairs and nodes"
 
 
 def test_nothing_is_predicted_of_a_table_that_has_an_order_alone(tmp_path: Path) -> None:
