@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from tunbench.cli.shared.executing import MISTAKES, conclude, execute
+from tunbench.cli.shared.folder_option import folder_option
 from tunbench.cli.shared.plan_options import WorkersOption
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
@@ -54,7 +55,7 @@ def choose(
         Path | None, typer.Option(metavar="FILE", help="Also keep the plan in this file; it is run all the same.")
     ] = None,
     seed: Annotated[int, typer.Option(help="What is random follows from it.")] = 1,
-    out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-choose.")] = None,
+    out: Annotated[Path | None, folder_option("The run's folder; else runs/<time>-choose.")] = None,
     workers: WorkersOption = None,
     plugin: PluginOption = None,
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.shared.folder_option import folder_option
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen
@@ -30,7 +31,7 @@ def overhead(
     payload: Annotated[
         list[int] | None, typer.Option(min=0, max=65487, help="Bytes of payload; may be given several times.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-overhead.")] = None,
+    out: Annotated[Path | None, folder_option("The run's folder; else runs/<time>-overhead.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=MAX_WORKERS, help="Stacks at a time; else one for each processor.")
     ] = None,

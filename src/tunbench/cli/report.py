@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tunbench.cli.shared.folder_option import folder_option
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.read_runs import record_told, tell_study
 from tunbench.cli.shared.run_name import run_argument
@@ -24,7 +25,7 @@ def report(
         typer.Option(help="The file to write; else report.html in the run's folder, for several runs in this one."),
     ] = None,
     export: Annotated[
-        Path | None, typer.Option(help="A folder for every table as CSV and LaTeX, and every chart as SVG and PDF.")
+        Path | None, folder_option("A folder for every table as CSV and LaTeX, and every chart as SVG and PDF.")
     ] = None,
     plugin: PluginOption = None,
 ) -> None:

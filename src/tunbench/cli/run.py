@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.shared.executing import MISTAKES, conclude, execute
+from tunbench.cli.shared.folder_option import folder_option
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
 from tunbench.cli.shared.plan_options import (
     ClockOption,
@@ -45,7 +46,7 @@ def run(
         ),
     ] = None,
     seed: SeedOption = None,
-    out: Annotated[Path | None, typer.Option(help="The run's folder; else runs/<time>-<plan>.")] = None,
+    out: Annotated[Path | None, folder_option("The run's folder; else runs/<time>-<plan>.")] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = None,
     lab: LabOption = None,

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
+from tunbench.cli.shared.folder_option import folder_option
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell import completion
@@ -52,7 +53,7 @@ def verify(
     medians: Annotated[
         bool, typer.Option("--medians", help="Compare medians where equal bytes cannot be expected.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="The folder of what is executed here; else it is not kept.")] = None,
+    out: Annotated[Path | None, folder_option("The folder of what is executed here; else it is not kept.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=MAX_WORKERS, help="Shards at a time; else one for each processor.")
     ] = None,

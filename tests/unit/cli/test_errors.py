@@ -255,6 +255,8 @@ MISTAKES: dict[str, Case] = {
     "toolbox-install-brought": (nothing, ["toolbox", "install", "zerotier-one"]),
     "plan-without-a-name": (nothing, ["plan", "check", ""]),
     "run-without-a-name": (nothing, ["digest", ""]),
+    "out-without-a-name": (nothing, ["run", "quick", "--out", ""]),
+    "export-without-a-name": (nothing, ["report", "runs/a", "--export", ""]),
     "lab-build-as-without-a-name": (nothing, ["lab", "build", "--as", ""]),
     "toolbox-install-as-without-a-name": (nothing, ["toolbox", "install", "--as", ""]),
     "toolbox-remove-no-name": (nothing, ["toolbox", "remove"]),
