@@ -23,6 +23,11 @@ SLOWER = pytest.mark.xfail(
     "one, it sleeps and wakes for each, and a byte costs 80 instructions instead of 63",
 )
 
+TWO_STATES = pytest.mark.xfail(
+    strict=True,
+    reason="23 % less at 125: six of ten flows carry 10.2 Mbit/s and four 13.8, to the end also where they last 4 s",
+)
+
 SLEEPS = 50
 
 PLAN = f"""
@@ -65,7 +70,7 @@ def bits_by_instructions(record: Record, stack: str, speed: int) -> float:
     return estimate(values(record, "throughput", stack, machine=f"m:cpu.speed={speed}")).median / speed
 
 
-@pytest.mark.parametrize("speed", [125, 600, 3000, pytest.param(8000, marks=SLOWER)])
+@pytest.mark.parametrize("speed", [pytest.param(125, marks=TWO_STATES), 600, 3000, pytest.param(8000, marks=SLOWER)])
 def test_a_busy_tunnel_carries_in_proportion_to_the_speed(record: Record, speed: int) -> None:
     at_1000 = bits_by_instructions(record, "openvpn", 1000)
     assert bits_by_instructions(record, "openvpn", speed) == pytest.approx(at_1000, rel=0.1)
