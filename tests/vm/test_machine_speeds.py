@@ -25,7 +25,7 @@ SLOWER = pytest.mark.xfail(
 
 TWO_STATES = pytest.mark.xfail(
     strict=True,
-    reason="23 % less at 125: six of ten flows carry 10.2 Mbit/s and four 13.8, to the end also where they last 4 s",
+    reason="23 % less at 125: six of ten flows carry 10.2 Mbit/s and four 13.8, and so they do over 4 s",
 )
 
 SLEEPS = 50

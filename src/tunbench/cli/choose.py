@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from tunbench.cli.shared.executing import MISTAKES, conclude, execute
-from tunbench.cli.shared.folder_option import folder_option
+from tunbench.cli.shared.path_names import folder_option
 from tunbench.cli.shared.plan_options import WorkersOption
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion

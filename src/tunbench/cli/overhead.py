@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
-from tunbench.cli.shared.folder_option import folder_option
+from tunbench.cli.shared.path_names import folder_option
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shell import completion
 from tunbench.cli.shell.console import say, screen

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tunbench.cli.shared.folder_option import folder_option
+from tunbench.cli.shared.path_names import folder_option
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.read_runs import record_told, tell_study
 from tunbench.cli.shared.run_name import run_argument

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 
 from tunbench.cli.shared.executing import MISTAKES, conclude, execute
-from tunbench.cli.shared.folder_option import folder_option
 from tunbench.cli.shared.narrowing import ProfileOption, RepeatsOption, StackOption, WorkloadOption, narrowed_by
+from tunbench.cli.shared.path_names import folder_option
 from tunbench.cli.shared.plan_options import (
     ClockOption,
     ExecutorOption,

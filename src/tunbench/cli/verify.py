@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tunbench.cli.shared.ended_in_order import ended_in_order
 from tunbench.cli.shared.executing import MISTAKES, SOME_FAILED, execute
-from tunbench.cli.shared.folder_option import folder_option
+from tunbench.cli.shared.path_names import folder_option
 from tunbench.cli.shared.plugin_option import PluginOption
 from tunbench.cli.shared.run_name import run_argument
 from tunbench.cli.shell import completion

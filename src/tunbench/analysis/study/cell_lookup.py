@@ -128,7 +128,9 @@ def look_up(cell: Cell, run: MeasuredCells) -> CellValues:
         return _over_places(nothing, statistic, rows, len(places))
     if len(places) > 1:
         where = "; ".join(f"pair {pair}, node {node}" for pair, node in places)
-        return nothing._replace(why=f"it was measured at several places, name one: {where}")
+        return nothing._replace(
+            why=f"it was measured at several places, name one, or ask for their sum or spread: {where}"
+        )
     values = {(repeat, seed): value for repeat, seed, value in rows.select("repeat", "seed", "value").iter_rows()}
     return nothing._replace(values=values)
 

@@ -119,13 +119,18 @@ def _same_cell(row: ComparedNumber, other: ComparedNumber) -> bool:
 
 
 def _in_terms_of(table: TableAgreement, calibrating: ComparedNumber, of: TableAgreement) -> float | None:
-    """What calibrated as a table counts, such as six streams together; None where the table is of something else."""
+    """What calibrated as a table counts, such as six streams together; None where it is of something else.
+
+    How many a table adds up is known where something was measured: None where nothing was.
+    """
     kinds = {(row.published.metric, row.published.unit) for row in table.rows}
     published = calibrating.published
     if published.value is None or kinds != {(published.metric, published.unit)}:
         return None
-    summed = next((row.found.summed for row in table.rows if row.found and row.measured), 1)
-    return published.value * summed * table.table.scaled_by / of.table.scaled_by
+    measured = next((row.found for row in table.rows if row.found and row.measured), None)
+    if measured is None:
+        return None
+    return published.value * measured.summed * table.table.scaled_by / of.table.scaled_by
 
 
 def _errors(rows: Sequence[ComparedNumber], table: TableAgreement, number: float | None) -> Errors:

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from tunbench.cli.shared.folder_option import path_parser
+from tunbench.cli.shared.path_names import path_parser
 from tunbench.cli.shell import completion
 
 Completed = Callable[[str], list[str]]

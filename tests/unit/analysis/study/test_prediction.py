@@ -120,6 +120,10 @@ def test_what_is_added_up_over_pairs_is_beside_as_many_of_the_number_that_calibr
     assert found.whole.median == pytest.approx(0.2)
     table, row = assessment.tables[2], assessment.tables[2].rows[0]
     assert study_wording.remarks_on_number(row, table, found) == "sum of 2 pairs and nodes"
+    # Nothing measured, nobody knows how many it adds up.
+    reference = reference.replace("both,GRE", "both,IPIP")
+    assessment = studies.assessed(run, calibrated.loaded(tmp_path, text=text, reference=reference))
+    assert prediction(assessment).tables[2].number is None
 
 
 def test_nothing_is_predicted_of_a_table_that_has_an_order_alone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How a folder that a command writes is named on the command line, and no path by an empty name."""
+"""How paths are named on the command line: none of them by an empty name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,5 +26,5 @@ def path_parser(complaint: str) -> Callable[[str], Path]:
 
 def folder_option(help: str) -> Any:
     """An option that names a folder to write."""
-    parser = path_parser("the name of the folder is empty: name a new one, or leave the option out")
+    parser = path_parser("the name of the folder is empty: name one, or leave the option out")
     return typer.Option(metavar="<path>", help=help, parser=parser)
