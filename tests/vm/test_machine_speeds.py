@@ -19,7 +19,7 @@ DELAY = 0.02
 
 SLOWER = pytest.mark.xfail(
     strict=True,
-    reason="13 % less at 8000: openvpn carries three quarters of what the link does there, packets come to it one by "
+    reason="15 % less at 8000: openvpn carries three quarters of what the link does there, packets come to it one by "
     "one, it sleeps and wakes for each, and a byte costs 80 instructions instead of 63",
 )
 
